@@ -1,0 +1,54 @@
+# Each target sets up what it needs in .venv: python3 (3.10 or later) with venv is all a machine must have.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+ORACLE_VENV := .venv-oracle
+ORACLE_PY := $(ORACLE_VENV)/bin/python
+ORACLE_READY := $(ORACLE_VENV)/.ready
+export PYTHONUNBUFFERED := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lab bench check oracle clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+
+$(READY): pyproject.toml
+	@echo "setting up $(VENV): a few minutes on the first run, nothing later"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "tfnb needs Python 3.10 or later, %s is %s; name another with PYTHON=..." % (sys.executable, sys.version.split()[0]))'
+	@$(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+$(ORACLE_READY): pyproject.toml
+	@echo "setting up $(ORACLE_VENV) with TensorFlow: several minutes on the first run, nothing later"
+	@$(PYTHON) -m venv $(ORACLE_VENV)
+	@$(ORACLE_PY) -m pip install --quiet --disable-pip-version-check --editable '.[oracle]'
+	@touch $@
+
+demo: $(READY) ## train the conv net of examples/02_mnist.ipynb; print its accuracy, leave demo.html
+	@$(PY) scripts/demo.py examples/02_mnist.ipynb demo.html
+
+test: check ## the checks, then every test (browser tests where chromium is found)
+	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no chromium found: the browser tests are skipped"
+	@$(PY) -m pytest $(PYTEST_ARGS)
+
+check: $(READY) ## lint, layers, sizes, types
+	@$(PY) -m ruff check .
+	@$(PY) -m pytest -q tests/test_layers.py
+	@$(PY) scripts/size.py
+	@$(PY) -m mypy
+
+lab: $(READY) ## open JupyterLab on the examples
+	@$(VENV)/bin/jupyter lab --notebook-dir=examples
+
+bench: $(ORACLE_READY) ## our medians and TensorFlow's from one alternating run
+	@$(ORACLE_PY) -m benchmarks $(BENCH_ARGS)
+
+oracle: $(ORACLE_READY) ## compare values and gradients with real TensorFlow
+	@$(ORACLE_PY) -m pytest -m oracle tests/oracle $(PYTEST_ARGS)
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) $(ORACLE_VENV) demo.html dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,141 @@
+"""Examples with labels, served in batches: the `DataSet` of TensorFlow's first tutorials.
+
+One epoch serves each example once; a batch that crosses the end of an epoch takes the rest of it
+and the beginning of the next, freshly shuffled one. Invariant: an image and its label never part,
+and the arrays that `images` and `labels` show never change; only the order of serving does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError
+
+__all__ = ["DataSet", "Datasets", "dense_to_one_hot"]
+
+FAKE_EXAMPLES = 10_000
+
+
+class DataSet:
+    """Images and labels of equal number, with a position inside the current epoch.
+
+    `images` is `[n, rows, columns, 1]` unsigned bytes, kept as `[n, rows * columns]` with
+    `reshape`; `dtype` is `uint8` (pixels 0..255) or `float32` (pixels 0.0..1.0). `labels` is `[n]`
+    or, one-hot, `[n, classes]`. `fake_data` serves constant digits without any arrays. `seed` fixes
+    the order of shuffling; without it each run has its own. Raises `DTypeError` for another dtype,
+    `InvalidArgumentError` where the numbers of images and labels differ.
+    """
+
+    def __init__(
+        self,
+        images: np.ndarray,
+        labels: np.ndarray,
+        fake_data: bool = False,
+        one_hot: bool = False,
+        dtype: Any = np.float32,
+        reshape: bool = True,
+        seed: int | None = None,
+    ) -> None:
+        kind = _pixel_dtype(dtype)
+        self._fake = fake_data
+        self._one_hot = one_hot
+        self._images, self._labels = np.asarray(images), np.asarray(labels)
+        if fake_data:
+            self._num_examples = FAKE_EXAMPLES
+        else:
+            self._num_examples = len(self._images)
+            if len(self._labels) != self._num_examples:
+                raise InvalidArgumentError(
+                    f"a data set needs a label for each image, not {len(self._labels)} labels for "
+                    f"{self._num_examples} images"
+                )
+            if reshape:
+                self._images = self._images.reshape(self._num_examples, -1)
+            if kind == np.float32:
+                self._images = self._images.astype(np.float32) * np.float32(1 / 255)
+        self._rng = np.random.default_rng(seed)
+        self._order: np.ndarray | None = None
+        self._epochs_completed = 0
+        self._index_in_epoch = 0
+
+    @property
+    def images(self) -> np.ndarray:
+        """All images, in the order of the file."""
+        return self._images
+
+    @property
+    def labels(self) -> np.ndarray:
+        """All labels, in the order of the file."""
+        return self._labels
+
+    @property
+    def num_examples(self) -> int:
+        return self._num_examples
+
+    @property
+    def epochs_completed(self) -> int:
+        """How many epochs were served to their end and left by a later batch."""
+        return self._epochs_completed
+
+    def next_batch(
+        self, batch_size: int, fake_data: bool = False, shuffle: bool = True
+    ) -> tuple[Any, Any]:
+        """The next `batch_size` images and labels.
+
+        Raises `InvalidArgumentError` for a batch of none, or of more than the data set holds.
+        """
+        if batch_size < 1:
+            raise InvalidArgumentError(f"a batch needs at least one example, not {batch_size}")
+        if fake_data or self._fake:
+            return self._fake_batch(batch_size)
+        if batch_size > self._num_examples:
+            raise InvalidArgumentError(
+                f"a batch of {batch_size} is larger than the data set "
+                f"of {self._num_examples} examples"
+            )
+        start, end = self._index_in_epoch, self._index_in_epoch + batch_size
+        if start == 0 and self._epochs_completed == 0 and shuffle:
+            self._order = self._rng.permutation(self._num_examples)
+        if end <= self._num_examples:
+            self._index_in_epoch = end
+            return self._serve(start, end)
+        rest = self._serve(start, self._num_examples)
+        self._epochs_completed += 1
+        if shuffle:
+            self._order = self._rng.permutation(self._num_examples)
+        self._index_in_epoch = end - self._num_examples
+        new = self._serve(0, self._index_in_epoch)
+        return np.concatenate((rest[0], new[0])), np.concatenate((rest[1], new[1]))
+
+    def _serve(self, start: int, end: int) -> tuple[np.ndarray, np.ndarray]:
+        # A copy in either case: what the caller does with a batch must not reach the data set.
+        if self._order is None:
+            return self._images[start:end].copy(), self._labels[start:end].copy()
+        chosen = self._order[start:end]
+        return self._images[chosen], self._labels[chosen]
+
+    def _fake_batch(self, batch_size: int) -> tuple[list[list[int]], list[Any]]:
+        label = [1] + [0] * 9 if self._one_hot else 0
+        return [[1] * 784] * batch_size, [label] * batch_size
+
+
+class Datasets(NamedTuple):
+    """The three parts of a data set."""
+
+    train: DataSet
+    validation: DataSet
+    test: DataSet
+
+
+def dense_to_one_hot(labels: np.ndarray, num_classes: int) -> np.ndarray:
+    """Labels `[n]` as `float64 [n, num_classes]` rows with a single 1."""
+    return np.eye(num_classes)[labels]
+
+
+def _pixel_dtype(dtype: Any) -> np.dtype:
+    wanted = np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
+    if wanted not in (np.uint8, np.float32):
+        raise DTypeError(f"images can be uint8 or float32, not {dtype}")
+    return wanted

@@ -1,0 +1,82 @@
+"""The IDX format of the MNIST database: a header of big-endian sizes, then unsigned bytes.
+
+Layout: two zero bytes, a type code (8 = unsigned byte), the rank, one 32-bit size per dimension,
+the data in row-major order; the files are usually compressed with gzip. Invariant: a file is read
+whole and exactly, or refused with what it held and what it should have held.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import struct
+import zlib
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from tfnb.errors import DataLossError, NotFoundError
+
+__all__ = ["read_idx"]
+
+UNSIGNED_BYTE = 8
+# The full MNIST database has 47 million bytes; a header that asks for far more is a damaged one.
+MOST_BYTES = 1 << 31
+
+
+def read_idx(path: str | Path, rank: int) -> np.ndarray:
+    """The array of unsigned bytes in an IDX file, plain or compressed with gzip.
+
+    Returns a `uint8` array of `rank` dimensions. Raises `NotFoundError` where there is no such
+    file, `DataLossError` where it is damaged, truncated, too long, or of another type or rank.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise NotFoundError(f"no IDX file at {path}")
+    with path.open("rb") as raw:
+        zipped = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        if not zipped:
+            return _read_stream(raw, path, rank)
+        try:
+            with gzip.GzipFile(fileobj=raw) as stream:
+                return _read_stream(stream, path, rank)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as fault:
+            raise DataLossError(f"{path}: the gzip stream is damaged ({fault})") from fault
+
+
+def _read_stream(stream: BinaryIO | gzip.GzipFile, path: Path, rank: int) -> np.ndarray:
+    shape = _read_shape(stream, path, rank)
+    needed = math.prod(shape)
+    start = 4 + 4 * rank
+    if needed > MOST_BYTES:
+        raise DataLossError(f"{path}: the header's shape {shape} needs {needed} bytes of data")
+    data = stream.read(needed)
+    if len(data) < needed:
+        raise DataLossError(
+            f"{path}: truncated at offset {start + len(data)}: the header's shape {shape} needs "
+            f"{needed} bytes of data, the file holds {len(data)}"
+        )
+    if stream.read(1):
+        raise DataLossError(
+            f"{path}: data goes on at offset {start + needed}, "
+            f"where the header's shape {shape} ends"
+        )
+    return np.frombuffer(data, np.uint8).reshape(shape)
+
+
+def _read_shape(stream: BinaryIO | gzip.GzipFile, path: Path, rank: int) -> tuple[int, ...]:
+    magic = stream.read(4)
+    if len(magic) < 4:
+        raise DataLossError(f"{path}: truncated at offset {len(magic)}, inside the IDX header")
+    wanted = bytes((0, 0, UNSIGNED_BYTE, rank))
+    if magic != wanted:
+        raise DataLossError(
+            f"{path}: the IDX header begins with {magic.hex(' ')}; needed {wanted.hex(' ')} "
+            f"(unsigned bytes of rank {rank})"
+        )
+    sizes = stream.read(4 * rank)
+    if len(sizes) < 4 * rank:
+        raise DataLossError(f"{path}: truncated at offset {4 + len(sizes)}, inside the IDX header")
+    return struct.unpack(f">{rank}I", sizes)

@@ -1,0 +1,105 @@
+"""The handwritten digits of the first tutorials, behind `input_data.read_data_sets`.
+
+Shipped are 8,500 training and 1,500 test digits of the MNIST database (source and licence:
+README.md in this folder). Invariant: reading needs no network; a folder of the user's own is used
+when it holds the files.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfnb.datasets.batches import DataSet, Datasets, dense_to_one_hot
+from tfnb.datasets.idx import read_idx
+from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError
+
+__all__ = ["FILES", "VALIDATION_SIZE", "read_data_sets"]
+
+FILES = (
+    "train-images-idx3-ubyte.gz",
+    "train-labels-idx1-ubyte.gz",
+    "t10k-images-idx3-ubyte.gz",
+    "t10k-labels-idx1-ubyte.gz",
+)
+CLASSES = 10
+# TensorFlow keeps 5,000 of 60,000 digits; of the 8,500 shipped ones, 500 leave 8,000 to train on.
+VALIDATION_SIZE = 500
+
+
+def read_data_sets(
+    train_dir: str | Path | None = None,
+    fake_data: bool = False,
+    one_hot: bool = False,
+    dtype: Any = np.float32,
+    reshape: bool = True,
+    validation_size: int = VALIDATION_SIZE,
+    seed: int | None = None,
+) -> Datasets:
+    """Reads the digits and divides them into `train`, `validation` and `test`.
+
+    A `train_dir` that holds the four files of the MNIST database is read; without it, or where it
+    holds none of them (TensorFlow would fill it by a download), the shipped digits are served. The
+    first `validation_size` training digits become `validation` (default 500; give 5000 for
+    TensorFlow's division of the full database).
+
+    Images are `float32 [n, 784]` from 0 to 1, or `[n, 28, 28, 1]` without `reshape`, or bytes with
+    `dtype=tf.uint8`; labels are `uint8 [n]`, or `float64 [n, 10]` with `one_hot`. `seed` fixes the
+    order of shuffling.
+
+    Raises `InvalidArgumentError` for an impossible `validation_size`, `NotFoundError` for a folder
+    with only some of the files, `DataLossError` for damaged ones.
+    """
+    if fake_data:
+        nothing = np.zeros((0,), np.uint8)
+        parts = [DataSet(nothing, nothing, True, one_hot, dtype, seed=seed) for _ in range(3)]
+        return Datasets(*parts)
+    folder = _folder(train_dir)
+    images, labels = _read_pair(folder, FILES[0], FILES[1], one_hot)
+    test_images, test_labels = _read_pair(folder, FILES[2], FILES[3], one_hot)
+    if not 0 <= validation_size <= len(images):
+        raise InvalidArgumentError(
+            f"validation_size must lie between 0 and the {len(images)} training digits, "
+            f"not {validation_size}"
+        )
+
+    def part(images: np.ndarray, labels: np.ndarray) -> DataSet:
+        return DataSet(images, labels, dtype=dtype, one_hot=one_hot, reshape=reshape, seed=seed)
+
+    return Datasets(
+        train=part(images[validation_size:], labels[validation_size:]),
+        validation=part(images[:validation_size], labels[:validation_size]),
+        test=part(test_images, test_labels),
+    )
+
+
+def _folder(train_dir: str | Path | None) -> Path:
+    shipped = Path(__file__).parent
+    if train_dir is None:
+        return shipped
+    folder = Path(train_dir)
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if len(missing) == len(FILES):
+        return shipped
+    if missing:
+        raise NotFoundError(f"{folder} lacks {', '.join(missing)}, but holds other MNIST files")
+    return folder
+
+
+def _read_pair(
+    folder: Path, image_name: str, label_name: str, one_hot: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    images, labels = read_idx(folder / image_name, 3), read_idx(folder / label_name, 1)
+    if len(images) != len(labels):
+        raise DataLossError(
+            f"{folder / image_name} holds {len(images)} images, {folder / label_name} "
+            f"{len(labels)} labels"
+        )
+    if labels.size and labels.max() >= CLASSES:
+        at = int(np.argmax(labels >= CLASSES))
+        raise DataLossError(
+            f"{folder / label_name}: label {at} is {labels[at]}, but there are {CLASSES} digits"
+        )
+    return images[..., np.newaxis], dense_to_one_hot(labels, CLASSES) if one_hot else labels
