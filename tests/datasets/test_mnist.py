@@ -99,6 +99,12 @@ def test_impossible_batches(size):
         numbered(8).next_batch(size)
 
 
+def test_nothing_kept_aside():
+    parts = mnist.read_data_sets(validation_size=0)
+    assert parts.validation.images.shape == (0, 784)
+    assert parts.train.images.shape == (8500, 784)
+
+
 def test_impossible_arguments():
     with pytest.raises(InvalidArgumentError, match="8501"):
         mnist.read_data_sets(validation_size=8501)

@@ -7,6 +7,7 @@ and the arrays that `images` and `labels` show never change; only the order of s
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +53,8 @@ class DataSet:
                     f"{self._num_examples} images"
                 )
             if reshape:
-                self._images = self._images.reshape(self._num_examples, -1)
+                pixels = math.prod(self._images.shape[1:])
+                self._images = self._images.reshape(self._num_examples, pixels)
             if kind == np.float32:
                 self._images = self._images.astype(np.float32) * np.float32(1 / 255)
         self._rng = np.random.default_rng(seed)

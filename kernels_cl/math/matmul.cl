@@ -1,0 +1,131 @@
+// C = activation(op(A) op(B) + bias), op = identity or transpose; batches lead.
+//
+//   a     (batch, M, K), or (batch, K, M) when flags & 1
+//   b     (batch, K, N), or (batch, N, K) when flags & 2
+//   bias  (N,), read when flags & 4; else any valid pointer
+//   c     (batch, M, N)
+//   act   0 none, 1 relu, 2 tanh, 3 sigmoid; applied after the bias
+//
+// Sizes are arguments: one build serves every shape. -DT=float|double (|uint|ulong: naive only).
+// Inputs may be read 256 bytes past their end, c is written exactly. Accumulation in T.
+//
+// matmul_naive   one work-item per element of C: (N, M, batch)
+// matmul         CPU; one work-item per group; group (i, j, z) owns the i-th part of the row panels,
+//                the j-th part of the column panels and part z % splits of the depth of batch
+//                z / splits; with splits > 1, c is (batch, splits, M, N) of partial sums
+// matmul_sum     adds those partial sums, then bias and activation; one group per part of the rows
+
+#include "lib/gemm_config.clh"
+
+inline T element_activation(T x, int act)
+{
+#if GEMM_KIND <= 2
+    if (act == 1)
+        return x < (T)0 ? (T)0 : x;
+    if (act == 2)
+        return tanh(x);
+    if (act == 3)
+        return (T)1 / ((T)1 + exp(-x));
+#endif
+    return x;
+}
+
+__kernel void matmul_naive(
+    __global const T *a, __global const T *b, __global const T *bias, __global T *c,
+    int m, int n, int k, int flags, int act)
+{
+    int j = get_global_id(0), i = get_global_id(1);
+    size_t z = get_global_id(2);
+    if (i >= m || j >= n)
+        return;
+    size_t ai = flags & 1 ? i : (size_t)i * k, as = flags & 1 ? m : 1;
+    size_t bj = flags & 2 ? (size_t)j * k : j, bs = flags & 2 ? 1 : n;
+    a += z * m * k + ai;
+    b += z * k * n + bj;
+    T sum = 0;
+    for (int p = 0; p < k; ++p)
+        sum += a[p * as] * b[p * bs];
+    if (flags & 4)
+        sum += bias[j];
+    c[(z * m + i) * n + j] = element_activation(sum, act);
+}
+
+#if GEMM_KIND <= 2
+#include "lib/gemm.clh"
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void matmul(
+    __global const T *a, __global const T *b, __global const T *bias, __global T *c,
+    int m, int n, int k, int flags, int act, int splits)
+{
+    __local T b_block[KC * NC + TB * NR] __attribute__((aligned(64)));
+    __local T a_panel[KC * MR + TB * MR] __attribute__((aligned(64)));
+    __local T tile[MR * NR] __attribute__((aligned(64)));
+    int z = get_group_id(2);
+    int row_panels = (m + MR - 1) / MR, col_panels = (n + NR - 1) / NR;
+    int gm = get_num_groups(0), gn = get_num_groups(1);
+    int i_begin = (long)row_panels * get_group_id(0) / gm * MR;
+    int i_end = LOWER(m, (int)((long)row_panels * (get_group_id(0) + 1) / gm * MR));
+    int j_begin = (long)col_panels * get_group_id(1) / gn * NR;
+    int j_end = LOWER(n, (int)((long)col_panels * (get_group_id(1) + 1) / gn * NR));
+    int k_begin = (long)k * (z % splits) / splits, k_end = (long)k * (z % splits + 1) / splits;
+    a += (size_t)(z / splits) * m * k;
+    b += (size_t)(z / splits) * k * n;
+    c += (size_t)z * m * n;
+    int a_kmajor = flags & 1, b_kmajor = !(flags & 2);
+    for (int j0 = j_begin; j0 < j_end; j0 += NC) {
+        int nc = LOWER(NC, j_end - j0);
+        int k0 = k_begin;
+        do {
+            int kc = LOWER(KC, k_end - k0);
+            Finish f = {k0 > k_begin, k0 + kc >= k_end, flags & 4, act};
+            if (b_kmajor)
+                pack_b_kmajor(b_block, b + (size_t)k0 * n + j0, n, kc, (nc + NR - 1) / NR);
+            else
+                for (int j = 0; j < nc; j += NR)
+                    pack_rmajor(
+                        b_block + j * kc, b + (size_t)(j0 + j) * k + k0, k, kc, NR, n - j0 - j);
+            for (int i = i_begin; i < i_end; i += MR) {
+                if (a_kmajor)
+                    pack_a_kmajor(a_panel, a + (size_t)k0 * m + i, m, kc);
+                else
+                    pack_rmajor(a_panel, a + (size_t)i * k + k0, k, kc, MR, m - i);
+                for (int j = 0; j < nc; j += NR)
+                    gemm_tile(
+                        a_panel, b_block + j * kc, kc, tile, c + (size_t)i * n + j0 + j, n,
+                        i_end - i, nc - j, bias + j0 + j, f);
+            }
+            k0 += kc;
+        } while (k0 < k_end);
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void matmul_sum(
+    __global const T *partial, __global const T *bias, __global T *c,
+    int m, int n, int flags, int act, int splits)
+{
+    size_t g = get_group_id(0), z = get_group_id(1);
+    int i_begin = m * g / get_num_groups(0), i_end = m * (g + 1) / get_num_groups(0);
+    size_t plane = (size_t)m * n;
+    for (int i = i_begin; i < i_end; ++i) {
+        __global const T *p = partial + z * splits * plane + (size_t)i * n;
+        __global T *out = c + z * plane + (size_t)i * n;
+        for (int j = 0; j < n; j += VW) {
+            VT x = LOAD_GLOBAL(p + j);
+            for (int s = 1; s < splits; ++s)
+                x += LOAD_GLOBAL(p + s * plane + j);
+            if (flags & 4)
+                x += LOAD_GLOBAL(bias + j);
+            x = activate(x, act);
+            if (n - j >= VW) {
+                STORE_GLOBAL(x, out + j);
+            } else {
+                const T *rest = (const T *)&x;
+                for (int e = 0; e < n - j; ++e)
+                    out[j + e] = rest[e];
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,181 @@
+"""Binding a call to a signature: flat inputs, type variables, attributes.
+
+Both builders of nodes (the user's graph and a pass's edit) use it, so the rules of conversion and type
+inference stand once. Invariant: after binding every type variable has one dtype and every input is a tensor.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.opdef import Arg, OpDef
+from tfnb.ir.tensor import Tensor, is_tensor_like
+from tfnb.types import ALL, DType, as_dtype
+
+__all__ = ["Bound", "bind", "to_numpy"]
+
+_BY_NAME = {d.name: d for d in ALL}
+ToTensor = Callable[[Any, "DType | None", bool], Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A call that fits its signature: `types` maps type variables to dtypes (lists for "[T]", ints for "N*")."""
+
+    inputs: tuple[Tensor, ...]
+    types: dict[str, Any]
+    attrs: Any
+
+
+def to_numpy(value: Any, dtype: DType | None = None) -> np.ndarray:
+    """A Python or NumPy value as an array of `dtype`, by TensorFlow's rules.
+
+    Python floats are float32, ints int32 (int64 if they need it); NumPy arrays keep their dtype. Raises
+    `DTypeError` when a Python value does not fit `dtype` (a float for an integer tensor).
+    """
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+        if array.dtype.kind in "SU":
+            array = array.astype(object)
+        found = as_dtype(array.dtype)
+        return array if dtype is None or found is dtype else _convert(array, found, dtype, value)
+    try:
+        array = np.asarray(value)
+    except ValueError as e:
+        raise InvalidArgumentError(f"cannot make a tensor of the ragged value {str(value)[:80]}: {e}") from None
+    if array.dtype.kind in "SU" or (array.dtype.kind == "O" and _all_text(array)):
+        array, found = array.astype(object), as_dtype("string")
+    elif array.dtype.kind == "O":
+        raise DTypeError(f"cannot make a tensor of {type(value).__name__} {str(value)[:80]!r}")
+    elif array.dtype == np.float64 and not _has_numpy64(value):
+        array, found = array.astype(np.float32) if dtype is None else array, as_dtype("float32")
+    elif array.dtype == np.int64 and not _has_numpy64(value):
+        fits = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
+        array, found = (array.astype(np.int32), as_dtype("int32")) if fits else (array, as_dtype("int64"))
+        if array.size == 0 and dtype is None and isinstance(value, (list, tuple)):
+            array, found = array.astype(np.float32), as_dtype("float32")
+    else:
+        found = as_dtype(array.dtype)
+    return array if dtype is None or found is dtype and array.dtype == dtype.np else _convert(array, found, dtype, value)
+
+
+def _all_text(array: np.ndarray) -> bool:
+    return all(isinstance(x, (str, bytes)) for x in array.flat)
+
+
+def _has_numpy64(value: Any) -> bool:
+    """Does a nested list hold NumPy scalars or arrays, whose dtype is then meant?"""
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+def _convert(array: np.ndarray, found: DType, dtype: DType, value: Any) -> np.ndarray:
+    python = not isinstance(value, (np.ndarray, np.generic))
+    bad = found.is_string != dtype.is_string
+    bad |= found.is_complex and not dtype.is_complex
+    bad |= python and array.size > 0 and found.is_floating and not (dtype.is_floating or dtype.is_complex)
+    bad |= python and found.is_bool != dtype.is_bool
+    if bad and array.size:
+        raise DTypeError(
+            f"expected {dtype.name}, got {str(value)[:80]!r} of type {type(value).__name__} ({found.name}); "
+            "use tf.cast to convert a tensor"
+        )
+    with np.errstate(all="ignore"):
+        return array.astype(dtype.np)
+
+
+def bind(opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], to_tensor: ToTensor) -> Bound:
+    """Fits `values` and `attrs` to the op's signature.
+
+    `to_tensor(value, dtype or None, ref)` makes a tensor of a value. Raises `DTypeError` or `InvalidArgumentError`.
+    """
+    attrs = dict(attrs)
+    types: dict[str, Any] = {}
+    for var in opdef.types:
+        if var in attrs:
+            given = attrs.pop(var)
+            many = isinstance(given, (list, tuple))
+            types[var] = [as_dtype(t) for t in given] if many else as_dtype(given)
+    args = opdef.input_args
+    if len(values) != len(args):
+        raise InvalidArgumentError(
+            f"{opdef.name} takes {len(args)} inputs ({opdef.inputs or 'none'}), got {len(values)}"
+        )
+    flat: list[list[Any]] = []
+    for a, v in zip(args, values, strict=True):
+        many = a.number is not None or a.type_list
+        if many and not isinstance(v, (list, tuple)):
+            raise InvalidArgumentError(f"{opdef.name}: {a.name} must be a list of tensors, got {type(v).__name__}")
+        flat.append(list(v) if many else [v])
+        if a.number is not None:
+            n = types.setdefault(a.number, len(v))
+            if n != len(v):
+                raise InvalidArgumentError(f"{opdef.name}: {a.name} has {len(v)} tensors, expected {n}")
+    for a, group in zip(args, flat, strict=True):  # tensors first: they fix the type variables
+        for v in group:
+            if is_tensor_like(v) and a.type in opdef.types and not a.type_list:
+                types.setdefault(a.type, v.dtype.base_dtype)
+    tensors = [_bind_one(opdef, a, v, types, to_tensor) for a, group in zip(args, flat, strict=True) for v in group]
+    start = 0
+    for a, group in zip(args, flat, strict=True):
+        if a.type_list:
+            types[a.type] = tuple(t.dtype for t in tensors[start : start + len(group)])
+        start += len(group)
+    _check_types(opdef, types)
+    return Bound(tuple(tensors), types, _make_attrs(opdef, attrs))
+
+
+def _bind_one(opdef: OpDef, a: Arg, value: Any, types: dict[str, Any], to_tensor: ToTensor) -> Tensor:
+    wanted = _BY_NAME.get(a.type) if a.type in _BY_NAME else types.get(a.type)
+    if a.type_list:
+        wanted = None
+    if wanted is None and not is_tensor_like(value) and len(opdef.types.get(a.type, ())) == 1:
+        wanted = opdef.types[a.type][0]
+    try:
+        t = to_tensor(value, wanted, a.ref)
+        if wanted is None and not is_tensor_like(value) and not a.type_list:
+            allowed = opdef.types.get(a.type, ())
+            if allowed and t.dtype not in allowed and isinstance(value, (int, float, list, tuple)):
+                t = to_tensor(value, allowed[0], a.ref)  # a Python number takes the first type that is allowed
+    except DTypeError as e:
+        raise DTypeError(f"{opdef.name}, input {a.name}: {e.message}", e.op) from None
+    if wanted is not None and t.dtype is not wanted:
+        raise DTypeError(
+            f"{opdef.name}: input {a.name} is {t.dtype.name} ({t.name}), needed {wanted.name}"
+            + ("" if a.type in _BY_NAME else f", the type {a.type} of its other inputs; use tf.cast"),
+            t.op,
+        )
+    if a.ref and not t.spec.ref:
+        raise DTypeError(f"{opdef.name}: input {a.name} must be a variable, got the tensor {t.name}", t.op)
+    if not a.type_list and a.type in opdef.types:
+        types.setdefault(a.type, t.dtype)
+    return t
+
+
+def _check_types(opdef: OpDef, types: dict[str, Any]) -> None:
+    for var, allowed in opdef.types.items():
+        got = types.get(var)
+        if got is None:
+            raise DTypeError(f"{opdef.name}: the type {var} is not given by an input; pass {var}=...")
+        for d in got if isinstance(got, (list, tuple)) else (got,):
+            if d not in allowed:
+                names = ", ".join(x.name for x in allowed)
+                raise DTypeError(f"{opdef.name}: {var} cannot be {d.name}; it takes {names}")
+
+
+def _make_attrs(opdef: OpDef, attrs: dict[str, Any]) -> Any:
+    known = {f.name for f in dataclasses.fields(opdef.attrs)}
+    unknown = sorted(set(attrs) - known)
+    if unknown:
+        raise InvalidArgumentError(f"{opdef.name} has no attribute {unknown}; it has {sorted(known)}")
+    try:
+        return opdef.attrs(**attrs)
+    except TypeError as e:
+        raise InvalidArgumentError(f"{opdef.name}: {e}") from None

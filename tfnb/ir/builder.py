@@ -1,0 +1,313 @@
+"""The graph under construction: append-only, named, scoped (white paper, section 2; OSDI'16, section 3.1).
+
+`GraphBuilder` is what users know as `tf.Graph`. Operations are added by many threads under one lock; `version`
+counts them, so a session knows what is new (Session.Extend). Invariant: an operation once added never changes,
+except that its static shape may become better known and its device may be set before the first run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundError, OpError
+from tfnb.ir import default
+from tfnb.ir.bind import bind, to_numpy
+from tfnb.ir.const import CONST, infer_context
+from tfnb.ir.collect import Collections
+from tfnb.ir.opdef import OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.origin import user_origin
+from tfnb.ir.scopes import Names, Scopes, check_name
+from tfnb.ir.tensor import Tensor, call_operator, is_tensor_like
+from tfnb.types import DType, Shape, TensorSpec, as_dtype, as_shape
+
+__all__ = ["GraphBuilder", "infer_specs", "pack_outputs"]
+
+
+def infer_specs(opdef: OpDef, name: str, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any]) -> list[TensorSpec]:
+    """dtype and static shape of every output."""
+    dtypes: list[tuple[DType, bool]] = []
+    for a in opdef.output_args:
+        if a.type_list:
+            dtypes.extend((d, a.ref) for d in types[a.type])
+        else:
+            d = types[a.type] if a.type in types else as_dtype(a.type)
+            dtypes.extend([(d, a.ref)] * (types[a.number] if a.number else 1))
+    if not dtypes:
+        if opdef.infer is not None:
+            opdef.infer(infer_context(opdef, inputs, attrs, types))
+        return []
+    context = infer_context(opdef, inputs, attrs, types)
+    shapes = opdef.infer(context) if opdef.infer is not None else (Shape(None),) * len(dtypes)
+    if isinstance(shapes, Shape):
+        shapes = (shapes,)
+    if len(shapes) != len(dtypes):
+        raise GraphError(f"{opdef.name}: shape function gave {len(shapes)} shapes for {len(dtypes)} outputs")
+    return [TensorSpec(d, as_shape(s), ref) for (d, ref), s in zip(dtypes, shapes, strict=True)]
+
+
+def pack_outputs(opdef: OpDef, op: Any, outputs: Sequence[Tensor]) -> Any:
+    """What a call of the op returns: the Operation, one Tensor, or a list."""
+    if not opdef.output_args:
+        return op
+    single = len(opdef.output_args) == 1
+    if single and opdef.output_args[0].number is None and not opdef.output_args[0].type_list:
+        return outputs[0]
+    return list(outputs)
+
+
+class GraphBuilder(Collections):
+    """A dataflow graph that is being built: `tf.Graph`.
+
+    Use `with graph.as_default():` to build into it. Thread-safe: each thread has its own scopes.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._names = Names()
+        self._operations: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._consumers: dict[tuple[int, int], list[Operation]] = {}
+        super().__init__()
+        self.scopes = Scopes()
+        self.seed: int | None = None
+        self.finalized = False
+        self.client_state: dict[str, Any] = {}  # what client packages keep per graph (variable scopes, ...)
+
+    # building
+
+    @property
+    def graph(self) -> GraphBuilder:
+        return self
+
+    @property
+    def version(self) -> int:
+        return len(self._operations)
+
+    def apply(self, opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
+        """Adds a node for a call of `opdef`; see `OpDef.__call__`."""
+        try:
+            bound = bind(opdef, values, attrs, self.to_tensor)
+            op = self.create_op(opdef, bound.inputs, bound.attrs, bound.types, name)
+        except OpError as e:
+            if e.op is None:
+                e.args = (f"{e.message}\n  in the call at {user_origin()}",)
+                e.message = e.args[0]
+            raise
+        return pack_outputs(opdef, op, op.outputs)
+
+    def create_op(
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any], name: str | None = None
+    ) -> Operation:
+        """Adds the operation and returns it. Raises `GraphError` or `ShapeError`, and then nothing is added."""
+        for t in inputs:
+            if t.graph is not self:
+                raise GraphError(f"{opdef.name}: the input {t.name} is from another graph", t.op)
+        specs = infer_specs(opdef, name or opdef.name, inputs, attrs, types)
+        scopes = self.scopes
+        with self._lock:
+            if self.finalized:
+                raise GraphError("the graph is finalized and cannot be changed")
+            op = Operation(self, opdef, self._full_name(name or opdef.name), inputs)
+            op.attrs, op.types, op.specs = attrs, types, specs
+            op.outputs = [Tensor(self, op, i) for i in range(len(specs))]
+            op.origin = user_origin()
+            op.control_inputs = self._control_inputs(op)
+            op.gradient_type = scopes.gradient_override(opdef.name)
+            self._place(op)
+            if scopes.control_flow is not None:
+                scopes.control_flow.add_op(op)
+            op.id = len(self._operations)
+            self._operations.append(op)
+            self._by_name[op.name] = op
+            for t in op.inputs:
+                self._consumers.setdefault((t.op.id, t.index), []).append(op)
+        return op
+
+    def _full_name(self, name: str) -> str:
+        if name.endswith("/"):  # "scope/" reopens exactly that name
+            full = name[:-1]
+            return self._names.unique(full)
+        check_name(name, self.scopes.name)
+        return self._names.unique(f"{self.scopes.name}/{name}" if self.scopes.name else name)
+
+    def _control_inputs(self, op: Operation) -> list[Operation]:
+        found = self.scopes.control_inputs()
+        if not found:
+            return []
+        behind = {t.op for t in op.inputs}
+        return [c for c in found if c not in behind]
+
+    def _place(self, op: Operation) -> None:
+        """Applies the device scopes, innermost first; a later (outer) scope fills only what is left open."""
+        for spec in reversed(self.scopes.devices):
+            if spec is None:
+                break
+            text = spec(op) if callable(spec) else spec
+            if text and not op.device:
+                op.device = text
+        if self.scopes.colocate:
+            op.colocation = tuple(f"loc:@{c.name}" for c in self.scopes.colocate)
+            op.device = self.scopes.colocate[-1].device or op.device
+
+    def to_tensor(self, value: Any, dtype: DType | None = None, ref: bool = False) -> Tensor:
+        """A tensor of this graph for `value`: a tensor, variable, or Python/NumPy value (a new Const)."""
+        if isinstance(value, Tensor):
+            return value
+        if hasattr(value, "__tensor__"):
+            return value.__tensor__(dtype=dtype, as_ref=ref)  # type: ignore[no-any-return]
+        if isinstance(value, (list, tuple)) and any(is_tensor_like(v) for v in flatten(value)):
+            return call_operator("pack_nested", value, dtype, self)  # type: ignore[no-any-return]
+        if isinstance(value, Operation):
+            raise DTypeError(f"the operation {value.name} has no single value; use one of its outputs", value)
+        if isinstance(value, Shape):
+            value = np.asarray(value.known(), np.int32)
+        elif isinstance(value, (list, tuple)) and any(hasattr(v, "value") for v in value):
+            value = [int(v) for v in value]
+        elif hasattr(value, "value") and hasattr(value, "__index__"):
+            value = int(value)
+        if value is None:
+            raise DTypeError("None is not a value for a tensor")
+        return self.constant(to_numpy(value, dtype))
+
+    def constant(self, array: np.ndarray, name: str = "Const") -> Tensor:
+        """A Const node that holds `array` (copied, so that later changes do not show)."""
+        array = np.array(array)
+        array.flags.writeable = False
+        dtype = as_dtype(array.dtype)
+        return self.create_op(CONST, (), CONST.attrs(value=array), {"dtype": dtype}, name).outputs[0]
+
+    def finalize(self) -> None:
+        """No operation can be added afterwards."""
+        self.finalized = True
+
+    def as_default(self) -> AbstractContextManager[Any]:
+        """A context manager that makes this the thread's default graph."""
+        return default.pushed(self)
+
+    # scopes
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Any:
+        """Names made inside begin with `name/`; a name that ends in '/' reopens that scope; None or '' is the root."""
+        if not name:
+            scope = ""
+        elif name.endswith("/"):
+            scope = name[:-1]
+        else:
+            with self._lock:
+                check_name(name, self.scopes.name)
+                scope = self._names.unique(f"{self.scopes.name}/{name}" if self.scopes.name else name)
+        with self.scopes.named(scope) as text:
+            yield text
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Any:
+        """Operations made inside run after `control_inputs`; None drops the outer dependencies."""
+        if control_inputs is None:
+            before = self.scopes.control_flow
+            with self.scopes.pushed(self.scopes.control, None):
+                self.scopes.control_flow = None
+                try:
+                    yield
+                finally:
+                    self.scopes.control_flow = before
+            return
+        ops = []
+        for c in control_inputs:
+            element = self.as_graph_element(c)
+            ops.append(element.op if isinstance(element, Tensor) else element)
+        with self.scopes.pushed(self.scopes.control, tuple(ops)):
+            yield
+
+    def device(self, spec: Any) -> AbstractContextManager[None]:
+        """Operations made inside get this (partial) device, unless an inner scope gave one. None clears."""
+        return self.scopes.pushed(self.scopes.devices, None if spec is None else spec if callable(spec) else str(spec))
+
+    @contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Any:
+        """Operations made inside live on the device of `op`."""
+        element = self.as_graph_element(op)
+        target = element.op if isinstance(element, Tensor) else element
+        with self.scopes.pushed(self.scopes.colocate, target):
+            yield
+
+    def gradient_override_map(self, op_type_map: dict[str, str]) -> AbstractContextManager[None]:
+        """Ops made inside take the gradient registered under another name: `{"Square": "MySquareGrad"}`."""
+        return self.scopes.pushed(self.scopes.gradients, dict(op_type_map))
+
+    def container(self, name: str) -> AbstractContextManager[None]:
+        """State made inside lives in the named container."""
+        return self.scopes.pushed(self.scopes.containers, name)
+
+    # looking up
+
+    def get_operations(self) -> list[Operation]:
+        with self._lock:
+            return list(self._operations)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        return self.as_graph_element(name, allow_tensor=False)  # type: ignore[no-any-return]
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        return self.as_graph_element(name, allow_operation=False)  # type: ignore[no-any-return]
+
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """The Tensor or Operation of this graph that `obj` (one of them, a variable, or a name) stands for.
+
+        Raises `NotFoundError` for an unknown name, `GraphError` for an element of another graph, `DTypeError`
+        for anything else.
+        """
+        if isinstance(obj, str):
+            found = self._named(obj, allow_operation)
+        elif hasattr(obj, "__tensor__"):
+            found = obj.__tensor__(as_ref=True)
+        else:
+            found = obj
+        if isinstance(found, Tensor) and allow_tensor or isinstance(found, Operation) and allow_operation:
+            if found.graph is not self:
+                raise GraphError(f"{found.name} is an element of another graph")
+            return found
+        wanted = " or ".join([w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok])
+        raise DTypeError(f"cannot take {type(obj).__name__} {str(obj)[:80]!r} for a {wanted}")
+
+    def _named(self, name: str, allow_operation: bool) -> Any:
+        op_name, colon, port = name.partition(":")
+        op = self._by_name.get(op_name)
+        if op is None:
+            raise NotFoundError(f"the name {name!r} refers to an operation that is not in the graph")
+        if not colon:
+            if not allow_operation:
+                raise InvalidArgumentError(f"{name!r} names an operation; a tensor's name is like '{name}:0'")
+            return op
+        if not port.isdigit() or int(port) >= len(op.outputs):
+            raise NotFoundError(f"{name!r}: the operation {op_name!r} has {len(op.outputs)} outputs")
+        return op.outputs[int(port)]
+
+    def consumers(self, tensor: Tensor) -> list[Operation]:
+        """The operations that read `tensor`."""
+        with self._lock:
+            return list(self._consumers.get((tensor.op.id, tensor.index), ()))
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """A name that no operation has yet, inside the current scope."""
+        with self._lock:
+            full = f"{self.scopes.name}/{name}" if self.scopes.name else name
+            return self._names.unique(full, mark_as_used)
+
+
+def flatten(value: Any) -> Iterator[Any]:
+    """The leaves of nested lists and tuples."""
+    if isinstance(value, (list, tuple)):
+        for v in value:
+            yield from flatten(v)
+    else:
+        yield value
+
+
+default.set_factory(GraphBuilder)

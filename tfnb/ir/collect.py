@@ -1,0 +1,56 @@
+"""Collections: named lists that a graph carries, and what may not be fed or fetched.
+
+Invariant: a collection is created by its first member; `get_collection` gives a copy, `_ref` the list itself.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["Collections"]
+
+
+class Collections:
+    """The part of a graph that holds things by name rather than by edges."""
+
+    def __init__(self) -> None:
+        self.collections: dict[str, list[Any]] = {}
+        self._unfeedable: set[Any] = set()
+        self._unfetchable: set[Any] = set()
+
+    def add_to_collection(self, name: str, value: Any) -> None:
+        self.collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
+            self.add_to_collection(name, value)
+
+    def get_collection_ref(self, name: str) -> list[Any]:
+        return self.collections.setdefault(name, [])
+
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """A copy; with `scope`, only the members whose name matches it as a regular expression from its start."""
+        items = self.collections.get(name, [])
+        if not scope:
+            return list(items)
+        pattern = re.compile(scope)
+        return [x for x in items if hasattr(x, "name") and pattern.match(x.name)]
+
+    def get_all_collection_keys(self) -> list[str]:
+        return [k for k in self.collections if isinstance(k, str)]
+
+    def clear_collection(self, name: str) -> None:
+        self.collections.pop(name, None)
+
+    def prevent_feeding(self, tensor: Any) -> None:
+        self._unfeedable.add(tensor)
+
+    def is_feedable(self, tensor: Any) -> bool:
+        return tensor not in self._unfeedable
+
+    def prevent_fetching(self, op: Any) -> None:
+        self._unfetchable.add(op)
+
+    def is_fetchable(self, tensor_or_op: Any) -> bool:
+        return getattr(tensor_or_op, "op", tensor_or_op) not in self._unfetchable

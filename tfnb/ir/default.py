@@ -1,0 +1,80 @@
+"""The default-graph stack of each thread (white paper, section 2: programs build into the current graph).
+
+Op calls without tensor inputs need a graph to build into, and the catalogue's own functions are such calls, so
+the stack lives here and not in `client`. Invariant: a thread's stack is its own; the bottom is one graph
+for the process, made on first use.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tfnb.errors import GraphError
+
+__all__ = ["get_default_graph", "graph_of", "pushed", "reset_default_graph", "set_factory"]
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.graphs: list[Any] = []
+
+
+_stack = _Stack()
+_lock = threading.Lock()
+_bottom: list[Any] = []
+_factory: list[Callable[[], Any]] = []
+
+
+def set_factory(factory: Callable[[], Any]) -> None:
+    """Says how the process's bottom graph is made (called once, by the builder's module)."""
+    _factory[:] = [factory]
+
+
+def get_default_graph() -> Any:
+    """The graph that ops are added to in this thread."""
+    if _stack.graphs:
+        return _stack.graphs[-1]
+    with _lock:
+        if not _bottom:
+            _bottom.append(_factory[0]())
+        return _bottom[0]
+
+
+def reset_default_graph() -> None:
+    """Replaces the process's default graph by an empty one.
+
+    Raises `GraphError` inside a `with graph.as_default()` block, where it would have no effect.
+    """
+    if _stack.graphs:
+        raise GraphError("reset_default_graph() inside a `with graph.as_default()` block would have no effect")
+    with _lock:
+        _bottom[:] = [_factory[0]()]
+
+
+@contextmanager
+def pushed(graph: Any) -> Iterator[Any]:
+    """Makes `graph` this thread's default inside the `with` block."""
+    _stack.graphs.append(graph)
+    try:
+        yield graph
+    finally:
+        if not _stack.graphs or _stack.graphs.pop() is not graph:
+            raise GraphError("blocks of `graph.as_default()` were closed in the wrong order")
+
+
+def graph_of(inputs: Iterable[Any]) -> Any:
+    """The graph of the first graph element among `inputs` (lists are looked into), else the default graph."""
+    for x in inputs:
+        if isinstance(x, (list, tuple)):
+            for y in x:
+                found = getattr(y, "graph", None)
+                if found is not None:
+                    return found
+        else:
+            found = getattr(x, "graph", None)
+            if found is not None:
+                return found
+    return get_default_graph()

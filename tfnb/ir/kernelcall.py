@@ -1,0 +1,141 @@
+"""Launches of library kernels as pure data (the recipe between an op and `kernels_cl`).
+
+An op's `opencl` recipe gets a `KernelSite` (concrete shapes, attrs, device facts) and answers with a tuple
+of `KernelCall`s. Nothing here knows pyopencl: code generation turns the calls into bound launches.
+Invariant: a recipe is a pure function of its site, so plans can be cached by shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tfnb.types import DType
+
+__all__ = [
+    "Epilogue",
+    "Arg",
+    "BiasIn",
+    "F32",
+    "F64",
+    "I32",
+    "In",
+    "KernelCall",
+    "KernelSite",
+    "Out",
+    "Temp",
+    "TensorInfo",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """A tensor whose shape is known at specialisation time."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        n = 1
+        for d in self.shape:
+            n *= d
+        return n
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.size
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """Pointer to the op's input `index` (dense, row major, readable 256 bytes past its end)."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """Pointer to the op's output `index` (dense, row major, writable up to its size only)."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Temp:
+    """Pointer to scratch memory of `nbytes`, shared by all calls of the site that use the same `key`."""
+
+    key: str
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class I32:
+    """A 32-bit integer argument."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class F32:
+    """A 32-bit float argument."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class F64:
+    """A 64-bit float argument."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class BiasIn:
+    """Pointer to the fused epilogue's bias vector (the site's `epilogue.bias`)."""
+
+
+Arg = In | Out | Temp | I32 | F32 | F64 | BiasIn
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """One launch: `entry` of `kernels_cl/<file>` over `groups` work-groups of `local` work-items."""
+
+    file: str
+    entry: str
+    args: tuple[Arg, ...]
+    groups: tuple[int, int, int] = (1, 1, 1)
+    local: tuple[int, int, int] = (1, 1, 1)
+    defines: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """Work fused at the store of a library kernel: `activation(result + bias)`.
+
+    `bias` is the bias vector's tensor (length = last dimension of the output) or None;
+    `activation` is one of "none", "relu", "tanh", "sigmoid".
+    """
+
+    bias: TensorInfo | None = None
+    activation: str = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSite:
+    """Everything a recipe may look at.
+
+    `values[i]` is the NumPy value of input i if the op declared it a shape input, else absent.
+    `units` is the device's number of compute units; `kind` is "cpu" or "gpu".
+    """
+
+    op: str
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+    attrs: Any
+    values: Mapping[int, Any]
+    units: int
+    kind: str
+    epilogue: Epilogue = Epilogue()

@@ -1,0 +1,85 @@
+"""Operation: a node of the user's graph (white paper, section 2).
+
+Invariant: identity is by object; inputs, attributes and name never change after creation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfnb.errors import NotFoundError, Origin
+from tfnb.ir.opdef import OpDef
+from tfnb.ir.tensor import Tensor, call_operator
+from tfnb.types import TensorSpec
+
+__all__ = ["Operation"]
+
+
+class Operation:
+    """A node of the user's graph.
+
+    `inputs` are tensors, `control_inputs` operations that run before; `attrs` the typed attributes,
+    `types` the type variables; `specs` dtype and static shape of each output; `origin` the user's line.
+    """
+
+    __slots__ = (
+        "attrs", "colocation", "control_inputs", "device", "extra", "graph", "gradient_type", "id", "inputs",
+        "name", "opdef", "origin", "outputs", "specs", "types", "__weakref__",
+    )  # fmt: skip
+
+    def __init__(self, graph: Any, opdef: OpDef, name: str, inputs: Sequence[Tensor]) -> None:
+        self.graph = graph
+        self.opdef = opdef
+        self.name = name
+        self.inputs = tuple(inputs)
+        self.id = -1
+        self.attrs: Any = None
+        self.types: dict[str, Any] = {}
+        self.control_inputs: list[Operation] = []
+        self.device = ""
+        self.colocation: tuple[str, ...] = ()
+        self.gradient_type: str | None = None
+        self.origin: Origin | None = None
+        self.specs: list[TensorSpec] = []
+        self.outputs: list[Tensor] = []
+        self.extra: dict[str, Any] = {}  # e.g. the control-flow context
+
+    @property
+    def type(self) -> str:
+        return self.opdef.name
+
+    @property
+    def x(self) -> Tensor:
+        """The first input: gradients read well with it."""
+        return self.inputs[0]
+
+    @property
+    def y(self) -> Tensor:
+        """The first output."""
+        return self.outputs[0]
+
+    @property
+
+    @property
+    def traceback(self) -> list[Any]:
+        o = self.origin
+        return [] if o is None else [(o.filename, o.lineno, o.function, o.code)]
+
+    def set_spec(self, index: int, spec: TensorSpec) -> None:
+        self.specs[index] = spec
+
+    def get_attr(self, name: str) -> Any:
+        """An attribute or type variable by its name. Raises `NotFoundError` when there is none."""
+        if name in self.types:
+            return self.types[name]
+        if hasattr(self.attrs, name):
+            return getattr(self.attrs, name)
+        raise NotFoundError(f"the operation has no attribute {name!r}", self)
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Runs the operation in `session` or the default session."""
+        call_operator("run", self, feed_dict, session)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"

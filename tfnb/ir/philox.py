@@ -1,0 +1,33 @@
+"""Philox-4x32-10 (Salmon et al., SC'11): the counter-based generator behind all random ops.
+
+The same words come from this NumPy form and from `kernels_cl/lib/philox.clh`, so a seed gives equal numbers on
+every device. Invariant: a word depends on key and counter only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["philox_4x32"]
+
+_M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_W0, _W1 = 0x9E3779B9, 0xBB67AE85
+_MASK = np.uint64(0xFFFFFFFF)
+
+
+def philox_4x32(key0: Any, key1: Any, ctr0: Any, ctr1: Any) -> tuple[np.ndarray, ...]:
+    """Four uint32 words per element for the counter (ctr0, ctr1, 0, 0); arguments broadcast."""
+    k0, k1, c0, c1 = np.broadcast_arrays(*(np.asarray(x, np.uint64) for x in (key0, key1, ctr0, ctr1)))
+    c2 = c3 = np.zeros_like(c0)
+    for _ in range(10):
+        p0, p1 = _M0 * c0, _M1 * c2
+        c0, c1, c2, c3 = (
+            (p1 >> np.uint64(32)) ^ c1 ^ k0,
+            p1 & _MASK,
+            (p0 >> np.uint64(32)) ^ c3 ^ k1,
+            p0 & _MASK,
+        )
+        k0, k1 = (k0 + np.uint64(_W0)) & _MASK, (k1 + np.uint64(_W1)) & _MASK
+    return tuple(c.astype(np.uint32) for c in (c0, c1, c2, c3))

@@ -1,0 +1,97 @@
+"""The scopes of a graph under construction: names, control dependencies, devices, colocation, gradients.
+
+Invariant: every scope is a stack of the thread that opened it, so threads may build into one graph at once;
+names stay unique under the builder's lock.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError
+
+__all__ = ["Names", "Scopes"]
+
+_VALID_OP = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
+_VALID_SCOPE = re.compile(r"[A-Za-z0-9_.\\/>-]*\Z")
+
+
+class Names:
+    """Unique names: a second `add` becomes `add_1` (case is kept apart, as in TensorFlow's 0.x)."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, int] = {}
+
+    def unique(self, name: str, mark: bool = True) -> str:
+        """`name`, or `name_k` with the first k that is free. With `mark` the name is taken from now on."""
+        count = self._used.get(name)
+        if count is None:
+            if mark:
+                self._used[name] = 1
+            return name
+        candidate = f"{name}_{count}"
+        while candidate in self._used:
+            count += 1
+            candidate = f"{name}_{count}"
+        if mark:
+            self._used[name] = count + 1
+            self._used[candidate] = 1
+        return candidate
+
+
+class Scopes(threading.local):
+    """What surrounds a node being made, per thread."""
+
+    def __init__(self) -> None:
+        self.name = ""  # "" or "outer/inner"
+        self.control: list[tuple[Any, ...] | None] = []  # None clears what is outside
+        self.devices: list[str | Callable[[Any], str] | None] = []
+        self.colocate: list[Any] = []
+        self.gradients: list[dict[str, str]] = []
+        self.control_flow: Any = None  # the cond or while context, for the client's control flow
+        self.containers: list[str] = []
+
+    @contextmanager
+    def pushed(self, stack: list[Any], item: Any) -> Iterator[None]:
+        stack.append(item)
+        try:
+            yield
+        finally:
+            stack.pop()
+
+    @contextmanager
+    def named(self, scope: str) -> Iterator[str]:
+        """Enters the already unique name scope; gives it back with a trailing slash ('' at the root)."""
+        before, self.name = self.name, scope
+        try:
+            yield scope + "/" if scope else ""
+        finally:
+            self.name = before
+
+    def control_inputs(self) -> list[Any]:
+        """The operations that a node made now must wait for."""
+        found: list[Any] = []
+        for ops in reversed(self.control):
+            if ops is None:
+                break
+            found.extend(op for op in ops if op not in found)
+        return found
+
+    def gradient_override(self, op_type: str) -> str | None:
+        for table in reversed(self.gradients):
+            if op_type in table:
+                return table[op_type]
+        return None
+
+
+def check_name(name: str, scope: str) -> None:
+    """Raises `InvalidArgumentError` unless `name` can be an operation's name in `scope`."""
+    if not (_VALID_SCOPE if scope else _VALID_OP).match(name):
+        raise InvalidArgumentError(
+            f"{name!r} is not a valid name; it may hold letters, digits, '_', '.', '/', '-', '>' "
+            "and must begin with a letter, digit or '.'"
+        )

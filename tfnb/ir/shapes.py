@@ -1,0 +1,120 @@
+"""Shape functions that many ops share.
+
+Each takes an `Infer` and gives the output shape (or a tuple of one per output). Invariant: what they promise at
+construction holds at run time; contradictions raise `ShapeError` with both shapes in the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.opdef import Infer
+from tfnb.types import Shape, scalar, unknown_shape
+
+__all__ = [
+    "broadcast",
+    "broadcast_all",
+    "broadcast_shapes",
+    "no_outputs",
+    "normalize_axes",
+    "normalize_axis",
+    "reduced",
+    "scalar_shape",
+    "unchanged",
+    "unknown",
+    "with_rank",
+]
+
+
+def unchanged(c: Infer) -> Shape:
+    """The shape of the first input."""
+    return c.shapes[0]
+
+
+def scalar_shape(c: Infer) -> Shape:
+    """A scalar."""
+    return scalar
+
+
+def unknown(c: Infer) -> Shape:
+    """Nothing is known."""
+    return unknown_shape
+
+
+def no_outputs(c: Infer) -> tuple[Shape, ...]:
+    """For ops without outputs."""
+    return ()
+
+
+def broadcast_shapes(a: Shape, b: Shape) -> Shape:
+    """NumPy's broadcasting of two static shapes. Raises `ShapeError` when they cannot."""
+    if a.dims is None or b.dims is None:
+        return unknown_shape
+    n = max(len(a.dims), len(b.dims))
+    left = (1,) * (n - len(a.dims)) + a.dims
+    right = (1,) * (n - len(b.dims)) + b.dims
+    out: list[int | None] = []
+    for x, y in zip(left, right, strict=True):
+        if x == 1:
+            out.append(y)
+        elif y == 1 or x == y:
+            out.append(x)
+        elif x is None or y is None:
+            out.append(x if y is None else y)
+        else:
+            raise ShapeError(f"shapes {a} and {b} cannot be broadcast together")
+    return Shape(tuple(out))
+
+
+def broadcast_all(shapes: Sequence[Shape]) -> Shape:
+    out = scalar
+    for s in shapes:
+        out = broadcast_shapes(out, s)
+    return out
+
+
+def broadcast(c: Infer) -> Shape:
+    """All inputs broadcast together."""
+    try:
+        return broadcast_all(c.shapes)
+    except ShapeError as e:
+        raise ShapeError(f"{c.op_name}: {e.message}") from None
+
+
+def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
+    """A non-negative axis. Raises `InvalidArgumentError` when it is out of range."""
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(f"{what} {axis} is out of range for a tensor of rank {rank}")
+    return axis % rank if rank else 0
+
+
+def normalize_axes(axes: Any, rank: int) -> tuple[int, ...]:
+    """Sorted non-negative axes without repetition; `axes` is a NumPy value of rank 0 or 1."""
+    flat = [int(a) for a in axes.reshape(-1)]
+    return tuple(sorted({normalize_axis(a, rank) for a in flat}))
+
+
+def reduced(c: Infer, keep_dims: bool) -> Shape:
+    """Shape of a reduction of input 0 over the axes in input 1."""
+    x, axes = c.shapes[0], c.value(1)
+    if x.dims is None:
+        return unknown_shape
+    if axes is None:
+        return Shape((None,) * len(x.dims)) if keep_dims else unknown_shape
+    gone = normalize_axes(axes, len(x.dims))
+    if keep_dims:
+        return Shape(tuple(1 if i in gone else d for i, d in enumerate(x.dims)))
+    return Shape(tuple(d for i, d in enumerate(x.dims) if i not in gone))
+
+
+def with_rank(c: Infer, i: int, rank: int) -> Shape:
+    """Input i's shape, which must have `rank` dimensions."""
+    s = c.shapes[i]
+    if s.dims is not None and len(s.dims) != rank:
+        raise ShapeError(f"{c.op_name}: input {i} must have rank {rank}, got shape {s}")
+    return Shape((None,) * rank) if s.dims is None else s
+
+
+ShapeFn = Callable[[Infer], Any]

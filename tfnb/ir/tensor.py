@@ -1,0 +1,150 @@
+"""Tensor: the symbolic handle `name:port` of one output of an operation (white paper, section 2).
+
+A handle belongs to a graph under construction: the user's builder, or a compiler pass's edit. It knows its
+static spec, never a value. Invariant: two handles of one output compare equal and hash alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.types import DType, Shape, TensorSpec, as_shape
+
+__all__ = ["Tensor", "call_operator", "install_operators", "is_tensor_like"]
+
+_OPERATORS: dict[str, Callable[..., Any]] = {}
+
+
+def install_operators(table: Mapping[str, Callable[..., Any]]) -> None:
+    """Gives Python's operators on tensors their meaning; called once by the catalogue."""
+    _OPERATORS.update(table)
+
+
+def call_operator(name: str, *args: Any) -> Any:
+    """Calls one of the installed operators."""
+    return _OPERATORS[name](*args)
+
+
+class Tensor:
+    """One output of an operation.
+
+    `op` is the producing Operation (or Node of a pass's edit), `index` its output number.
+    """
+
+    __slots__ = ("graph", "index", "op")
+    __array_priority__ = 100  # NumPy arrays hand `array + tensor` over to us
+
+    def __init__(self, graph: Any, op: Any, index: int) -> None:
+        self.graph = graph
+        self.op = op
+        self.index = index
+
+    @property
+    def spec(self) -> TensorSpec:
+        return self.op.specs[self.index]
+
+    @property
+    def dtype(self) -> DType:
+        return self.op.specs[self.index].dtype
+
+    @property
+    def shape(self) -> Shape:
+        return self.op.specs[self.index].shape
+
+    @property
+    def name(self) -> str:
+        return f"{self.op.name}:{self.index}"
+
+    @property
+    def device(self) -> str:
+        return str(self.op.device)
+
+    @property
+    def value_index(self) -> int:
+        return self.index
+
+    def get_shape(self) -> Shape:
+        """The static shape; dimensions that only a run can tell are None."""
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds what the caller knows of the shape. Raises `ShapeError` if it contradicts what is known."""
+        spec = self.spec
+        self.op.set_spec(self.index, TensorSpec(spec.dtype, spec.shape.merge_with(as_shape(shape)), spec.ref))
+
+    def consumers(self) -> list[Any]:
+        return self.graph.consumers(self)
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """The value, computed by `session` or the default session."""
+        return _OPERATORS["eval"](self, feed_dict, session)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Tensor):
+            return self.op is other.op and self.index == other.index
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((id(self.op), self.index))
+
+    def __bool__(self) -> bool:
+        raise DTypeError(
+            f"the tensor {self.name} has no truth value while the graph is built; "
+            "use tf.cond, tf.where or `is not None`",
+            self.op,
+        )
+
+    def __iter__(self) -> Iterator[Tensor]:
+        n = self.shape.dims[0] if self.shape.dims else None
+        if n is None:
+            raise DTypeError(f"cannot iterate over {self.name}: its first dimension is unknown ({self.shape})", self.op)
+        return (self[i] for i in range(n))
+
+    def __len__(self) -> int:
+        raise DTypeError(f"len() of the tensor {self.name} is not known while the graph is built; use tf.shape", self.op)
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        raise InvalidArgumentError(
+            f"the tensor {self.name} has no value outside a session; use session.run(tensor)", self.op
+        )
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+    def __str__(self) -> str:
+        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
+
+    def __getitem__(self, key: Any) -> Tensor:
+        return _OPERATORS["getitem"](self, key)
+
+
+def _operator(name: str, swap: bool = False) -> Callable[..., Any]:
+    def forward(self: Tensor, other: Any) -> Tensor:
+        return _OPERATORS[name](self, other)
+
+    def backward(self: Tensor, other: Any) -> Tensor:
+        return _OPERATORS[name](other, self)
+
+    return backward if swap else forward
+
+
+def _unary_operator(name: str) -> Callable[[Tensor], Tensor]:
+    return lambda self: _OPERATORS[name](self)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
+    setattr(Tensor, f"__{_name}__", _operator(_name))
+    setattr(Tensor, f"__r{_name}__", _operator(_name, swap=True))
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(Tensor, f"__{_name}__", _operator(_name))
+for _name in ("neg", "abs", "invert"):
+    setattr(Tensor, f"__{_name}__", _unary_operator(_name))
+
+
+def is_tensor_like(value: Any) -> bool:
+    """Is it a tensor, or something that stands for one (a variable, indexed slices)?"""
+    return isinstance(value, Tensor) or hasattr(value, "__tensor__")

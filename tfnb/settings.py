@@ -1,0 +1,79 @@
+"""Settings: every environment variable of tfnb is declared and read here, once.
+
+Invariant: `Settings` is frozen; nothing else in the package reads `os.environ` for a TFNB_* variable.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from tfnb.errors import InvalidArgumentError
+
+__all__ = ["Settings", "load_settings"]
+
+
+def _cache_root() -> str:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return str(Path(base) / "tfnb")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a process. Each field names its variable and says what it does."""
+
+    devices: str = field(
+        default="",
+        metadata={
+            "env": "TFNB_DEVICES",
+            "help": "which OpenCL devices to use: comma-separated parts of platform or device names, "
+            "e.g. 'pocl' or 'NVIDIA,pocl'; empty: PoCL or the first CPU, and every GPU",
+        },
+    )
+    cache_dir: str = field(
+        default="",
+        metadata={"env": "TFNB_CACHE_DIR", "help": "where compiled kernels are kept; empty: the user's cache"},
+    )
+    verify: bool = field(
+        default=False,
+        metadata={"env": "TFNB_VERIFY", "help": "1: verify the graph after every stage of compiling a step"},
+    )
+    quiet: bool = field(
+        default=False,
+        metadata={"env": "TFNB_QUIET", "help": "1: no progress lines while library kernels compile"},
+    )
+    optimize: bool = field(
+        default=True,
+        metadata={"env": "TFNB_OPTIMIZE", "help": "0: no folding, CSE, simplification or fusion"},
+    )
+    keep_source: str = field(
+        default="",
+        metadata={"env": "TFNB_KEEP_SOURCE", "help": "a folder that gets every generated OpenCL program"},
+    )
+
+    @property
+    def cache_path(self) -> Path:
+        return Path(self.cache_dir or _cache_root())
+
+
+_FLAGS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False, "": None}
+
+
+def load_settings() -> Settings:
+    """Settings from the environment. Raises `InvalidArgumentError` on a value that is not understood."""
+    found: dict[str, str | bool] = {}
+    for f in fields(Settings):
+        name = f.metadata["env"]
+        text = os.environ.get(name)
+        if text is None:
+            continue
+        if isinstance(f.default, bool):
+            flag = _FLAGS.get(text.strip().lower(), "bad")
+            if flag == "bad":
+                raise InvalidArgumentError(f"{name} is {text!r}; needed 1 or 0. {f.metadata['help']}")
+            if flag is not None:
+                found[f.name] = bool(flag)
+        else:
+            found[f.name] = text
+    return Settings(**found)  # type: ignore[arg-type]

@@ -1,0 +1,398 @@
+"""DType, Shape, TensorSpec: what is known of a tensor before it has a value (white paper, section 2).
+
+Invariant: all are immutable and hashable; a `Shape` with `dims is None` has unknown rank, and a
+dimension of None is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+
+__all__ = ["DType", "Dimension", "Shape", "TensorSpec", "as_dtype", "as_shape", "scalar", "unknown_shape"]
+
+
+class DType:
+    """The type of a tensor's elements.
+
+    `np` is the NumPy dtype, `cl` the OpenCL C scalar type ("" where a device cannot hold it),
+    `enum` the number TensorFlow's protobufs use.
+    """
+
+    __slots__ = ("cl", "enum", "kind", "name", "np", "size")
+
+    def __init__(self, name: str, np_type: Any, cl: str, enum: int, kind: str) -> None:
+        self.name = name
+        self.np = np.dtype(np_type)
+        self.cl = cl
+        self.enum = enum
+        self.kind = kind
+        self.size = self.np.itemsize
+
+    @property
+    def is_floating(self) -> bool:
+        return self.kind == "f"
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in "iu"
+
+    @property
+    def is_unsigned(self) -> bool:
+        return self.kind == "u"
+
+    @property
+    def is_bool(self) -> bool:
+        return self.kind == "b"
+
+    @property
+    def is_complex(self) -> bool:
+        return self.kind == "c"
+
+    @property
+    def is_string(self) -> bool:
+        return self.kind == "s"
+
+    @property
+    def as_numpy_dtype(self) -> Any:
+        return self.np.type
+
+    @property
+    def as_datatype_enum(self) -> int:
+        return self.enum
+
+    @property
+    def base_dtype(self) -> DType:
+        return self
+
+    @property
+    def real_dtype(self) -> DType:
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+    @property
+    def min(self) -> Any:
+        return self._limits().min
+
+    @property
+    def max(self) -> Any:
+        return self._limits().max
+
+    def _limits(self) -> Any:
+        if self.is_integer:
+            return np.iinfo(self.np)
+        if self.is_floating:
+            return ml_dtypes.finfo(self.np)
+        raise DTypeError(f"{self.name} has no smallest and largest value")
+
+    def is_compatible_with(self, other: Any) -> bool:
+        return as_dtype(other) is self
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, DType):
+            return self is other
+        try:
+            return as_dtype(other) is self
+        except (TypeError, ValueError):
+            return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __reduce__(self) -> Any:
+        return (as_dtype, (self.name,))
+
+    def __repr__(self) -> str:
+        return f"tf.{self.name}"
+
+    def __str__(self) -> str:
+        return f"<dtype: '{self.name}'>"
+
+
+float32 = DType("float32", np.float32, "float", 1, "f")
+float64 = DType("float64", np.float64, "double", 2, "f")
+int32 = DType("int32", np.int32, "int", 3, "i")
+uint8 = DType("uint8", np.uint8, "uchar", 4, "u")
+int16 = DType("int16", np.int16, "short", 5, "i")
+int8 = DType("int8", np.int8, "char", 6, "i")
+string = DType("string", np.object_, "", 7, "s")
+complex64 = DType("complex64", np.complex64, "", 8, "c")
+int64 = DType("int64", np.int64, "long", 9, "i")
+bool_ = DType("bool", np.bool_, "uchar", 10, "b")
+bfloat16 = DType("bfloat16", ml_dtypes.bfloat16, "ushort", 14, "f")
+uint16 = DType("uint16", np.uint16, "ushort", 17, "u")
+complex128 = DType("complex128", np.complex128, "", 18, "c")
+float16 = DType("float16", np.float16, "half", 19, "f")
+uint32 = DType("uint32", np.uint32, "uint", 22, "u")
+uint64 = DType("uint64", np.uint64, "ulong", 23, "u")
+
+ALL = (
+    float32, float64, int32, uint8, int16, int8, string, complex64, int64, bool_,
+    bfloat16, uint16, complex128, float16, uint32, uint64,
+)  # fmt: skip
+FLOATS = (float32, float64, float16, bfloat16)
+COMPLEX = (complex64, complex128)
+SIGNED_INTS = (int32, int64, int16, int8)
+INTS = (*SIGNED_INTS, uint8, uint16, uint32, uint64)
+REALS = (*FLOATS, *INTS)
+NUMBERS = (*REALS, *COMPLEX)
+INDEX = (int32, int64)
+FIXED_SIZE = (*NUMBERS, bool_)
+# arithmetic of these is done by OpenCL kernels; 16-bit floats are for storage: computed in float32
+DEVICE_FLOATS = (float32, float64)
+
+_BY_NAME = {d.name: d for d in ALL} | {"half": float16, "float": float32, "double": float64, "str": string}
+_BY_NUMPY = {d.np: d for d in ALL if d is not string}
+_BY_ENUM = {d.enum: d for d in ALL}
+_PYTHON = {float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string}
+
+
+def as_dtype(value: Any) -> DType:
+    """The `DType` of a DType, name, NumPy dtype, Python type or protobuf number."""
+    if isinstance(value, DType):
+        return value
+    found: DType | None = None
+    if isinstance(value, str):
+        found = _BY_NAME.get(value.removesuffix("_ref"))
+    elif isinstance(value, int) and not isinstance(value, bool):
+        found = _BY_ENUM.get(value % 100)
+    elif isinstance(value, type) and value in _PYTHON:
+        found = _PYTHON[value]
+    if found is None:
+        try:
+            np_type = np.dtype(value)
+        except TypeError:
+            np_type = None
+        if np_type is not None:
+            found = string if np_type.kind in "SUOT" else _BY_NUMPY.get(np_type)
+    if found is None:
+        raise DTypeError(f"{value!r} is not a dtype; needed one of {', '.join(d.name for d in ALL)}")
+    return found
+
+
+class Dimension:
+    """One dimension of a static shape, as TensorFlow's users know it: `.value` is an int or None."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = _dim(value)
+
+    def __int__(self) -> int:
+        if self.value is None:
+            raise ShapeError("this dimension is unknown until the graph runs; use tf.shape(tensor) for its value")
+        return self.value
+
+    __index__ = __int__
+
+    def __eq__(self, other: object) -> bool:
+        other = other.value if isinstance(other, Dimension) else other
+        return bool(self.value == other)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def _with(self, other: Any, f: Any) -> Dimension:
+        other = other.value if isinstance(other, Dimension) else other
+        return Dimension(None if self.value is None or other is None else f(self.value, int(other)))
+
+    def __add__(self, other: Any) -> Dimension:
+        return self._with(other, lambda a, b: a + b)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Dimension:
+        return self._with(other, lambda a, b: a - b)
+
+    def __mul__(self, other: Any) -> Dimension:
+        return self._with(other, lambda a, b: a * b)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Any) -> Dimension:
+        return self._with(other, lambda a, b: a // b)
+
+    def __mod__(self, other: Any) -> Dimension:
+        return self._with(other, lambda a, b: a % b)
+
+    def __lt__(self, other: Any) -> bool:
+        return int(self) < int(other)
+
+    def __gt__(self, other: Any) -> bool:
+        return int(self) > int(other)
+
+    def __le__(self, other: Any) -> bool:
+        return int(self) <= int(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return int(self) >= int(other)
+
+    def __repr__(self) -> str:
+        return f"Dimension({self.value})"
+
+    def __str__(self) -> str:
+        return "?" if self.value is None else str(self.value)
+
+
+def _dim(value: Any) -> int | None:
+    if isinstance(value, Dimension):
+        return value.value
+    if value is None:
+        return None
+    try:
+        n = value.__index__()
+    except (AttributeError, TypeError):
+        raise DTypeError(f"a dimension must be an integer or None, not {value!r}") from None
+    if n < 0:
+        raise ShapeError(f"a dimension must be >= 0 or None, not {n}")
+    return int(n)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Shape:
+    """A static shape: a tuple of int or None, or unknown rank (`dims is None`). `tf.TensorShape`."""
+
+    dims: tuple[int | None, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.dims is not None:
+            object.__setattr__(self, "dims", tuple(_dim(d) for d in _iterate(self.dims)))
+
+    @property
+    def ndims(self) -> int | None:
+        return None if self.dims is None else len(self.dims)
+
+    rank = ndims
+
+    def is_fully_defined(self) -> bool:
+        return self.dims is not None and None not in self.dims
+
+    def num_elements(self) -> int | None:
+        """The number of elements, or None when it is not known."""
+        if not self.is_fully_defined():
+            return None
+        n = 1
+        for d in self.known():
+            n *= d
+        return n
+
+    def known(self) -> tuple[int, ...]:
+        """The dimensions as integers. Raises `ShapeError` when one is not known."""
+        if self.dims is None or None in self.dims:
+            raise ShapeError(f"the shape {self} is not fully defined")
+        return self.dims  # type: ignore[return-value]
+
+    def as_list(self) -> list[int | None]:
+        if self.dims is None:
+            raise ShapeError("as_list() is not defined on a shape of unknown rank")
+        return list(self.dims)
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Can a tensor have both shapes?"""
+        other = as_shape(other)
+        if self.dims is None or other.dims is None:
+            return True
+        return len(self.dims) == len(other.dims) and all(
+            a is None or b is None or a == b for a, b in zip(self.dims, other.dims, strict=True)
+        )
+
+    def merge_with(self, other: Any) -> Shape:
+        """What is known of a tensor that has both shapes. Raises `ShapeError` when none can."""
+        other = as_shape(other)
+        if not self.is_compatible_with(other):
+            raise ShapeError(f"shapes {self} and {other} are not compatible")
+        if self.dims is None:
+            return other
+        if other.dims is None:
+            return self
+        return Shape(tuple(b if a is None else a for a, b in zip(self.dims, other.dims, strict=True)))
+
+    def assert_is_compatible_with(self, other: Any) -> None:
+        self.merge_with(other)
+
+    def assert_has_rank(self, rank: int) -> None:
+        self.with_rank(rank)
+
+    def with_rank(self, rank: int) -> Shape:
+        return self.merge_with(Shape((None,) * rank))
+
+    def concatenate(self, other: Any) -> Shape:
+        other = as_shape(other)
+        if self.dims is None or other.dims is None:
+            return unknown_shape
+        return Shape(self.dims + other.dims)
+
+    def __len__(self) -> int:
+        if self.dims is None:
+            raise ShapeError("a shape of unknown rank has no length")
+        return len(self.dims)
+
+    def __bool__(self) -> bool:
+        return self.dims is not None
+
+    def __iter__(self) -> Iterator[Dimension]:
+        return (Dimension(d) for d in self.as_list())
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return unknown_shape if self.dims is None else Shape(self.dims[key])
+        return Dimension(None if self.dims is None else self.dims[key])
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return self.dims == as_shape(other).dims
+        except (TypeError, ValueError):
+            return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.dims)
+
+    def __str__(self) -> str:
+        if self.dims is None:
+            return "<unknown>"
+        inner = ", ".join("?" if d is None else str(d) for d in self.dims)
+        return f"({inner},)" if len(self.dims) == 1 else f"({inner})"
+
+    def __repr__(self) -> str:
+        return f"TensorShape({None if self.dims is None else list(self.dims)})"
+
+
+def _iterate(dims: Any) -> Iterable[Any]:
+    if isinstance(dims, Shape):
+        return dims.dims or ()
+    try:
+        return tuple(dims)
+    except TypeError:
+        return (dims,)
+
+
+unknown_shape = Shape(None)
+scalar = Shape(())
+
+
+def as_shape(value: Any) -> Shape:
+    """The `Shape` of a Shape, a sequence of dimensions, one integer, or None (unknown rank)."""
+    if isinstance(value, Shape):
+        return value
+    if value is None:
+        return unknown_shape
+    if isinstance(value, (str, bytes)):
+        raise InvalidArgumentError(f"{value!r} is not a shape")
+    return Shape(_iterate(value))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """What is known of a tensor: dtype, static shape, and whether it is a reference to mutable state."""
+
+    dtype: DType
+    shape: Shape = unknown_shape
+    ref: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}{'&' if self.ref else ''}{self.shape}"
