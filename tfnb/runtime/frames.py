@@ -1,8 +1,8 @@
 """What one step keeps per frame and iteration, and the tokens that have no value.
 
 The frames and tags of OSDI'16 section 3.4. These classes only hold state; the rules that change it
-are the `Propagator`'s. Invariant: a frame lives in exactly one iteration of its enclosing frame, and
-the iterations it holds are consecutive.
+are the `Propagator`'s. Invariant: a frame lives in exactly one iteration of its enclosing frame,
+and the iterations it holds are consecutive.
 """
 
 from __future__ import annotations
@@ -29,14 +29,21 @@ DEAD: Final = Token("DEAD")
 
 EMPTY: Final = Token("EMPTY")  # an input that has not come, a fetch that is not there yet
 
-_LAST_EXTERNAL = int(LAST_EXTERNAL)
-_SEND = int(PlanKind.SEND)
-
 
 class Iteration:
     """State of one iteration of one frame; `n` indices are local to the frame's table."""
 
-    __slots__ = ("children", "closed", "counts", "dead", "frame", "inputs", "left", "number", "table")
+    __slots__ = (
+        "children",
+        "closed",
+        "counts",
+        "dead",
+        "frame",
+        "inputs",
+        "left",
+        "number",
+        "table",
+    )
 
     def __init__(self, frame: Frame, number: int) -> None:
         table = frame.table
@@ -50,12 +57,28 @@ class Iteration:
         self.children: dict[int, Frame] = {}
         self.closed: set[int] = set()  # child frames that have ended
 
+    def tag(self) -> str:
+        """Unique within the step; see `Ready.tag`."""
+        path = self.frame.path()
+        if not path:
+            return ""
+        return "/".join(f"{name};{outer}" for name, outer in path) + f";{self.number}"
+
 
 class Frame:
     """One activation of a loop: its iterations, oldest first, and what waits to enter the next."""
 
-    __slots__ = ("enters_left", "exited", "held", "invariants", "iterations")
-    __slots__ += ("newest", "outer", "table", "wants_next")
+    __slots__ = (
+        "enters_left",
+        "exited",
+        "held",
+        "invariants",
+        "iterations",
+        "newest",
+        "outer",
+        "table",
+        "wants_next",
+    )
 
     def __init__(self, table: FrameTable, outer: Iteration | None) -> None:
         self.table = table
@@ -78,8 +101,9 @@ class Frame:
 class Ready:
     """A node that may run now: hand it back to `Propagator.done` with its outputs.
 
-    `node` indexes the plan's nodes, `inputs` are its data inputs in order. `is_dead` can be true for
-    SEND and RECV only; a dead one has `DEAD` for every dead input.
+    `node` indexes the plan's nodes, `inputs` are its data inputs in order. `is_dead` can be true
+    for SEND and RECV only; a dead one has `DEAD` for every dead input. `owner` and `place` are the
+    propagator's.
     """
 
     __slots__ = ("inputs", "is_dead", "node", "owner", "place")
@@ -105,7 +129,7 @@ class Ready:
 
     @property
     def tag(self) -> str:
-        """Names frame and iteration uniquely within the step: "" in the root, "outer;0/inner;3;7"...
+        """Names frame and iteration uniquely within the step: "" in the root, "outer;0/inner;3;7".
 
         Each part reads "frame;iteration of the enclosing frame"; the node's own iteration ends it.
         """

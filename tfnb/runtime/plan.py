@@ -1,7 +1,7 @@
 """The plan: what the executor walks, as immutable tuples of small integers.
 
-Implements the static half of the dataflow executor of OSDI'16 section 3.4 (white paper 4.4): pending
-counts, out-edges and the table of frames. Built once per compiled step and shared by all its runs.
+The static half of the dataflow executor of OSDI'16 section 3.4 (white paper 4.4): pending counts,
+out-edges, the table of frames. Built once per compiled step and shared by all its runs.
 Invariant, proven by `build_plan` before a plan exists: every node of a frame fires exactly once in
 every iteration of it, live or dead, so a step ends and an iteration knows when it is over.
 """
@@ -14,11 +14,8 @@ from enum import IntEnum
 
 from tfnb.errors import GraphError
 
-ROOT = 0
-"""Index of the frame that holds all that is in no loop."""
-
-CONTROL = -1
-"""Stands for the output slot of an edge that carries no value."""
+ROOT = 0  # index of the frame that holds all that is in no loop
+CONTROL = -1  # output slot of an edge that carries no value
 
 
 class PlanKind(IntEnum):
@@ -149,8 +146,8 @@ class Plan:
 def build_plan(nodes: Iterable[PlanNode], fetches: Sequence[tuple[int, int]] = ()) -> Plan:
     """Verify the nodes, find their frames and lay out the tables.
 
-    Raises `PlanError` for edges to nowhere, wrong numbers of inputs or outputs, inputs from different
-    frames, loops not closed by NextIteration -> Merge, cycles, and fetches from inside a loop.
+    Raises `PlanError` for edges to nowhere, wrong numbers of inputs or outputs, inputs from
+    different frames, loops not closed by NextIteration -> Merge, cycles, fetches inside a loop.
     """
     described = tuple(nodes)
     for index in range(len(described)):
@@ -182,8 +179,6 @@ def _check_node(nodes: Sequence[PlanNode], index: int) -> None:
     ):
         if wanted is not None and came != wanted:
             raise PlanError(f"{_say(nodes, index)} has {came} {what}, it needs {wanted}", index)
-    if node.kind == PlanKind.MERGE and not node.inputs:
-        raise PlanError(f"{_say(nodes, index)} has no inputs, it needs at least one", index)
     if node.kind == PlanKind.FEED and node.control:
         raise PlanError(f"{_say(nodes, index)} has control inputs; a feed waits for nothing", index)
     if node.kind == PlanKind.ENTER and (not node.frame or node.parallel_iterations < 1):
@@ -197,6 +192,8 @@ def _check_node(nodes: Sequence[PlanNode], index: int) -> None:
             continue
         what = f"output {slot} of" if slot != CONTROL else "a control edge from"
         raise PlanError(f"{_say(nodes, index)} waits for {what} node {source}: not there", index)
+    if node.kind == PlanKind.MERGE and all(_is_back_edge(nodes, s, index) for s, _ in node.inputs):
+        raise PlanError(f"{_say(nodes, index)} has no input but NextIterations, if any", index)
 
 
 def _is_back_edge(nodes: Sequence[PlanNode], source: int, target: int) -> bool:
@@ -244,11 +241,12 @@ def _forward_order(nodes: Sequence[PlanNode]) -> list[int]:
 def _find_cycle(sources: Sequence[Sequence[int]], stuck: set[int]) -> list[int]:
     # Every stuck node waits for a stuck one, so walking backwards must come round.
     node = min(stuck)
-    path: list[int] = []
+    path: dict[int, None] = {}
     while node not in path:
-        path.append(node)
+        path[node] = None
         node = next(source for source in sources[node] if source in stuck)
-    return path[path.index(node) :][::-1]
+    backwards = list(path)
+    return backwards[backwards.index(node) :][::-1]
 
 
 @dataclass(slots=True)
@@ -285,9 +283,7 @@ def _find_frames(nodes: Sequence[PlanNode], order: Sequence[int]) -> _Frames:
         if node.kind == PlanKind.ENTER:
             frames.outside[index] = _open_frame(nodes, frames, opened, index)
         elif node.kind in (PlanKind.EXIT, PlanKind.NEXT_ITERATION) and frame == ROOT:
-            raise PlanError(
-                f"{_say(nodes, index)} is in no loop: no Enter comes before it", index
-            )
+            raise PlanError(f"{_say(nodes, index)} is in no loop: no Enter comes before it", index)
         elif node.kind == PlanKind.EXIT:
             frames.outside[index] = frames.parents[frame]
     return frames
@@ -340,10 +336,11 @@ def _check_merge(nodes: Sequence[PlanNode], frames: _Frames, merge: int) -> None
             merge,
         )
     back = [source for source in sources if _is_back_edge(nodes, source, merge)]
-    if not back or len(back) == len(sources):
-        lacking = "NextIteration" if not back else "Enter"
+    if not back:
         raise PlanError(
-            f"{_say(nodes, merge)} heads a loop but has no {lacking} among its inputs", merge
+            f"{_say(nodes, merge)} takes an Enter that is not constant, so it heads a loop, but "
+            "no NextIteration closes it",
+            merge,
         )
     for source in back:
         if frames.inside[source] != frames.inside[merge]:
@@ -395,9 +392,7 @@ def _lay_out(
     )
 
 
-def _spans(
-    nodes: Sequence[PlanNode], frames: _Frames
-) -> tuple[list[tuple[int, int]], list[int]]:
+def _spans(nodes: Sequence[PlanNode], frames: _Frames) -> tuple[list[tuple[int, int]], list[int]]:
     """Where each node's inputs lie among the slots of its frame. A Merge keeps one: its choice."""
     used = [0] * len(frames.names)
     spans = []
@@ -480,9 +475,7 @@ def _frame_table(
         merge_out=tuple(tuple(edges.merge[i]) for i in members),
         fetch_out=tuple(tuple(edges.fetch[i]) for i in members),
         n_outputs=per_node(lambda i: nodes[i].n_outputs),
-        child=per_node(
-            lambda i: frames.outside[i] if nodes[i].kind == PlanKind.ENTER else -1
-        ),
+        child=per_node(lambda i: frames.outside[i] if nodes[i].kind == PlanKind.ENTER else -1),
         is_constant=tuple(nodes[i].is_constant for i in members),
         index_used=tuple(
             nodes[i].kind == PlanKind.MERGE and edges.uses_slot(i, 1) for i in members

@@ -74,7 +74,7 @@ class Propagator:
             raise InternalError(f"{self.plan.name(ready.node)}: done without running") from None
         if self._cancelled:
             return []
-        iteration, n = ready._iteration, ready._local
+        iteration, n = ready.owner, ready.place
         n_outputs = iteration.table.n_outputs[n]
         if outputs is DEAD:
             self._complete(iteration, n, (DEAD,) * n_outputs, True)
@@ -90,6 +90,19 @@ class Propagator:
     def cancel(self) -> None:
         """Schedule nothing any more: `done` only takes note, a loop in progress stops."""
         self._cancelled = True
+
+    def close(self) -> None:
+        """Drop all values of a step that will not finish: its frames and iterations are a cycle."""
+        frames = [self._root] if self._root is not None else []
+        for frame in frames:  # grows while it is walked
+            for iteration in frame.iterations.values():
+                frames.extend(iteration.children.values())
+                iteration.children.clear()
+                iteration.inputs.clear()
+            frame.iterations.clear()
+        self._cancelled = True
+        self._work.clear()
+        self._running.clear()
 
     @property
     def running(self) -> int:
@@ -236,9 +249,7 @@ class Propagator:
         if not at.left:
             self._retire(at.frame)
 
-    def _fire_next_iteration(
-        self, at: Iteration, n: int, inputs: list[Any], is_dead: bool
-    ) -> None:
+    def _fire_next_iteration(self, at: Iteration, n: int, inputs: list[Any], is_dead: bool) -> None:
         frame = at.frame
         value = DEAD if is_dead else inputs[0]
         if at.number < frame.newest:
