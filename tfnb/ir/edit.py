@@ -75,7 +75,7 @@ class GraphEdit:
         self.fetches: list[Edge] = list(graph.fetches)
         self.targets: list[int] = list(graph.targets)
         self.feeds: list[Edge] = list(graph.feeds)
-        self._next = max(self.nodes, default=0) + 1
+        self.next_id = max(self.nodes, default=0) + 1
         self._behalf: EditNode | None = None
 
     @property
@@ -99,7 +99,7 @@ class GraphEdit:
     ) -> EditNode:
         specs = infer_specs(opdef, opdef.name, inputs, attrs, types)
         behalf = self._behalf
-        i, self._next = self._next, self._next + 1
+        i, self.next_id = self.next_id, self.next_id + 1
         prefix = f"{behalf.name}/" if behalf is not None else ""
         node = Node(
             i, f"{prefix}{name or opdef.name}#{i}", opdef, tuple(Edge(t.op.id, t.index) for t in inputs), (),

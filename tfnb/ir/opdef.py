@@ -221,6 +221,7 @@ class OpDef:
     epilogue: bool = False
     api: str = ""
     partial: Callable[[Infer], Shape | None] | None = None
+    shape_only: bool = False
     input_args: tuple[Arg, ...] = field(init=False)
     output_args: tuple[Arg, ...] = field(init=False)
 

@@ -1,0 +1,45 @@
+"""Expand: composite ops become the ops they are made of (softmax, mean, cross entropy).
+
+Invariant: afterwards no node's op has an `expand` recipe; new nodes blame the node they came from.
+"""
+
+from __future__ import annotations
+
+from tfnb.ir.edit import EditNode, GraphEdit
+from tfnb.ir.graph import Edge, Graph
+
+__all__ = ["expand"]
+
+
+def expand(graph: Graph) -> Graph:
+    """Replaces composite nodes until none is left."""
+    if not any(n.opdef.expand is not None for n in graph.nodes.values()):
+        return graph
+    edit = GraphEdit(graph)
+    waiting = [n for n in edit.nodes.values() if n.opdef.expand is not None]
+    table: dict[Edge, Edge] = {}
+    gone: list[int] = []
+    while waiting:
+        node = waiting.pop()
+        before = set(edit.nodes)
+        _expand_node(edit, node, table)
+        gone.append(node.id)
+        fresh = [edit.nodes[i] for i in edit.nodes if i not in before]
+        waiting.extend(n for n in fresh if n.opdef.expand is not None)
+    edit.at(None)
+    edit.redirect_all(table)
+    edit.remove(gone)
+    return edit.freeze()
+
+
+def _expand_node(edit: GraphEdit, node: EditNode, table: dict[Edge, Edge]) -> None:
+    edit.at(node)
+    first = edit.next_id
+    result = node.opdef.expand(node, *node.inputs)  # type: ignore[misc]
+    outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+    for i in range(first, edit.next_id):
+        if node.control:
+            edit.nodes[i].control = tuple(dict.fromkeys((*edit.nodes[i].control, *node.control)))
+    for port, t in enumerate(outputs):
+        if t is not None:
+            table[Edge(node.id, port)] = Edge(t.op.id, t.index)

@@ -1,0 +1,75 @@
+"""Constant folding: pure nodes whose inputs are constants become constants (white paper, section 5.1).
+
+A node whose output depends only on a fully known static shape (`tf.shape`) folds too. Invariant: the folded value is
+what the node's host kernel gives; large results (over 16 MiB) are left to the step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfnb.errors import OpError
+from tfnb.ir.const import foldable
+from tfnb.ir.edit import GraphEdit
+from tfnb.ir.graph import Edge, Graph, Node
+from tfnb.ir.opdef import HostCall, Kind
+from tfnb.ir.scalar_host import host_kernel
+
+__all__ = ["fold"]
+
+_LIMIT = 16 << 20
+
+
+def fold(graph: Graph) -> Graph:
+    """Evaluates what is constant, in topological order."""
+    known: dict[Edge, np.ndarray] = {}
+    for i in graph.order:
+        node = graph.nodes[i]
+        if node.opdef.kind is Kind.CONST:
+            known[Edge(i, 0)] = node.attrs.value
+        else:
+            _try(graph, node, known)
+    folded = {e: v for e, v in known.items() if graph.nodes[e.id].opdef.kind is not Kind.CONST}
+    if not folded:
+        return graph
+    edit = GraphEdit(graph)
+    needed = {e for n in graph.nodes.values() for e in n.inputs} | set(graph.fetches)
+    table: dict[Edge, Edge] = {}
+    for e, value in folded.items():
+        if e in needed:
+            edit.at(edit.nodes[e.id])
+            t = edit.constant(value)
+            table[e] = Edge(t.op.id, 0)
+    edit.redirect_all(table)
+    return edit.freeze()
+
+
+def _try(graph: Graph, node: Node, known: dict[Edge, np.ndarray]) -> None:
+    op = node.opdef
+    if not foldable(op) or node.control or not node.inputs or op.host is None and op.scalar is None:
+        return
+    if any(s.ref for s in node.specs) or any(graph.spec(e).ref for e in node.inputs):
+        return
+    values = []
+    for e in node.inputs:
+        shape = graph.spec(e).shape
+        if e in known:
+            values.append(known[e])
+        elif op.shape_only and shape.is_fully_defined():
+            values.append(np.broadcast_to(np.zeros((), graph.spec(e).dtype.np), shape.known()))
+        else:
+            return
+    size = node.specs[0].shape.num_elements()
+    if size is not None and size * node.specs[0].dtype.size > _LIMIT:
+        return
+    try:
+        result = host_kernel(op)(HostCall(node.attrs, node.types, node.specs, node), *values)  # type: ignore[misc]
+    except OpError:
+        return  # the step raises it, if it comes to that
+    outputs = result if isinstance(result, (tuple, list)) else (result,)
+    for port, value in enumerate(outputs):
+        array = np.asarray(value)
+        if array.nbytes <= _LIMIT:
+            known[Edge(node.id, port)] = array
+
+

@@ -1,0 +1,84 @@
+"""Prune: what of the user's graph a step needs (white paper, section 4.2, partial execution).
+
+Invariant: the result holds exactly the nodes from which a fetch or target can be reached without passing through
+a fed edge; every fed edge is replaced by a Feed node, in the order of the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.graph import Edge, Graph, Node, node_of
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind, OpDef
+from tfnb.types import ALL, TensorSpec
+
+__all__ = ["FEED", "Request", "prune"]
+
+FEED = OpDef(
+    "_Feed",
+    outputs="value: dtype",
+    types={"dtype": ALL},
+    doc="A value given to the step from outside.",
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+    kind=Kind.PLACEHOLDER,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a step is asked for: tensors to fetch, operations to run, tensors to be fed."""
+
+    fetches: tuple[Any, ...]
+    targets: tuple[Any, ...] = ()
+    feeds: tuple[Any, ...] = ()
+
+
+def prune(request: Request) -> Graph:
+    """The step's graph. Raises `InvalidArgumentError` when a placeholder that it needs is not fed."""
+    first_new = _first_free_id(request)
+    feeds = {Edge(t.op.id, t.index): first_new + i for i, t in enumerate(request.feeds)}
+    nodes: dict[int, Node] = {}
+    for t, (edge, i) in zip(request.feeds, feeds.items(), strict=True):
+        spec = TensorSpec(t.dtype, t.shape)
+        nodes[i] = Node(i, f"_feed/{t.op.name}_{edge.port}", FEED, (), (), FEED.attrs(), {"dtype": t.dtype}, (spec,),
+                        "", t.op.origin)  # fmt: skip
+    stack = [t.op for t in request.fetches if Edge(t.op.id, t.index) not in feeds] + list(request.targets)
+    seen: set[int] = set()
+    while stack:
+        op = stack.pop()
+        if op.id in seen:
+            continue
+        seen.add(op.id)
+        node = node_of(op)
+        inputs = tuple(Edge(feeds[e], 0) if e in feeds else e for e in node.inputs)
+        if op.opdef.kind is Kind.PLACEHOLDER and not op.inputs:
+            _refuse(op, feeds)
+        nodes[op.id] = Node(
+            node.id, node.name, node.opdef, inputs, node.control, node.attrs, node.types, node.specs,
+            node.device, node.origin, node.colocation,
+        )  # fmt: skip
+        stack.extend(t.op for t, e in zip(op.inputs, node.inputs, strict=True) if e not in feeds)
+        stack.extend(op.control_inputs)
+    fetches = tuple(Edge(feeds[e], 0) if e in feeds else e for e in (Edge(t.op.id, t.index) for t in request.fetches))
+    return Graph(nodes, fetches, tuple(op.id for op in request.targets), tuple(Edge(i, 0) for i in feeds.values()))
+
+
+def _first_free_id(request: Request) -> int:
+    some = [*request.fetches, *request.targets, *request.feeds]
+    return int(some[0].graph.version) + 1_000_000 if some else 0
+
+
+def _refuse(op: Any, feeds: dict[Edge, int]) -> None:
+    """A placeholder that is reached but not fed; one that only control edges reach runs as a no-op when fed."""
+    if Edge(op.id, 0) in feeds:
+        return
+    spec = op.specs[0]
+    raise InvalidArgumentError(
+        f"you must feed a value for the placeholder {op.name!r} with dtype {spec.dtype.name} and shape {spec.shape}: "
+        f"session.run(..., feed_dict={{{op.name.rsplit('/', 1)[-1]}: value}})",
+        op,
+    )
