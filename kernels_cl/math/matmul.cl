@@ -6,7 +6,8 @@
 //   c     (batch, M, N)
 //   act   0 none, 1 relu, 2 tanh, 3 sigmoid; applied after the bias
 //
-// Sizes are arguments: one build serves every shape. -DT=float|double (|uint|ulong: naive only).
+// Sizes are arguments: one build serves every shape. -DT=float|double (|uchar|ushort|uint|ulong|
+// half|bfloat: naive only, see lib/gemm_config.clh).
 // Inputs may be read 256 bytes past their end, c is written exactly. Accumulation in T.
 //
 // matmul_naive   one work-item per element of C: (N, M, batch)
@@ -17,22 +18,51 @@
 
 #include "lib/gemm_config.clh"
 
-inline T element_activation(T x, int act)
+// MEMORY is how an element lies in a buffer, SUM what products add up in.
+#if GEMM_KIND == 4
+#define MEMORY half
+#define SUM float
+#define ELEMENT(p, at) vload_half(at, p)
+#define PUT(x, p, at) vstore_half(x, at, p)
+#elif GEMM_KIND == 5
+#define MEMORY ushort
+#define SUM float
+#define ELEMENT(p, at) as_float((uint)(p)[at] << 16)
+#define PUT(x, p, at) (p)[at] = to_bfloat(x)
+// Rounds to nearest, ties to even; NaN keeps its upper half and is made quiet.
+inline ushort to_bfloat(float x)
 {
-#if GEMM_KIND <= 2
+    uint bits = as_uint(x);
+    if (x != x)
+        return (ushort)(bits >> 16 | 0x40);
+    return (ushort)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+#else
+#define MEMORY T
+#define SUM T
+#define ELEMENT(p, at) (p)[at]
+#define PUT(x, p, at) (p)[at] = (x)
+#endif
+
+inline SUM activate_element(SUM x, int act)
+{
+#if GEMM_KIND != 3
     if (act == 1)
-        return x < (T)0 ? (T)0 : x;
+        return x < (SUM)0 ? (SUM)0 : x;
     if (act == 2)
         return tanh(x);
     if (act == 3)
-        return (T)1 / ((T)1 + exp(-x));
+        return (SUM)1 / ((SUM)1 + exp(-x));
+#else
+    if (act == 1) // relu of the signed integer these bits are
+        return x >> (8 * sizeof(T) - 1) ? 0 : x;
 #endif
     return x;
 }
 
 __kernel void matmul_naive(
-    __global const T *a, __global const T *b, __global const T *bias, __global T *c,
-    int m, int n, int k, int flags, int act)
+    __global const MEMORY *a, __global const MEMORY *b, __global const MEMORY *bias,
+    __global MEMORY *c, int m, int n, int k, int flags, int act)
 {
     int j = get_global_id(0), i = get_global_id(1);
     size_t z = get_global_id(2);
@@ -40,14 +70,14 @@ __kernel void matmul_naive(
         return;
     size_t ai = flags & 1 ? i : (size_t)i * k, as = flags & 1 ? m : 1;
     size_t bj = flags & 2 ? (size_t)j * k : j, bs = flags & 2 ? 1 : n;
-    a += z * m * k + ai;
-    b += z * k * n + bj;
-    T sum = 0;
+    a += z * m * k;
+    b += z * k * n;
+    SUM sum = 0;
     for (int p = 0; p < k; ++p)
-        sum += a[p * as] * b[p * bs];
+        sum += (SUM)ELEMENT(a, ai + p * as) * (SUM)ELEMENT(b, bj + p * bs);
     if (flags & 4)
-        sum += bias[j];
-    c[(z * m + i) * n + j] = element_activation(sum, act);
+        sum += ELEMENT(bias, j);
+    PUT(activate_element(sum, act), c, (z * m + i) * n + j);
 }
 
 #if GEMM_KIND <= 2

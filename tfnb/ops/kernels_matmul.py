@@ -1,0 +1,154 @@
+"""Recipe of the matrix product: which entry of `kernels_cl/math/matmul.cl` runs, over which groups.
+
+One build per element type serves all shapes; the recipe only chooses how the product is cut up:
+parts of the rows, parts of the columns and, where the output is too small to occupy the device,
+parts of the depth. Invariant: the parts cover the output exactly and partial sums are combined in a
+fixed order, so a product's bits depend on its shape and the device, never on timing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from tfnb.errors import InternalError, ShapeError, UnimplementedError
+from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Temp
+
+__all__ = ["matmul_calls"]
+
+FILE = "math/matmul.cl"
+
+# The kernel's element type for each dtype: integers wrap, so a width's unsigned type serves both.
+TUNED = {"float32": "float", "float64": "double"}
+NAIVE = TUNED | {
+    "int8": "uchar", "uint8": "uchar", "int16": "ushort", "uint16": "ushort",
+    "int32": "uint", "uint32": "uint", "int64": "ulong", "uint64": "ulong",
+    "float16": "half", "bfloat16": "bfloat",
+}  # fmt: skip
+ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
+NAIVE_LOCAL = 64
+
+# Costs of the tuned kernel in cycles of one core, fitted to measurements: a register tile of 6 x 16
+# per step of depth and per tile, packing six rows or sixteen columns per step, a group, waking
+# another core.
+PANEL_ROWS, PANEL_COLUMNS, DEPTH = 6, 16, 256
+TILE_STEP, TILE, PACK_ROWS, PACK_COLUMNS, GROUP, WAKE = 6.2, 40.0, 3.0, 5.0, 500.0, 8000.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """C[batch, m, n] = op(A) op(B) with inner dimension k."""
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    flags: int
+
+
+def matmul_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    """Launches for "MatMul" (transpose_a, transpose_b) and "BatchMatMul" (adj_x, adj_y).
+
+    a is (..., M, K) or its transpose, b (..., K, N) or its transpose, the result (..., M, N), all of
+    one dtype; leading dimensions are equal. No calls if the result is empty; K = 0 gives zeros, then
+    bias and activation.
+    """
+    problem = _problem(site)
+    if problem.batch * problem.m * problem.n == 0:
+        return ()
+    dtype = site.inputs[0].dtype
+    if dtype.name not in NAIVE:
+        raise UnimplementedError(f"{site.op} has no OpenCL kernel for {dtype.name}")
+    if site.kind != "cpu" or dtype.name not in TUNED:
+        return (_naive_call(site, problem, NAIVE[dtype.name]),)
+    return _tuned_calls(site, problem, TUNED[dtype.name])
+
+
+def _problem(site: KernelSite) -> _Problem:
+    if site.op == "MatMul":
+        ta, tb = bool(site.attrs.transpose_a), bool(site.attrs.transpose_b)
+    elif site.op in ("BatchMatMul", "BatchMatMulV2"):
+        ta, tb = bool(site.attrs.adj_x), bool(site.attrs.adj_y)
+    else:
+        raise InternalError(f"the matrix product's recipe was asked for a {site.op}")
+    a, b = site.inputs[0].shape, site.inputs[1].shape
+    if len(a) < 2 or len(a) != len(b) or a[:-2] != b[:-2]:
+        raise ShapeError(f"{site.op} needs matrices with equal batch dimensions, got {a} and {b}")
+    (m, k), (k2, n) = (a[:-3:-1] if ta else a[-2:]), (b[:-3:-1] if tb else b[-2:])
+    if k != k2:
+        raise ShapeError(f"{site.op} of {a} and {b}: inner dimensions {k} and {k2} differ")
+    batch = 1
+    for d in a[:-2]:
+        batch *= d
+    has_bias = site.epilogue.bias is not None
+    return _Problem(batch, m, n, k, flags=ta + 2 * tb + 4 * has_bias)
+
+
+def _pointers(site: KernelSite, p: _Problem) -> tuple[Arg, Arg, Arg]:
+    """a, b and bias; what is never read points to something that surely has memory."""
+    bias: Arg = BiasIn() if site.epilogue.bias is not None else Out(0)
+    if p.k == 0:
+        return Out(0), Out(0), bias
+    return In(0), In(1), bias
+
+
+def _naive_call(site: KernelSite, p: _Problem, element: str) -> KernelCall:
+    sizes = (I32(p.m), I32(p.n), I32(p.k), I32(p.flags), I32(ACTIVATIONS[site.epilogue.activation]))
+    return KernelCall(
+        FILE,
+        "matmul_naive",
+        (*_pointers(site, p), Out(0), *sizes),
+        groups=(-(-p.n // NAIVE_LOCAL), p.m, p.batch),
+        local=(NAIVE_LOCAL, 1, 1),
+        defines=_defines(element),
+    )
+
+
+def _defines(element: str) -> tuple[tuple[str, str], ...]:
+    return () if element == "float" else (("T", element),)
+
+
+def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCall, ...]:
+    a, b, bias = _pointers(site, p)
+    act = ACTIVATIONS[site.epilogue.activation]
+    rows, columns, splits = _cut(p, site.units)
+    sizes = (I32(p.m), I32(p.n), I32(p.k))
+    defines = _defines(element)
+    if splits == 1:
+        whole = (a, b, bias, Out(0), *sizes, I32(p.flags), I32(act), I32(1))
+        return (KernelCall(FILE, "matmul", whole, (rows, columns, p.batch), defines=defines),)
+    size = site.outputs[0].dtype.size
+    partial = Temp("matmul_partial", p.batch * splits * p.m * p.n * size + 256)
+    parts = (a, b, bias, partial, *sizes, I32(p.flags & 3), I32(0), I32(splits))
+    add = (partial, bias, Out(0), *sizes[:2], I32(p.flags), I32(act), I32(splits))
+    return (
+        KernelCall(FILE, "matmul", parts, (rows, columns, p.batch * splits), defines=defines),
+        KernelCall(
+            FILE, "matmul_sum", add, (min(p.m, site.units), p.batch, 1), defines=defines
+        ),
+    )
+
+
+def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
+    """Parts of the rows, of the columns and of the depth with the least estimated time."""
+    row_panels, column_panels = -(-p.m // PANEL_ROWS), -(-p.n // PANEL_COLUMNS)
+    most = max(1, 4 * units // p.batch)
+    depths = [s for s in (1, 2, 4, 8, 16, 32, 64) if s <= units and (s == 1 or p.k >= DEPTH * s)]
+    best = (float("inf"), (1, 1, 1))
+    for splits, rows in product(depths, range(1, min(row_panels, most) + 1)):
+        for columns in range(1, min(column_panels, most // (rows * splits)) + 1):
+            time = _time(p, units, -(-row_panels // rows), -(-column_panels // columns), splits)
+            groups = rows * columns * splits * p.batch
+            waves = -(-groups // units)
+            total = waves * time + GROUP * groups / units + WAKE * (min(groups, units) > 1)
+            if splits > 1:
+                total += WAKE + p.batch * p.m * p.n * (splits + 1) / (8.0 * units)
+            best = min(best, (total, (rows, columns, splits)))
+    return best[1]
+
+
+def _time(p: _Problem, units: int, row_panels: int, column_panels: int, splits: int) -> float:
+    depth = -(-p.k // splits)
+    passes = -(-depth // DEPTH)
+    tiles = row_panels * column_panels * (depth * TILE_STEP + passes * TILE)
+    return tiles + depth * (row_panels * PACK_ROWS + column_panels * PACK_COLUMNS)
