@@ -1,0 +1,233 @@
+"""Clustering: which nodes run together as one straight-line device program.
+
+Nodes are put on levels: a device node stands one level above every host or control-flow node it waits for, so a
+path that leaves a cluster never comes back into it. Nodes of one level, device and control context (the frames and
+branches they live in) form a cluster. Invariant: clusters and single nodes make an acyclic graph but for loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tfnb.ir.cluster import Cluster
+from tfnb.ir.const import foldable
+from tfnb.ir.graph import Edge, Graph, Node
+from tfnb.ir.opdef import Kind
+from tfnb.ir.scalar_host import host_kernel
+from tfnb.passes.context import contexts
+
+__all__ = ["Clustered", "cluster", "root_variable"]
+
+_FREE = (Kind.CONST, Kind.PLACEHOLDER, Kind.VARIABLE)
+
+
+@dataclass(frozen=True, eq=False)
+class Clustered:
+    """`clusters` and the ids of `singles` (host, async and control-flow nodes) of a graph.
+
+    `member` maps a device node to its cluster's index; `waits` holds, per cluster, the ids of nodes outside that its
+    members have control edges on or whose reference they use.
+    """
+
+    graph: Graph
+    clusters: tuple[Cluster, ...]
+    singles: tuple[int, ...]
+    member: Mapping[int, int]
+    waits: tuple[tuple[int, ...], ...]
+
+
+def root_variable(graph: Graph, e: Edge) -> int:
+    """The Variable node whose memory a reference edge names."""
+    node = graph.nodes[e.id]
+    while node.opdef.kind is not Kind.VARIABLE:
+        e = node.inputs[node.opdef.writes[0] if node.opdef.writes else 0]
+        node = graph.nodes[e.id]
+    return node.id
+
+
+def cluster(graph: Graph) -> Clustered:
+    """Groups the device nodes of a pruned, expanded graph."""
+    levels = _Levels(graph)
+    groups: dict[Any, list[int]] = {}
+    for i in graph.order:
+        if levels.on_device(i):
+            node = graph.nodes[i]
+            groups.setdefault((levels.level[i], node.device, levels.context[i]), []).append(i)
+    _add_fetched_variables(graph, groups)
+    keys = sorted(groups, key=lambda k: (k[0], groups[k][0]))
+    member = {i: c for c, k in enumerate(keys) for i in groups[k] if graph.nodes[i].opdef.kind is not Kind.VARIABLE}
+    made = [_make(graph, c, groups[k], member) for c, k in enumerate(keys)]
+    singles = tuple(
+        i for i in graph.order if i not in member and graph.nodes[i].opdef.kind not in _FREE
+    )
+    return Clustered(graph, tuple(c for c, _ in made), singles, member, tuple(w for _, w in made))
+
+
+class _Levels:
+    """The level and control context of each node, and whether a device computes it."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.level: dict[int, int] = {}
+        self.context = contexts(graph)
+        self._derivable: dict[int, bool] = {}
+        for i in graph.order:
+            self.level[i] = self._find(graph.nodes[i])
+
+    def on_device(self, i: int) -> bool:
+        node = self.graph.nodes[i]
+        op = node.opdef
+        if op.kind is not Kind.COMPUTE or not op.on_device or op.dynamic:
+            return False
+        dtypes = [s.dtype for s in node.specs] + [self.graph.spec(e).dtype for e in node.inputs]
+        return all(d.cl for d in dtypes)
+
+    def _find(self, node: Node) -> int:
+        if node.opdef.kind in _FREE:
+            return 0
+        device = self.on_device(node.id)
+        found = 0
+        for n, e in enumerate(node.inputs):
+            before = self.graph.nodes[e.id]
+            if before.id not in self.level:
+                continue  # the edge that closes a loop
+            cut = device and n in node.opdef.shape_inputs and not self.derivable(before.id)
+            found = max(found, self._after(before, node, device, cut))
+        for c in node.control:
+            if c in self.level:
+                found = max(found, self._after(self.graph.nodes[c], node, device, False))
+        return found
+
+    def _after(self, before: Node, node: Node, device: bool, cut: bool) -> int:
+        level = self.level[before.id]
+        if before.opdef.kind in _FREE:
+            return 1 if cut else 0
+        if not device:
+            return level
+        apart = cut or not self.on_device(before.id) or before.device != node.device
+        return level + 1 if apart else level
+
+    def derivable(self, i: int) -> bool:
+        """Is the node's value known when a cluster that holds it is specialised?"""
+        if i not in self._derivable:
+            self._derivable[i] = self._is_derivable(self.graph.nodes[i])
+        return self._derivable[i]
+
+    def _is_derivable(self, node: Node) -> bool:
+        op = node.opdef
+        if op.kind in (Kind.CONST, Kind.PLACEHOLDER) or op.shape_only:
+            return True
+        if op.kind is Kind.VARIABLE or any(s.ref for s in node.specs):
+            return False
+        if not self.on_device(node.id):
+            return True  # computed before, on the host
+        if not foldable(op) or host_kernel(op) is None:
+            return False
+        return all(self.derivable(e.id) for e in node.inputs)
+
+
+def _add_fetched_variables(graph: Graph, groups: dict[Any, list[int]]) -> None:
+    """A fetched Variable joins the last cluster that touches it, or one of its own."""
+    fetched = dict.fromkeys(e.id for e in graph.fetches if graph.nodes[e.id].opdef.kind is Kind.VARIABLE)
+    shared = {
+        e.id for n in graph.nodes.values() if not n.opdef.on_device for e in n.inputs
+        if graph.nodes[e.id].opdef.kind is Kind.VARIABLE and not graph.spec(e).ref
+    }  # fmt: skip
+    for v in (*fetched, *sorted(shared - set(fetched))):
+        users = [k for k, ids in groups.items() if any(v in _roots(graph, graph.nodes[i]) for i in ids)]
+        key = max(users, key=lambda k: k[0]) if users else (0, graph.nodes[v].device, frozenset())
+        groups.setdefault(key, []).append(v)
+
+
+def _roots(graph: Graph, node: Node) -> list[int]:
+    return [root_variable(graph, e) for e in node.inputs if graph.spec(e).ref]
+
+
+def _make(graph: Graph, index: int, ids: list[int], member: Mapping[int, int]) -> tuple[Cluster, tuple[int, ...]]:
+    inside = set(ids)
+    nodes: dict[int, Node] = {}
+    inputs: dict[Edge, None] = {}
+    waits: dict[int, None] = {}
+    variables: dict[int, None] = {}
+    for i in ids:
+        node = graph.nodes[i]
+        if node.opdef.kind is Kind.VARIABLE:
+            variables[i] = None
+            continue
+        refs = []
+        for e in node.inputs:
+            e, wait = _resolve(graph, e, inside)
+            source = graph.nodes[e.id]
+            if wait is not None:
+                waits[wait] = None
+            if source.opdef.kind is Kind.VARIABLE:
+                variables[e.id] = None
+            elif source.opdef.kind is Kind.CONST:
+                nodes[e.id] = replace(source, control=())
+            elif e.id not in inside:
+                inputs[e] = None
+            refs.append(e)
+        waits.update(dict.fromkeys(c for c in node.control if c not in inside))
+        control = tuple(c for c in node.control if c in inside)
+        nodes[i] = replace(node, inputs=tuple(refs), control=control)
+    for v in variables:
+        nodes[v] = replace(graph.nodes[v], control=())
+    free = [n for i, n in nodes.items() if i not in inside or n.opdef.kind is Kind.VARIABLE]
+    ordered = tuple(free + [nodes[i] for i in ids if nodes[i].opdef.kind is not Kind.VARIABLE])
+    made = Cluster(
+        index, _name(graph, ids), ordered, tuple(inputs), _shape_values(nodes, inside), tuple(variables),
+        tuple(i for i in ids if _is_random(graph.nodes[i])), _outputs(graph, ids, inside, member, index),
+        graph.nodes[ids[0]].device,
+    )  # fmt: skip
+    return made, tuple(waits)
+
+
+def _resolve(graph: Graph, e: Edge, inside: set[int]) -> tuple[Edge, int | None]:
+    """A reference made outside the cluster is read as the variable itself, after its maker has run."""
+    if graph.spec(e).ref and e.id not in inside and graph.nodes[e.id].opdef.kind is not Kind.VARIABLE:
+        return Edge(root_variable(graph, e), 0), e.id
+    return e, None
+
+
+def _is_random(node: Node) -> bool:
+    return node.opdef.stateful and node.opdef.lower is not None
+
+
+def _name(graph: Graph, ids: Iterable[int]) -> str:
+    first = next(iter(ids))
+    return f"cluster_{graph.nodes[first].name}"
+
+
+def _shape_values(nodes: Mapping[int, Node], inside: set[int]) -> tuple[Edge, ...]:
+    """The cluster's inputs whose values fix shapes, found backwards from the shape inputs."""
+    found: dict[Edge, None] = {}
+    stack = [n.inputs[k] for n in nodes.values() if n.id in inside for k in n.opdef.shape_inputs if k < len(n.inputs)]
+    seen: set[Edge] = set()
+    while stack:
+        e = stack.pop()
+        if e in seen:
+            continue
+        seen.add(e)
+        if e.id not in nodes:
+            found[e] = None
+        elif not nodes[e.id].opdef.shape_only:
+            stack.extend(nodes[e.id].inputs)
+    return tuple(found)
+
+
+def _outputs(
+    graph: Graph, ids: list[int], inside: set[int], member: Mapping[int, int], index: int
+) -> tuple[Edge, ...]:
+    fetched = set(graph.fetches)
+    found: list[Edge] = []
+    for i in ids:
+        node = graph.nodes[i]
+        for port, spec in enumerate(node.specs):
+            e = Edge(i, port)
+            outside = any(member.get(c) != index for c in graph.consumers.get(e, ()))
+            variable = node.opdef.kind is Kind.VARIABLE
+            if e in fetched or variable or (outside and not spec.ref):
+                found.append(e)
+    return tuple(found)

@@ -1,0 +1,59 @@
+"""Control contexts: in which frames and branches a node lives.
+
+Two nodes may share a cluster only if they are alive or dead together and in the same loop iteration (OSDI'16, section
+3.4). Invariant: equal contexts mean equal liveness in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tfnb.ir.graph import Edge, Graph, Node
+from tfnb.ir.opdef import Kind
+
+__all__ = ["contexts"]
+
+Context = frozenset[Any]
+_ROOT: Context = frozenset()
+
+
+def contexts(graph: Graph) -> Mapping[int, Context]:
+    """Node id -> context: pairs ("frame", name) and ("switch", predicate edge, port)."""
+    found: dict[int, Context] = {}
+    outer: dict[str, Context] = {}
+    if not any(n.opdef.kind in (Kind.SWITCH, Kind.ENTER) for n in graph.nodes.values()):
+        return dict.fromkeys(graph.nodes, _ROOT)
+    for i in graph.order:
+        node = graph.nodes[i]
+        before = [_after(graph, e, found) for e in node.inputs if e.id in found]
+        before += [found[c] for c in node.control if c in found]
+        kind = node.opdef.kind
+        if kind is Kind.MERGE:
+            context = frozenset.intersection(*before) if before else _ROOT
+        else:
+            context = frozenset().union(*before)
+        if kind is Kind.ENTER:
+            outer.setdefault(node.attrs.frame_name, context)
+            context = context | {("frame", node.attrs.frame_name)}
+        elif kind is Kind.EXIT:
+            context = _leave(context, outer)
+        found[i] = context
+    return found
+
+
+def _after(graph: Graph, e: Edge, found: Mapping[int, Context]) -> Context:
+    """The context of what leaves a node by this edge."""
+    node: Node = graph.nodes[e.id]
+    if node.opdef.kind is Kind.SWITCH:
+        return found[e.id] | {("switch", node.inputs[1], e.port)}
+    return found[e.id]
+
+
+def _leave(context: Context, outer: Mapping[str, Context]) -> Context:
+    """The context around the innermost frame of `context`."""
+    frames = [name for kind, name, *_ in context if kind == "frame"]
+    if not frames:
+        return context
+    innermost = max(frames, key=lambda name: len(outer[name]))
+    return outer[innermost]
