@@ -1,0 +1,71 @@
+"""Device names, complete and partial: `/job:worker/task:3/device:GPU:0`, `/cpu:0`, `/gpu:*` (white paper, section 3).
+
+Invariant: a spec is immutable; merging fills only what is open.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError
+
+__all__ = ["DeviceSpec"]
+
+_PART = re.compile(r"(job|replica|task|device|cpu|gpu):([^/]+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSpec:
+    """A device name; parts that are None are open."""
+
+    job: str | None = None
+    replica: int | None = None
+    task: int | None = None
+    device_type: str | None = None
+    device_index: int | None = None
+
+    @staticmethod
+    def from_string(text: str) -> DeviceSpec:
+        """Raises `InvalidArgumentError` for a text that is no device name."""
+        found: dict[str, Any] = {}
+        for part in filter(None, text.split("/")):
+            match = _PART.fullmatch(part)
+            try:
+                if match is None:
+                    raise ValueError
+                found.update(_read(match.group(1).lower(), match.group(2)))
+            except ValueError:
+                raise InvalidArgumentError(
+                    f"{text!r} is not a device name: {part!r} not understood; "
+                    "needed something like '/job:worker/task:0/device:CPU:0', '/cpu:0' or '/gpu:1'"
+                ) from None
+        return DeviceSpec(**found)
+
+    def matches(self, full: DeviceSpec) -> bool:
+        """Does the complete name `full` satisfy this spec?"""
+        pairs = (
+            (self.job, full.job), (self.replica, full.replica), (self.task, full.task),
+            (self.device_type, full.device_type), (self.device_index, full.device_index),
+        )  # fmt: skip
+        return all(mine is None or mine == its for mine, its in pairs)
+
+    def to_string(self) -> str:
+        text = "" if self.job is None else f"/job:{self.job}"
+        text += "" if self.replica is None else f"/replica:{self.replica}"
+        text += "" if self.task is None else f"/task:{self.task}"
+        if self.device_type is not None:
+            text += f"/device:{self.device_type}:{'*' if self.device_index is None else self.device_index}"
+        return text
+
+
+def _read(key: str, value: str) -> dict[str, Any]:
+    if key == "job":
+        return {"job": value}
+    if key in ("replica", "task"):
+        return {key: int(value)}
+    if key == "device":
+        kind, _, index = value.partition(":")
+        return {"device_type": kind.upper(), "device_index": None if index in ("", "*") else int(index)}
+    return {"device_type": key.upper(), "device_index": None if value == "*" else int(value)}

@@ -1,0 +1,102 @@
+"""Fetch structures: any nesting of lists, tuples, dicts and graph elements (`Session.run`'s first argument).
+
+Invariant: the result has the structure of the request, with every tensor replaced by its value and every operation by
+None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, InvalidFetchError, NotFoundError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+
+__all__ = ["FetchPlan", "IndexedSlicesValue", "plan_fetches"]
+
+Rebuild = Callable[[list[Any]], Any]
+
+
+class IndexedSlicesValue(NamedTuple):
+    """The value of fetched `IndexedSlices`: rows `values` of a tensor, at `indices`."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any
+
+
+@dataclass(frozen=True, slots=True)
+class FetchPlan:
+    """`tensors` to fetch and `operations` to run, each once; `rebuild(values)` makes the user's structure."""
+
+    tensors: tuple[Tensor, ...]
+    operations: tuple[Operation, ...]
+    rebuild: Rebuild
+
+
+class _Planner:
+    def __init__(self, graph: GraphBuilder) -> None:
+        self.graph = graph
+        self.tensors: dict[Tensor, int] = {}
+        self.operations: dict[Operation, None] = {}
+
+    def plan(self, fetch: Any) -> Rebuild:
+        if fetch is None:
+            raise InvalidFetchError("None cannot be fetched; needed a tensor, operation, variable or name")
+        if isinstance(fetch, (list, tuple)):
+            parts = [self.plan(f) for f in fetch]
+            return _sequence(fetch, parts)
+        if isinstance(fetch, Mapping):
+            keys, parts = list(fetch), [self.plan(f) for f in fetch.values()]
+            return lambda values: _like_mapping(fetch, keys, [p(values) for p in parts])
+        if hasattr(fetch, "indices") and hasattr(fetch, "values") and hasattr(fetch, "dense_shape"):
+            members = (fetch.values, fetch.indices, fetch.dense_shape)
+            rebuilds = [(lambda _: None) if m is None else self.plan(m) for m in members]
+            return lambda values: IndexedSlicesValue(*(r(values) for r in rebuilds))
+        return self.element(fetch)
+
+    def element(self, fetch: Any) -> Rebuild:
+        try:
+            found = self.graph.as_graph_element(fetch)
+        except (DTypeError, GraphError, NotFoundError, InvalidArgumentError) as e:
+            raise InvalidFetchError(
+                f"cannot fetch {str(fetch)[:120]!r} of type {type(fetch).__name__}: {e.message}", _op_of(fetch)
+            ) from None
+        if not self.graph.is_fetchable(found):
+            raise InvalidFetchError(f"{found.name} is marked as not fetchable", _op_of(found))
+        if isinstance(found, Operation):
+            self.operations[found] = None
+            return lambda _: None
+        index = self.tensors.setdefault(found, len(self.tensors))
+        return lambda values: values[index]
+
+
+def _op_of(fetch: Any) -> Any:
+    op = getattr(fetch, "op", fetch)
+    return op if isinstance(op, Operation) else None
+
+
+def _sequence(fetch: Any, parts: list[Rebuild]) -> Rebuild:
+    if hasattr(fetch, "_fields"):
+        kind = type(fetch)
+        return lambda values: kind(*(p(values) for p in parts))
+    if isinstance(fetch, tuple):
+        return lambda values: tuple(p(values) for p in parts)
+    return lambda values: [p(values) for p in parts]
+
+
+def _like_mapping(fetch: Mapping[Any, Any], keys: list[Any], values: list[Any]) -> Any:
+    kind = type(fetch)
+    return kind(zip(keys, values, strict=True)) if kind is not dict else dict(zip(keys, values, strict=True))
+
+
+def plan_fetches(graph: GraphBuilder, fetches: Any) -> FetchPlan:
+    """Raises `InvalidFetchError` for what is no element of the graph or may not be fetched."""
+    planner = _Planner(graph)
+    rebuild = planner.plan(fetches)
+    return FetchPlan(tuple(planner.tensors), tuple(planner.operations), rebuild)
+
+
