@@ -19,6 +19,7 @@ from tfnb.ir import default
 from tfnb.ir.bind import bind, to_numpy
 from tfnb.ir.const import CONST, infer_context
 from tfnb.ir.collect import Collections
+from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.origin import user_origin
@@ -144,13 +145,15 @@ class GraphBuilder(Collections):
         return [c for c in found if c not in behind]
 
     def _place(self, op: Operation) -> None:
-        """Applies the device scopes, innermost first; a later (outer) scope fills only what is left open."""
+        """Applies the device scopes from the innermost out; an outer scope fills only what is left open."""
+        found = DeviceSpec()
         for spec in reversed(self.scopes.devices):
             if spec is None:
                 break
             text = spec(op) if callable(spec) else spec
-            if text and not op.device:
-                op.device = text
+            if text:
+                found = found.merged(DeviceSpec.from_string(str(text)))
+                op.device = found.to_string()
         if self.scopes.colocate:
             op.colocation = tuple(f"loc:@{c.name}" for c in self.scopes.colocate)
             op.device = self.scopes.colocate[-1].device or op.device

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.philox import philox_4x32
@@ -61,12 +61,14 @@ def _pow(a: _Array, b: _Array) -> _Array:
     return np.power(a, b)
 
 
+def _special(name: str) -> Callable[[_Array], _Array]:
+    """A function of scipy.special, imported when first called: it takes longer to import than all of tfnb."""
+    return lambda x: getattr(import_module("scipy.special"), name)(x)
+
+
 def _sigmoid(x: _Array) -> _Array:
-    return special.expit(x)
-
-
-def _lgamma(x: _Array) -> _Array:
-    return special.gammaln(x)
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -74,8 +76,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "tanh": np.tanh, "sigmoid": _sigmoid, "recip": lambda x: 1 / x,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
-    "erf": special.erf, "erfc": special.erfc, "erfinv": special.erfinv, "lgamma": _lgamma,
-    "digamma": special.digamma, "floor": np.floor, "ceil": np.ceil, "rint": np.rint, "sign": np.sign,
+    "erf": _special("erf"), "erfc": _special("erfc"), "erfinv": _special("erfinv"), "lgamma": _special("gammaln"),
+    "digamma": _special("digamma"), "floor": np.floor, "ceil": np.ceil, "rint": np.rint, "sign": np.sign,
     "not": np.logical_not, "bitnot": np.invert, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _div, "floordiv": _floordiv,
     "floormod": _floormod, "truncmod": _truncmod, "pow": _pow, "max": np.maximum, "min": np.minimum,

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.graph import Graph, Node
-from tfnb.placement.spec import DeviceSpec
+from tfnb.ir.device_spec import DeviceSpec
 
 __all__ = ["place"]
 

@@ -51,6 +51,13 @@ class DeviceSpec:
         )  # fmt: skip
         return all(mine is None or mine == its for mine, its in pairs)
 
+    def merged(self, outer: DeviceSpec) -> DeviceSpec:
+        """This spec with its open parts taken from `outer`."""
+        pairs = {f: getattr(self, f) if getattr(self, f) is not None else getattr(outer, f) for f in self.__slots__}
+        if self.device_type is not None and self.device_index is None and outer.device_type != self.device_type:
+            pairs["device_index"] = None
+        return DeviceSpec(**pairs)
+
     def to_string(self) -> str:
         text = "" if self.job is None else f"/job:{self.job}"
         text += "" if self.replica is None else f"/replica:{self.replica}"
