@@ -1,0 +1,1 @@
+"""What users call and the catalogue is not: variables and scopes, gradients, layers, losses."""

@@ -1,0 +1,278 @@
+"""Gradients by extending the graph (white paper, section 4.1; OSDI'16, section 4.1).
+
+From each y back to the xs, every op on the way adds the nodes of its gradient function; where paths meet, the partial
+gradients are summed. Invariant: only ops that lie on a path from an x to a y get gradient nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from tfnb.errors import AlreadyExistsError, DTypeError, GraphError, InvalidArgumentError, NotFoundError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.ops import CATALOG
+from tfnb.ops.math import ADD_N
+from tfnb.ops.constants import ones_like, zeros_like
+from tfnb.ops.concat import concat
+
+__all__ = ["API", "AggregationMethod", "NoGradient", "RegisterGradient", "gradients", "hessians"]
+
+Grad = Any  # Tensor, IndexedSlices or None
+_REGISTERED: dict[str, Callable[..., Any]] = {}
+
+
+class AggregationMethod:
+    """How partial gradients are summed; all are one AddN here, which the compiler fuses."""
+
+    ADD_N = 0
+    DEFAULT = 0
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+class RegisterGradient:
+    """Decorator: registers a gradient function under a name.
+
+    The function gets `(op, *grads)` and returns a gradient per input. The name is an op type that has no
+    gradient yet, or a new name for `graph.gradient_override_map`.
+    """
+
+    def __init__(self, op_type: str) -> None:
+        if not isinstance(op_type, str):
+            raise DTypeError(f"RegisterGradient needs the name of an op, got {op_type!r}")
+        self.op_type = op_type
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        defined = self.op_type in CATALOG and CATALOG[self.op_type].grad is not None
+        if self.op_type in _REGISTERED or defined:
+            raise AlreadyExistsError(f"the gradient of {self.op_type!r} is registered already")
+        _REGISTERED[self.op_type] = function
+        return function
+
+
+def NoGradient(op_type: str) -> None:
+    """Says that ops of this type have no gradient."""
+    RegisterGradient(op_type)(lambda op, *grads: [None] * len(op.inputs))
+
+
+def gradient_function(op: Operation) -> Callable[..., Any] | None:
+    """The gradient function of an op; None when the op is not differentiable.
+
+    Raises `NotFoundError` when nothing is known.
+    """
+    if op.gradient_type is not None:
+        found = _REGISTERED.get(op.gradient_type)
+        if found is None and op.gradient_type in CATALOG:
+            found = CATALOG[op.gradient_type].grad  # type: ignore[assignment]
+        if found is None:
+            raise NotFoundError(f"gradient_override_map names {op.gradient_type!r}, which is not registered", op)
+        return None if found is NOT_DIFFERENTIABLE else found
+    own = op.opdef.grad
+    if own is NOT_DIFFERENTIABLE:
+        return None
+    if own is None:
+        own = _REGISTERED.get(op.type)
+    if own is None:
+        raise NotFoundError(f"the op {op.type} has no gradient; register one with tf.RegisterGradient({op.type!r})", op)
+    return own  # type: ignore[return-value]
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+    stop_gradients: Any = None,
+) -> list[Grad]:
+    """The sum over `ys` of dy/dx for each x in `xs`.
+
+    `grad_ys` are initial gradients, of the shapes of `ys` (ones by default). Gradients are not followed behind
+    `stop_gradients`. Returns one Tensor, `IndexedSlices` (for rows gathered from x) or None (y does not depend on
+    x) per x. Raises `NotFoundError` for an op without a gradient, `DTypeError` for integer ys.
+    """
+    graph = graph_of([*_listed(ys), *_listed(xs)])
+    y_list = [graph.to_tensor(y) for y in _listed(ys)]
+    x_list = [_as_ref(graph, x) for x in _listed(xs)]
+    stops = {_as_ref(graph, t) for t in _listed(stop_gradients)} if stop_gradients is not None else set()
+    seeds = [None] * len(y_list) if grad_ys is None else _listed(grad_ys)
+    if len(seeds) != len(y_list):
+        raise InvalidArgumentError(f"gradients: {len(seeds)} grad_ys for {len(y_list)} ys")
+    with graph.as_default(), graph.name_scope(name):
+        walk = _Backward(graph, x_list, y_list, stops, colocate_gradients_with_ops)
+        for y, seed in zip(y_list, seeds, strict=True):
+            walk.add(y, _seed(y, seed))
+        walk.run()
+        return [walk.gradient(x) for x in x_list]
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _as_ref(graph: Any, x: Any) -> Tensor:
+    if isinstance(x, IndexedSlices):
+        return x.values
+    return graph.as_graph_element(x, allow_operation=False)  # type: ignore[no-any-return]
+
+
+def _seed(y: Tensor, seed: Any) -> Grad:
+    if not (y.dtype.is_floating or y.dtype.is_complex):
+        raise DTypeError(f"gradients: {y.name} is {y.dtype.name}; only floating tensors have gradients", y.op)
+    if seed is None:
+        return ones_like(y)
+    seed = y.graph.to_tensor(seed, y.dtype) if not isinstance(seed, IndexedSlices) else seed
+    if not y.shape.is_compatible_with(seed.shape):
+        raise ShapeError(f"gradients: grad_ys of shape {seed.shape} for a y of shape {y.shape}", y.op)
+    return seed
+
+
+class _Backward:
+    """The walk from ys to xs: partial gradients per tensor, and how many consumers each op still waits for."""
+
+    def __init__(
+        self, graph: Any, xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor], colocate: bool
+    ) -> None:
+        self.graph = graph
+        self.colocate = colocate
+        self.stops = stops
+        self.partial: dict[Tensor, list[Grad]] = {}
+        between = _between(xs, ys, stops)
+        self.pending = {op: 0 for op in between}
+        for op in between:
+            for t in op.inputs:
+                if t.op in self.pending:
+                    self.pending[t.op] += 1
+        self.ready = [op for op in dict.fromkeys(y.op for y in ys) if self.pending.get(op) == 0]
+        self.wanted = {x.op for x in xs}
+
+    def add(self, t: Tensor, grad: Grad) -> None:
+        if grad is not None:
+            self.partial.setdefault(t, []).append(grad)
+
+    def gradient(self, t: Tensor) -> Grad:
+        """The sum of what has arrived at `t`, kept."""
+        parts = self.partial.get(t)
+        if not parts:
+            return None
+        if len(parts) > 1:
+            self.partial[t] = parts = [_sum(parts)]
+        return parts[0]
+
+    def run(self) -> None:
+        while self.ready:
+            op = self.ready.pop()
+            if op.inputs:
+                self._through(op)
+            for t in op.inputs:
+                if t.op in self.pending:
+                    self.pending[t.op] -= 1
+                    if self.pending[t.op] == 0:
+                        self.ready.append(t.op)
+        stuck = [op for op, n in self.pending.items() if n > 0 and op.opdef.kind is not Kind.NEXT_ITERATION]
+        if stuck and any(op in self.wanted for op in stuck):
+            raise GraphError(f"gradients: {stuck[0].name} lies on a cycle", stuck[0])
+
+    def _through(self, op: Operation) -> None:
+        """Adds the gradient nodes of one op."""
+        arrived = [self.gradient(t) for t in op.outputs]
+        if all(g is None for g in arrived) or any(t in self.stops for t in op.outputs):
+            return
+        function = gradient_function(op)
+        if function is None:
+            return
+        with self.graph.name_scope(f"{op.name.rpartition('gradients/')[2]}_grad"), self._placed(op):
+            full = [
+                zeros_like(t) if g is None and (t.dtype.is_floating or t.dtype.is_complex) else g
+                for t, g in zip(op.outputs, arrived, strict=True)
+            ]
+            found = function(op, *full)
+            parts = list(found) if isinstance(found, (list, tuple)) else [found]
+            if len(parts) != len(op.inputs):
+                raise GraphError(f"the gradient of {op.type} gave {len(parts)} gradients for {len(op.inputs)} inputs", op)
+            for t, g in zip(op.inputs, parts, strict=True):
+                self.add(t, _checked(op, t, g))
+
+    def _placed(self, op: Operation) -> AbstractContextManager[Any]:
+        if self.colocate:
+            return self.graph.colocate_with(op)  # type: ignore[no-any-return]
+        return nullcontext()
+
+
+def _checked(op: Operation, t: Tensor, grad: Grad) -> Grad:
+    if grad is None:
+        return None
+    if not isinstance(grad, IndexedSlices):
+        grad = t.graph.to_tensor(grad, t.dtype)
+        if not grad.shape.is_compatible_with(t.shape):
+            raise ShapeError(f"the gradient of {op.type} has shape {grad.shape}, its input {t.name} {t.shape}", op)
+        if grad.shape != t.shape and t.shape.dims is not None and grad.op.opdef.kind is not Kind.CONST:
+            grad.set_shape(t.shape)
+    if grad.dtype is not t.dtype:
+        raise DTypeError(f"the gradient of {op.type} is {grad.dtype.name}, its input {t.name} {t.dtype.name}", op)
+    return grad
+
+
+def _between(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -> list[Operation]:
+    """The ops on some path from an x to a y, found backwards from ys among those that xs reach."""
+    reached: set[Operation] = set()
+    stack = [x.op for x in xs]
+    while stack:
+        op = stack.pop()
+        if op not in reached:
+            reached.add(op)
+            stack.extend(c for t in op.outputs for c in t.consumers())
+    found: dict[Operation, None] = {}
+    back = [y.op for y in ys]
+    while back:
+        op = back.pop()
+        if op in reached and op not in found:
+            found[op] = None
+            if not any(t in stops for t in op.outputs):
+                back.extend(t.op for t in op.inputs)
+    return list(found)
+
+
+def _sum(parts: Sequence[Grad]) -> Grad:
+    slices = [p for p in parts if isinstance(p, IndexedSlices)]
+    if len(slices) == len(parts):
+        return IndexedSlices(
+            concat([s.values for s in slices], 0), concat([s.indices for s in slices], 0), slices[0].dense_shape
+        )
+    return ADD_N([p.__tensor__() if isinstance(p, IndexedSlices) else p for p in parts])
+
+
+def hessians(ys: Any, xs: Any, name: str = "hessians", **kwargs: Any) -> list[Grad]:
+    """For each vector x the matrix of second derivatives of sum(ys).
+
+    Raises `InvalidArgumentError` when an x is not a vector of known length.
+    """
+    found: list[Grad] = []
+    for x in _listed(xs):
+        (first,) = gradients(ys, x, name=name, **kwargs)
+        n = x.shape.dims[0] if x.shape.dims is not None and len(x.shape.dims) == 1 else None
+        if n is None:
+            raise InvalidArgumentError(f"hessians: x must be a vector of known length, got shape {x.shape}")
+        rows = [gradients(first[i], x, name=name, **kwargs)[0] for i in range(n)]
+        found.append(first.graph.to_tensor(rows))
+    return found
+
+
+API = {
+    "gradients": gradients,
+    "hessians": hessians,
+    "AggregationMethod": AggregationMethod,
+    "RegisterGradient": RegisterGradient,
+    "NoGradient": NoGradient,
+    "NotDifferentiable": NoGradient,
+}

@@ -1,0 +1,313 @@
+"""Variables: mutable state in the graph (white paper, section 2; OSDI'16, section 3.1).
+
+A variable is three nodes: the `VariableV2` that owns the buffer and hands out a reference, the Assign that
+initialises it, and an Identity that reads it. Invariant: a variable's value lives in a session, never here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.keys import GraphKeys
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, call_operator
+from tfnb.ops.array import IDENTITY
+from tfnb.ops.state import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, VARIABLE_V2
+from tfnb.types import DType, Shape, as_dtype, as_shape, unknown_shape
+
+__all__ = ["API", "Variable"]
+
+
+class Variable:
+    """State that survives between steps of a session.
+
+    `initial_value`: a tensor, a Python or NumPy value, or a callable that makes one (then `dtype` is wanted).
+    `trainable` adds it to the trainable variables; `collections` names the collections (default: the global
+    variables); `validate_shape=False` allows an initial value of unknown shape; `expected_shape` is checked.
+    Raises `InvalidArgumentError` without an initial value, `ShapeError` when its shape is not known.
+    """
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool = True,
+        collections: Iterable[str] | None = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: str | None = None,
+        constraint: Callable[[Any], Any] | None = None,
+    ) -> None:
+        if initial_value is None:
+            raise InvalidArgumentError("tf.Variable needs an initial value")
+        graph = _graph_for(initial_value)
+        keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+        if trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
+            keys.append(GraphKeys.TRAINABLE_VARIABLES)
+        self._graph = graph
+        self.trainable = trainable
+        self.constraint = constraint
+        self.save_slice_info: Any = None
+        wanted = None if dtype is None else as_dtype(dtype)
+        with graph.as_default(), graph.control_dependencies(None):
+            with graph.name_scope(name or "Variable") as scope:
+                if callable(initial_value):
+                    with graph.name_scope("Initializer"):
+                        initial_value = initial_value()
+                self._initial = _initial_tensor(graph, initial_value, wanted)
+                shape = self._initial.shape if validate_shape else unknown_shape
+                if validate_shape and not shape.is_fully_defined():
+                    raise ShapeError(
+                        f"the initial value of the variable {scope[:-1]!r} must have a fully known shape, got {shape}; "
+                        "pass validate_shape=False if that is meant",
+                        self._initial.op,
+                    )
+                if expected_shape is not None:
+                    shape = shape.merge_with(as_shape(expected_shape))
+                self._ref = VARIABLE_V2(shape=shape, dtype=self._initial.dtype, name=scope, graph=graph)
+            with graph.name_scope(scope), graph.colocate_with(self._ref.op):
+                self._initializer: Operation = ASSIGN(
+                    self._ref, self._initial, validate_shape=validate_shape, name="Assign"
+                ).op
+                self._snapshot: Tensor = IDENTITY(self._ref, name="read")
+        graph.add_to_collections(keys, self)
+
+    # identity
+
+    @property
+    def name(self) -> str:
+        return self._ref.name
+
+    @property
+    def op(self) -> Operation:
+        return self._ref.op  # type: ignore[no-any-return]
+
+    @property
+    def graph(self) -> Any:
+        return self._graph
+
+    @property
+    def device(self) -> str:
+        return self._ref.device
+
+    @property
+    def dtype(self) -> DType:
+        return self._ref.dtype
+
+    @property
+    def shape(self) -> Shape:
+        return self._ref.shape
+
+    def get_shape(self) -> Shape:
+        return self._ref.shape
+
+    def set_shape(self, shape: Any) -> None:
+        self._ref.set_shape(shape)
+        self._snapshot.set_shape(shape)
+
+    # values
+
+    def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
+        if dtype is not None and dtype is not self.dtype:
+            raise DTypeError(f"the variable {self.name} is {self.dtype.name}, needed {dtype.name}; use tf.cast", self.op)
+        return self._ref if as_ref else self._snapshot
+
+    def value(self) -> Tensor:
+        """The tensor that holds the variable's value when it is read."""
+        return self._snapshot
+
+    def read_value(self) -> Tensor:
+        """A new read of the variable; under control dependencies it reads after them."""
+        return IDENTITY(self._ref, name="read_value")  # type: ignore[no-any-return]
+
+    def initialized_value(self) -> Tensor:
+        """The value, after the variable's initialiser: for the initial values of other variables."""
+        with self._graph.control_dependencies(None), self._graph.control_dependencies([self._initializer]):
+            return IDENTITY(self._ref, name="initialized_value")  # type: ignore[no-any-return]
+
+    @property
+    def initial_value(self) -> Tensor:
+        return self._initial
+
+    @property
+    def initializer(self) -> Operation:
+        return self._initializer
+
+    def eval(self, session: Any = None) -> Any:
+        """The value in `session` or the default session."""
+        return self._snapshot.eval(session=session)
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Sets the value in `session` or the default session, without adding a node to the graph."""
+        call_operator("run", self._initializer, {self._initial: np.asarray(value)}, session)
+
+    # updates
+
+    def assign(self, value: Any, use_locking: bool = False) -> Tensor:
+        return ASSIGN(self._ref, value, use_locking=use_locking)  # type: ignore[no-any-return]
+
+    def assign_add(self, delta: Any, use_locking: bool = False) -> Tensor:
+        return ASSIGN_ADD(self._ref, delta, use_locking=use_locking)  # type: ignore[no-any-return]
+
+    def assign_sub(self, delta: Any, use_locking: bool = False) -> Tensor:
+        return ASSIGN_SUB(self._ref, delta, use_locking=use_locking)  # type: ignore[no-any-return]
+
+    def count_up_to(self, limit: int) -> Tensor:
+        return call_operator("count_up_to", self._ref, limit)  # type: ignore[no-any-return]
+
+    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False) -> Tensor:
+        return call_operator("scatter_sub", self._ref, sparse_delta.indices, sparse_delta.values)  # type: ignore[no-any-return]
+
+    def __getitem__(self, key: Any) -> Tensor:
+        return self._snapshot[key]
+
+    def __iter__(self) -> Any:
+        raise DTypeError(f"the variable {self.name} is not iterable", self.op)
+
+    def __repr__(self) -> str:
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+
+def _graph_for(initial_value: Any) -> Any:
+    return getattr(initial_value, "graph", None) or get_default_graph()
+
+
+def _initial_tensor(graph: Any, value: Any, dtype: DType | None) -> Tensor:
+    if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
+        found: Tensor = graph.to_tensor(value)
+        if dtype is not None and found.dtype is not dtype:
+            raise DTypeError(f"the initial value is {found.dtype.name}, the variable {dtype.name}", found.op)
+        return found
+    with graph.name_scope("initial_value"):
+        return graph.to_tensor(value, dtype)  # type: ignore[no-any-return]
+
+
+def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
+    def forward(self: Variable, other: Any) -> Any:
+        return call_operator(name, self, other)
+
+    def backward(self: Variable, other: Any) -> Any:
+        return call_operator(name, other, self)
+
+    return backward if swap else forward
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
+    setattr(Variable, f"__{_name}__", _operator(_name))
+    setattr(Variable, f"__r{_name}__", _operator(_name, swap=True))
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(Variable, f"__{_name}__", _operator(_name))
+for _name in ("neg", "abs", "invert"):
+    setattr(Variable, f"__{_name}__", lambda self, _name=_name: call_operator(_name, self))
+Variable.__array_priority__ = 100  # type: ignore[attr-defined]
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """The variables shared by all steps (collection GLOBAL_VARIABLES)."""
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def local_variables(scope: str | None = None) -> list[Any]:
+    """Variables of this process only: counters, metrics."""
+    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Any]:
+    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """The variables that an optimizer changes by default."""
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Any]:
+    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def variables_initializer(var_list: Any, name: str = "init") -> Operation:
+    """An operation that runs the initialisers of `var_list`."""
+    return group(*[v.initializer for v in var_list], name=name)
+
+
+def global_variables_initializer() -> Operation:
+    """An operation that initialises all global variables made so far."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Operation:
+    return variables_initializer(local_variables())
+
+
+def group(*inputs: Any, name: str | None = None, **_: Any) -> Operation:
+    """An operation that is done when all `inputs` (tensors, operations, variables, nested lists) are."""
+    flat: list[Any] = []
+    for x in inputs:
+        flat.extend(x if isinstance(x, (list, tuple)) else [x])
+    graph = flat[0].graph if flat else get_default_graph()
+    with graph.as_default(), graph.control_dependencies(flat):
+        return call_operator("no_op", name or "group_deps")  # type: ignore[no-any-return]
+
+
+def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+    """The tensors, none of which is available before all are computed."""
+    given = [t for t in tensors if t is not None]
+    graph = given[0].graph
+    with graph.as_default(), graph.name_scope(name or "tuple"):
+        gate = group(*given, *(control_inputs or ()))
+        with graph.control_dependencies([gate]):
+            return [None if t is None else IDENTITY(t) for t in tensors]
+
+
+def is_variable_initialized(variable: Any) -> Tensor:
+    """A bool scalar: has the variable a value?"""
+    return call_operator("is_variable_initialized", variable)  # type: ignore[no-any-return]
+
+
+def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Tensor:
+    """The names of the variables without a value, as a string vector."""
+    found = global_variables() + local_variables() if var_list is None else list(var_list)
+    graph = get_default_graph()
+    with graph.name_scope(name):
+        if not found:
+            return graph.constant(np.empty((0,), object))  # type: ignore[no-any-return]
+        missing = [call_operator("invert", is_variable_initialized(v)) for v in found]
+        names = graph.constant(np.array([v.op.name for v in found], object))
+        return call_operator("boolean_mask", names, graph.to_tensor(missing))  # type: ignore[no-any-return]
+
+
+def assert_variables_initialized(var_list: Any = None) -> Any:
+    """Reads all variables, so that a step fails with `FailedPreconditionError` if one has no value."""
+    found = global_variables() + local_variables() if var_list is None else list(var_list)
+    return group(*[v.value() for v in found]) if found else None
+
+
+API = {
+    "Variable": Variable,
+    "global_variables": global_variables,
+    "all_variables": global_variables,
+    "local_variables": local_variables,
+    "model_variables": model_variables,
+    "trainable_variables": trainable_variables,
+    "moving_average_variables": moving_average_variables,
+    "variables_initializer": variables_initializer,
+    "initialize_variables": variables_initializer,
+    "global_variables_initializer": global_variables_initializer,
+    "initialize_all_variables": global_variables_initializer,
+    "local_variables_initializer": local_variables_initializer,
+    "initialize_local_variables": local_variables_initializer,
+    "group": group,
+    "tuple": tuple_,
+    "is_variable_initialized": is_variable_initialized,
+    "report_uninitialized_variables": report_uninitialized_variables,
+    "assert_variables_initialized": assert_variables_initialized,
+    "GraphKeys": GraphKeys,
+}
