@@ -133,7 +133,7 @@ class GraphBuilder(Collections):
     def _full_name(self, name: str) -> str:
         if name.endswith("/"):  # "scope/" reopens exactly that name
             full = name[:-1]
-            return self._names.unique(full)
+            return full if full not in self._by_name else self._names.unique(full)
         check_name(name, self.scopes.name)
         return self._names.unique(f"{self.scopes.name}/{name}" if self.scopes.name else name)
 
