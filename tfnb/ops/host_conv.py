@@ -147,9 +147,8 @@ def conv2d_host(
     if 0 in (x.size, filters.size, ay.count, ax.count):
         return np.zeros((x.shape[0], ay.count, ax.count, filters.shape[3]), x.dtype)
     windows = _windows(_pad(x, ay, ax, 0), ay, ax)
-    return np.einsum("nyxckl,klco->nyxo", windows, filters, optimize=True).astype(
-        x.dtype, copy=False
-    )
+    result = np.einsum("nyxckl,klco->nyxo", windows, filters, optimize=True)
+    return np.ascontiguousarray(result, x.dtype)
 
 
 def conv2d_backprop_input_host(
@@ -185,7 +184,8 @@ def conv2d_backprop_filter_host(
         return np.zeros((kh, kw, ci, co), x.dtype)
     ay, ax = window_axes(x.shape[1], x.shape[2], (kh, kw), strides, padding, dilations)
     windows = _windows(_pad(x, ay, ax, 0), ay, ax)
-    return np.einsum("nyxckl,nyxo->klco", windows, grad, optimize=True).astype(x.dtype, copy=False)
+    result = np.einsum("nyxckl,nyxo->klco", windows, grad, optimize=True)
+    return np.ascontiguousarray(result, x.dtype)
 
 
 def pool_axes(
