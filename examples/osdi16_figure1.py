@@ -29,9 +29,7 @@ layer_2 = tf.matmul(layer_1, W_2) + b_2
 loss = tf.nn.softmax_cross_entropy_with_logits(layer_2, y)
 train_op = tf.train.AdagradOptimizer(0.01).minimize(loss)
 
-correct = tf.reduce_sum(
-    tf.cast(tf.equal(tf.argmax(layer_2, 1), tf.argmax(y, 1)), tf.float32)
-)
+correct = tf.reduce_sum(tf.cast(tf.equal(tf.argmax(layer_2, 1), tf.argmax(y, 1)), tf.float32))
 
 # 3. Batches of digits, fed to the graph.
 with tf.Session() as sess:

@@ -1,0 +1,257 @@
+"""A real JupyterLab in a real browser, for tests that run notebooks as their readers do.
+
+The server has its own empty configuration and a copy of `examples/` as its root; the browser may
+reach nothing but it. Every process ends with the tests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOTS = Path(__file__).parent / "shots"
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+TOKEN = "tests-only"
+# The notebook's own session, not the status bar, tells when cells can be run.
+SESSION_READY = """() => {
+    const widget = window.jupyterapp?.shell.currentWidget;
+    const kernel = widget?.sessionContext?.session?.kernel;
+    return kernel && widget.sessionContext.isReady && kernel.status === 'idle';
+}"""
+ALL_RUN = """() => {
+    const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
+    return prompts.length && prompts.every(p => /\\[\\d+\\]/.test(p.textContent));
+}"""
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if Path(item.path).is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """The path of a chromium, or a skip (a failure where TFNB_REQUIRE_BROWSER is set)."""
+    found = os.environ.get("TFNB_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if not found:
+        message = f"none of {', '.join(NAMES)} is installed, and TFNB_CHROMIUM names none"
+        if os.environ.get("TFNB_REQUIRE_BROWSER"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return found
+
+
+@dataclass
+class Lab:
+    """A running server: its address and the folder it serves."""
+
+    url: str
+    root: Path
+
+    def write(self, name, cells):
+        """Puts a notebook of code cells into the folder."""
+        notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
+            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+        )
+        nbformat.write(notebook, self.root / name)
+
+
+def free_port():
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start_server(root, config, port):
+    settings = config / "settings" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    (settings / "notification.jupyterlab-settings").write_text(
+        '{"fetchNews": "false", "checkForUpdates": false}'
+    )
+    places = {
+        "JUPYTER_CONFIG_DIR": config,
+        "JUPYTER_DATA_DIR": config / "data",
+        "JUPYTER_RUNTIME_DIR": config / "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": config / "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": config / "workspaces",
+        "IPYTHONDIR": config / "ipython",
+    }
+    # The kernels find the package also where it is not installed.
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    with (config / "lab.log").open("w") as log:
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+                *("--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"),
+                *(f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={root}"),
+                *("--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None"),
+                "--LabApp.extension_manager=readonly",
+                "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+            ],
+            env={**os.environ, **{k: str(v) for k, v in places.items()}, "PYTHONPATH": path},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=root,
+            start_new_session=True,  # one group with its kernels, to end them together
+        )
+
+
+def wait_for(url, process, log, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            break
+        try:
+            urllib.request.urlopen(f"{url}/api/status?token={TOKEN}", timeout=2).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")
+
+
+def end_group(process):
+    """Ends the server, and whatever of its group is left."""
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(15)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(5)
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory, chromium):
+    """A JupyterLab that serves a copy of the examples."""
+    root = tmp_path_factory.mktemp("lab") / "examples"
+    shutil.copytree(ROOT / "examples", root, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    config = tmp_path_factory.mktemp("config")
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    process = start_server(root, config, port)
+    try:
+        wait_for(url, process, config / "lab.log")
+        yield Lab(url, root)
+    finally:
+        end_group(process)
+
+
+@pytest.fixture(scope="session")
+def browser(chromium):
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        yield launched
+        launched.close()
+
+
+@dataclass
+class Notebook:
+    """A notebook open in the browser, with what its page complained of and asked for."""
+
+    page: Page
+    lab: Lab
+    complaints: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+
+    def watch(self):
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", self._request)
+
+    def _console(self, message):
+        if message.type == "error":
+            self.complaints.append(f"{message.text} ({message.location.get('url', '')})")
+
+    def _request(self, request):
+        own = (self.lab.url, self.lab.url.replace("http", "ws"), "data:", "blob:")
+        if not request.url.startswith(own):
+            self.foreign.append(request.url)
+
+    def open(self, name):
+        self.page.goto(f"{self.lab.url}/doc/tree/{name}?token={TOKEN}&reset")
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+        self.page.wait_for_function(SESSION_READY, timeout=60_000)
+
+    def theme(self, name):
+        """Changes JupyterLab's theme, "JupyterLab Light" or "JupyterLab Dark"."""
+        self.page.evaluate(
+            "name => void window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})",
+            name,
+        )
+        light = str("Light" in name).lower()
+        body = f"body[data-jp-theme-light={light}]"
+        self.page.wait_for_selector(body, state="attached")
+
+    def command(self, name):
+        # Not awaited inside the page: a long run would outlast the call.
+        self.page.evaluate(f"void window.jupyterapp.commands.execute('{name}')")
+
+    def run_all(self, seconds=120):
+        self.command("notebook:run-all-cells")
+        self.page.wait_for_function(ALL_RUN, timeout=seconds * 1000)
+
+    def wait_until_run(self, seconds=120):
+        self.page.wait_for_function(ALL_RUN, timeout=seconds * 1000)
+
+    def show(self, selector):
+        """Scrolls to the first match and waits until it is visible."""
+        place = self.page.locator(selector).first
+        place.wait_for(timeout=20_000)
+        place.scroll_into_view_if_needed()
+        return place
+
+    def shot(self, name):
+        SHOTS.mkdir(exist_ok=True)
+        self.page.screenshot(path=SHOTS / f"{name}.png")
+
+    def outputs_with_errors(self):
+        shown = '.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.stderr"]'
+        return self.page.locator(shown).all_inner_texts()
+
+    def save(self, name):
+        """Saves the notebook and reads the file."""
+        self.command("docmanager:save")
+        self.page.wait_for_function(
+            "() => window.jupyterapp.shell.currentWidget.context.model.dirty === false"
+        )
+        return nbformat.read(self.lab.root / name, as_version=4)
+
+
+@pytest.fixture
+def notebook(browser, lab):
+    """A page of its own; at the end it must have been quiet and have stayed at home."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    opened = Notebook(context.new_page(), lab)
+    opened.watch()
+    yield opened
+    if opened.page.url.startswith(lab.url):
+        opened.theme("JupyterLab Light")  # the server remembers it
+        opened.command("kernelmenu:shutdown")
+    context.close()
+    assert opened.complaints == []
+    assert opened.foreign == []

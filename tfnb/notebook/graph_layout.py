@@ -1,0 +1,250 @@
+"""Layered drawing of a directed graph: data flows down, as in the figures of the papers.
+
+Four steps of Sugiyama's method: break cycles, assign layers by longest path, order each layer by
+the means of its neighbours, then move each layer as near to its neighbours as its order allows
+(isotonic regression). Invariant: boxes of a layer never overlap and keep their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+__all__ = ["Layout", "Point", "Size", "layered"]
+
+Point = tuple[float, float]
+Size = tuple[float, float]
+Pair = tuple[int, int]
+
+SWEEPS = 6
+GAP_X, GAP_Y = 22.0, 34.0
+# A layer no higher than this holds only a scope's inlet or outlet.
+FLAT = 4.0
+# A bend of a long edge takes little room beside a box.
+BEND: Size = (6.0, 0.0)
+
+
+@dataclass(slots=True)
+class Layout:
+    """Top-left corner of each box, the points each edge passes, and the size of the whole."""
+
+    corners: list[Point]
+    routes: dict[Pair, list[Point]]
+    size: Size
+
+
+@dataclass(slots=True)
+class _Plan:
+    """Boxes 0..n-1, then a bend for each layer that a long edge crosses."""
+
+    sizes: list[Size]
+    layer: list[int]
+    links: list[Pair] = field(default_factory=list)
+    chains: dict[Pair, list[int]] = field(default_factory=dict)
+    order: list[list[int]] = field(default_factory=list)
+    center: list[float] = field(default_factory=list)
+
+
+def layered(
+    sizes: Sequence[Size],
+    edges: Iterable[Pair],
+    first: int | None = None,
+    last: int | None = None,
+    anchors: Mapping[int, tuple[float, float]] | None = None,
+) -> Layout:
+    """Places boxes of the given sizes; `edges` are pairs of box numbers.
+
+    An edge to itself is left out. Box `first` stands above all others, `last` below. Edges enter
+    and leave a box at its middle, or as far right of its left side as `anchors` says (in, out).
+    """
+    pairs = list(dict.fromkeys((a, b) for a, b in edges if a != b))
+    if not sizes:
+        return Layout([], {}, (0.0, 0.0))
+    backward = _back_edges(len(sizes), pairs)
+    down = {(a, b): ((b, a) if (a, b) in backward else (a, b)) for a, b in pairs}
+    layer = _layers(len(sizes), set(down.values()))
+    if first is not None:
+        layer = [at + 1 for at in layer]
+        layer[first] = 0
+    if last is not None:
+        layer[last] = max(layer) + 1
+    plan = _Plan(list(sizes), layer)
+    _add_bends(plan, down)
+    _order(plan)
+    _place(plan)
+    return _finish(plan, len(sizes), down, anchors or {})
+
+
+def _back_edges(n: int, pairs: Sequence[Pair]) -> set[Pair]:
+    """Edges that close a cycle in a depth-first walk (NextIteration -> Merge, or scopes that call each other)."""
+    after: dict[int, list[int]] = {}
+    entered = [False] * n
+    for a, b in pairs:
+        after.setdefault(a, []).append(b)
+    targets = {b for _, b in pairs}
+    found: set[Pair] = set()
+    for root in sorted(range(n), key=lambda i: i in targets):
+        if entered[root]:
+            continue
+        entered[root] = True
+        on_path, stack = {root}, [(root, iter(after.get(root, ())))]
+        while stack:
+            node, rest = stack[-1]
+            step = next(rest, None)
+            if step is None:
+                stack.pop()
+                on_path.discard(node)
+            elif step in on_path:
+                found.add((node, step))
+            elif not entered[step]:
+                entered[step] = True
+                on_path.add(step)
+                stack.append((step, iter(after.get(step, ()))))
+    return found
+
+
+def _layers(n: int, pairs: set[Pair]) -> list[int]:
+    """Longest path from the sources; sources then sink to just above their first reader."""
+    before, after = _neighbours(n, pairs)
+    pending = [len(b) for b in before]
+    ready = [i for i in range(n) if not pending[i]]
+    layer = [0] * n
+    while ready:
+        node = ready.pop()
+        for reader in after[node]:
+            layer[reader] = max(layer[reader], layer[node] + 1)
+            pending[reader] -= 1
+            if not pending[reader]:
+                ready.append(reader)
+    for node in range(n):
+        if not before[node] and after[node]:
+            layer[node] = min(layer[reader] for reader in after[node]) - 1
+    return layer
+
+
+def _neighbours(n: int, pairs: Iterable[Pair]) -> tuple[list[list[int]], list[list[int]]]:
+    before: list[list[int]] = [[] for _ in range(n)]
+    after: list[list[int]] = [[] for _ in range(n)]
+    for a, b in pairs:
+        after[a].append(b)
+        before[b].append(a)
+    return before, after
+
+
+def _add_bends(plan: _Plan, down: Mapping[Pair, Pair]) -> None:
+    for a, b in dict.fromkeys(down.values()):
+        chain = [a]
+        for between in range(plan.layer[a] + 1, plan.layer[b]):
+            chain.append(len(plan.sizes))
+            plan.sizes.append(BEND)
+            plan.layer.append(between)
+        chain.append(b)
+        plan.chains[a, b] = chain
+        plan.links += list(zip(chain, chain[1:], strict=False))
+
+
+def _order(plan: _Plan) -> None:
+    before, after = _neighbours(len(plan.sizes), plan.links)
+    plan.order = [[] for _ in range(max(plan.layer) + 1)]
+    for node, at in enumerate(plan.layer):
+        plan.order[at].append(node)
+    rank = {node: float(i) for row in plan.order for i, node in enumerate(row)}
+    best, fewest = [list(row) for row in plan.order], _crossings(plan.order, after)
+    for sweep in range(SWEEPS):
+        near, rows = (before, plan.order[1:]) if sweep % 2 == 0 else (after, plan.order[-2::-1])
+        for row in rows:
+            row.sort(key=lambda i: _mean([rank[j] for j in near[i]], rank[i]))
+            rank.update((node, float(i)) for i, node in enumerate(row))
+        crossed = _crossings(plan.order, after)
+        if crossed < fewest:
+            best, fewest = [list(row) for row in plan.order], crossed
+    plan.order = best
+
+
+def _crossings(order: Sequence[Sequence[int]], after: Sequence[Sequence[int]]) -> int:
+    total = 0
+    for row, below in zip(order, order[1:], strict=False):
+        rank = {node: i for i, node in enumerate(below)}
+        ends: list[int] = []
+        for node in row:
+            reached = sorted(rank[t] for t in after[node])
+            total += sum(e > t for t in reached for e in ends)
+            ends += reached
+    return total
+
+
+def _mean(values: Sequence[float], otherwise: float) -> float:
+    return sum(values) / len(values) if values else otherwise
+
+
+def _place(plan: _Plan) -> None:
+    """Centers: each layer in turn goes as near as it can to the mean of its neighbours' centers."""
+    before, after = _neighbours(len(plan.sizes), plan.links)
+    plan.center = [0.0] * len(plan.sizes)
+    for row in plan.order:
+        _settle(plan, row, [0.0] * len(row))
+    both = [b + a for b, a in zip(before, after, strict=True)]
+    for sweep in range(2 * SWEEPS):
+        near = (before, after, both)[sweep % 3]
+        for row in plan.order if near is not after else plan.order[::-1]:
+            wish = [_mean([plan.center[j] for j in near[i]], plan.center[i]) for i in row]
+            _settle(plan, row, wish)
+
+
+def _settle(plan: _Plan, row: Sequence[int], wish: Sequence[float]) -> None:
+    """Least squares to the wished centers under the order: pool adjacent violators."""
+    offset, shifts = 0.0, []
+    for i, node in enumerate(row):
+        if i:
+            offset += (plan.sizes[row[i - 1]][0] + plan.sizes[node][0]) / 2 + GAP_X
+        shifts.append(offset)
+    pools: list[list[float]] = []  # [sum, count]
+    for want, shift in zip(wish, shifts, strict=True):
+        pools.append([want - shift, 1.0])
+        while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
+            total, count = pools.pop()
+            pools[-1][0] += total
+            pools[-1][1] += count
+    free = [total / count for total, count in pools for _ in range(int(count))]
+    for node, shift, at in zip(row, shifts, free, strict=True):
+        plan.center[node] = at + shift
+
+
+def _finish(
+    plan: _Plan,
+    n: int,
+    down: Mapping[Pair, Pair],
+    anchors: Mapping[int, tuple[float, float]],
+) -> Layout:
+    left = min(c - w / 2 for c, (w, _) in zip(plan.center, plan.sizes, strict=True))
+    middles, top, gap = [], 0.0, 0.0
+    for row in plan.order:
+        height = max(plan.sizes[node][1] for node in row)
+        middles.append(top + height / 2)
+        gap = GAP_Y if height > FLAT else GAP_Y / 3
+        top += height + gap
+    spots = [(plan.center[i] - left, middles[plan.layer[i]]) for i in range(len(plan.sizes))]
+    routes = {}
+    for pair, (a, b) in down.items():
+        chain = plan.chains[a, b]
+        (_, leave), (enter, _) = (_anchor(plan, i, anchors) for i in (a, b))
+        points = [(spots[a][0] + leave, spots[a][1] + plan.sizes[a][1] / 2)]
+        points += [spots[i] for i in chain[1:-1]]
+        points.append((spots[b][0] + enter, spots[b][1] - plan.sizes[b][1] / 2))
+        routes[pair] = points if pair == (a, b) else points[::-1]
+    corners = [
+        (x - w / 2, y - h / 2) for (x, y), (w, h) in zip(spots[:n], plan.sizes, strict=False)
+    ]
+    width = max(x + w / 2 for (x, _), (w, _) in zip(spots, plan.sizes, strict=True))
+    return Layout(corners, routes, (width, top - gap))
+
+
+def _anchor(
+    plan: _Plan, box: int, anchors: Mapping[int, tuple[float, float]]
+) -> tuple[float, float]:
+    """Where edges enter and leave a box, measured from its middle."""
+    if box not in anchors:
+        return 0.0, 0.0
+    half = plan.sizes[box][0] / 2
+    enter, leave = anchors[box]
+    return enter - half, leave - half

@@ -1,0 +1,103 @@
+"""The loss plot as a Bokeh document, and BokehJS itself as data.
+
+The document is built here, once for each set of curves; the browser fills its sources with plain
+arrays. BokehJS comes from the installed bokeh package, so both always have the same version and
+nothing is loaded from elsewhere.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import bokeh
+from bokeh.embed import json_item
+from bokeh.models import ColumnDataSource, HoverTool
+from bokeh.plotting import figure
+
+from tfnb.notebook.series import COLOURS, Curve
+
+__all__ = ["BOKEH_VERSION", "bokehjs", "bokehjs_zipped", "loss_document"]
+
+BOKEH_VERSION: str = bokeh.__version__
+GREY = "#808080"  # as far from white as from black
+
+
+def bokehjs() -> str:
+    """The text of BokehJS."""
+    return (Path(bokeh.__file__).parent / "server/static/js/bokeh.min.js").read_text("utf-8")
+
+
+@cache
+def bokehjs_zipped() -> bytes:
+    """BokehJS compressed with gzip, as it travels to the browser."""
+    return gzip.compress(bokehjs().encode(), compresslevel=6, mtime=0)
+
+
+def loss_document(curves: Sequence[Curve], log: bool = False) -> dict[str, Any]:
+    """The JSON of a chart for `Bokeh.embed.embed_item`.
+
+    The source of curve k is named `curve-k` and has the columns `step`, `value` and `smooth`.
+    """
+    plot = figure(
+        height=300,
+        sizing_mode="stretch_width",
+        max_width=900,
+        y_axis_type="log" if log else "linear",
+        x_axis_label="step",
+        tools="pan,wheel_zoom,box_zoom,reset,save",
+        background_fill_alpha=0,
+        border_fill_alpha=0,
+        outline_line_color=None,
+        output_backend="canvas",
+    )
+    plot.toolbar.logo = None
+    for k, curve in enumerate(curves):
+        _add_curve(plot, k, curve)
+    _grey(plot)
+    item: dict[str, Any] = json_item(plot)
+    item["version"] = BOKEH_VERSION
+    return item
+
+
+def _add_curve(plot: Any, k: int, curve: Curve) -> None:
+    colour = COLOURS[k % len(COLOURS)]
+    smooth = curve.smooth is not None
+    columns = {"step": curve.steps, "value": curve.values}
+    columns["smooth"] = curve.values if curve.smooth is None else curve.smooth
+    source = ColumnDataSource(columns, name=f"curve-{k}")
+    label = _plain(curve.name)
+    if smooth:
+        plot.line("step", "value", source=source, line_color=colour, line_alpha=0.35)
+    else:
+        plot.scatter("step", "value", source=source, color=colour, size=4)
+    main = plot.line(
+        "step", "smooth", source=source, line_color=colour, line_width=2, legend_label=label
+    )
+    told = [("step", "@step{0,0}"), ("value", "@value{0.0000}")]
+    if smooth:
+        told.append(("smoothed", "@smooth{0.0000}"))
+    plot.add_tools(HoverTool(renderers=[main], tooltips=told, mode="vline"))
+
+
+def _plain(text: str) -> str:
+    # Bokeh takes $$...$$, \\(...\\) and \\[...\\] for TeX and would load MathJax for it.
+    return text.replace("$$", "$ $").replace("\\", "/")
+
+
+def _grey(plot: Any) -> None:
+    for axis in plot.axis:
+        axis.axis_label_text_color = axis.major_label_text_color = GREY
+        axis.axis_line_color = axis.major_tick_line_color = GREY
+        axis.minor_tick_line_color = None
+        axis.axis_label_text_font_style = "normal"
+    plot.grid.grid_line_color = GREY
+    plot.grid.grid_line_alpha = 0.2
+    if plot.legend:
+        plot.legend.label_text_color = GREY
+        plot.legend.background_fill_alpha = 0
+        plot.legend.border_line_color = None
+        plot.legend.click_policy = "hide"

@@ -1,0 +1,201 @@
+"""A chart of losses and other numbers that grows while training runs.
+
+In a notebook Bokeh draws it in the browser: the kernel sends BokehJS once over the widget channel, then
+only thinned arrays, a few times a second. When the cell ends, the live chart gives way to a picture
+with the document inside, which is a live chart again wherever BokehJS has been started.
+Invariant: what the notebook saves needs no kernel and no network to be seen.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+from uuid import uuid4
+
+import anywidget
+from IPython import get_ipython
+from traitlets import Bytes, Instance, List, Unicode
+
+from ipywidgets import Widget, widget_serialization
+from tfnb.errors import InvalidArgumentError
+from tfnb.notebook.chart_svg import line_chart_svg
+from tfnb.notebook.loss_figure import BOKEH_VERSION, bokehjs_zipped, loss_document
+from tfnb.notebook.outlet import Outlet, in_kernel
+from tfnb.notebook.series import Curve, Series
+
+__all__ = ["LossPlot"]
+
+SECONDS_PER_DRAWING = 0.3
+LIVE_POINTS, SAVED_POINTS = 1500, 300
+STATIC = Path(__file__).parent / "static"
+
+
+class BokehLibrary(anywidget.AnyWidget):
+    """BokehJS on its way to the browser: one model for all charts of a kernel, never displayed."""
+
+    _esm = "export default {};"
+    source = Bytes().tag(sync=True)
+
+
+class LossChart(anywidget.AnyWidget):
+    """The live chart: a Bokeh document and the arrays of its curves."""
+
+    _esm = (STATIC / "loss_chart.js").read_text("utf-8")
+    library = Instance(Widget).tag(sync=True, **widget_serialization)
+    document = Unicode().tag(sync=True)
+    curves = List().tag(sync=True)
+
+
+_library: list[BokehLibrary] = []
+
+
+class LossPlot:
+    """A chart of named numbers over steps, shown at once and kept up to date::
+
+        with tf.notebook.LossPlot() as plot:
+            for step in range(1000):
+                _, value = sess.run([train, loss], feed)
+                plot.add(step, loss=value)
+
+    The `with` is not needed: the chart also comes to rest at the end of the cell. `smoothing` (0 up to,
+    not including, 1) is the weight of the past in the bold line, `log` a logarithmic axis. Outside of a
+    notebook the newest values are written as text. Raises `InvalidArgumentError` for another `smoothing`.
+    """
+
+    def __init__(
+        self, smoothing: float = 0.9, log: bool = False, stream: TextIO | None = None
+    ) -> None:
+        if not 0 <= smoothing < 1:
+            raise InvalidArgumentError(f"smoothing must lie in [0, 1), not {smoothing}")
+        self._smoothing, self._log = smoothing, log
+        self._series: dict[str, Series] = {}
+        self._step = 0.0
+        self._outlet = Outlet("loss-plot", stream)
+        self._chart: LossChart | None = None
+        self._live = in_kernel() and stream is None
+        self._resting = True
+        self._drawn: list[tuple[str, bool]] = []
+        self._due = 0.0
+
+    def add(self, step: float, **values: Any) -> None:
+        """Adds the value of each named quantity at `step`: numbers, or arrays of one element.
+
+        Raises `InvalidArgumentError` for anything else.
+        """
+        self._step = float(step)
+        for name, value in values.items():
+            try:
+                number = float(value)
+            except (TypeError, ValueError) as fault:
+                raise InvalidArgumentError(
+                    f"{name} at step {step}: a chart needs one number, not {value!r:.80}"
+                ) from fault
+            if name not in self._series:
+                self._series[name] = Series(name, self._smoothing)
+            self._series[name].add(self._step, number)
+        if time.monotonic() >= self._due:
+            self._draw()
+            self._due = time.monotonic() + SECONDS_PER_DRAWING
+
+    def close(self) -> None:
+        """Brings the chart to rest: what stays is a picture of it. Adding to it wakes it up again."""
+        if self._resting:
+            return
+        self._resting = True
+        if self._live:
+            get_ipython().events.unregister("post_run_cell", self._cell_ended)
+        self._outlet.show({"text/html": self._repr_html_(), "text/plain": repr(self)}, last=True)
+
+    def __enter__(self) -> LossPlot:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        newest = ", ".join(curve.told for curve in self._curves(1))
+        return f"loss plot at step {self._step:g}: {newest}" if newest else "an empty loss plot"
+
+    def _repr_html_(self) -> str:
+        curves = self._curves(SAVED_POINTS)
+        return _picture(line_chart_svg(curves, self._log), loss_document(curves, self._log))
+
+    def _curves(self, most: int) -> list[Curve]:
+        return [series.curve(most) for series in self._series.values()]
+
+    def _draw(self) -> None:
+        woken, self._resting = self._resting, False
+        if not self._live:
+            self._outlet.show({"text/plain": repr(self)})
+            return
+        curves = self._curves(LIVE_POINTS)
+        arrays = [_arrays(curve) for curve in curves]
+        # A series that has grown long is drawn in another way: the document changes.
+        drawn = [(curve.name, curve.smooth is not None) for curve in curves]
+        if self._chart is None:
+            self._chart = LossChart(
+                library=_shared_library(), document=self._document(curves), curves=arrays
+            )
+        elif drawn != self._drawn:
+            self._chart.curves = arrays
+            self._chart.document = self._document(curves)
+        else:
+            self._chart.curves = arrays
+        self._drawn = drawn
+        if woken:
+            get_ipython().events.register("post_run_cell", self._cell_ended)
+            self._outlet.show(_view(self._chart, repr(self)))
+
+    def _document(self, curves: list[Curve]) -> str:
+        empty = [Curve(c.name, c.steps[:0], c.values[:0], _none_of(c)) for c in curves]
+        return json.dumps(loss_document(empty, self._log))
+
+    def _cell_ended(self, _result: object = None) -> None:
+        self.close()
+
+
+def _none_of(curve: Curve) -> Any:
+    return None if curve.smooth is None else curve.smooth[:0]
+
+
+def _arrays(curve: Curve) -> dict[str, bytes]:
+    smooth = curve.values if curve.smooth is None else curve.smooth
+    return {
+        "step": curve.steps.tobytes(),
+        "value": curve.values.tobytes(),
+        "smooth": smooth.tobytes(),
+    }
+
+
+def _shared_library() -> BokehLibrary:
+    if not _library:
+        _library.append(BokehLibrary(source=bokehjs_zipped()))
+    return _library[0]
+
+
+def _view(chart: LossChart, text: str) -> dict[str, Any]:
+    view = {"version_major": 2, "version_minor": 0, "model_id": chart.model_id}
+    return {"application/vnd.jupyter.widget-view+json": view, "text/plain": text}
+
+
+def _picture(svg: str, document: dict[str, Any]) -> str:
+    """The SVG, and a script that puts the live chart in its place if BokehJS has been started."""
+    place = f"tfnb-plot-{uuid4().hex}"
+    # In a script, "<" could begin a tag that ends it.
+    item = json.dumps(document).replace("<", "\\u003c")
+    return (
+        f'<div id="{place}" class="tfnb-plot">{svg}</div><script>(() => {{'
+        f'const started = (globalThis.tfnbBokeh || {{}})["{BOKEH_VERSION}"];'
+        f'const place = document.getElementById("{place}");'
+        "if (started && place) started.then((Bokeh) => { place.replaceChildren();"
+        f"return Bokeh.embed.embed_item({item}, place); }});"
+        "})()</script>"
+    )
