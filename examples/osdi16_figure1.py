@@ -34,7 +34,7 @@ correct = tf.reduce_sum(tf.cast(tf.equal(tf.argmax(layer_2, 1), tf.argmax(y, 1))
 # 3. Batches of digits, fed to the graph.
 with tf.Session() as sess:
     sess.run(tf.initialize_all_variables())
-    for step in range(NUM_STEPS):
+    for _ in range(NUM_STEPS):
         x_data, y_data = digits.train.next_batch(BATCH_SIZE)
         sess.run(train_op, {x: x_data, y: y_data})
 

@@ -17,9 +17,9 @@ from uuid import uuid4
 
 import anywidget
 from IPython import get_ipython
+from ipywidgets import Widget, widget_serialization
 from traitlets import Bytes, Instance, List, Unicode
 
-from ipywidgets import Widget, widget_serialization
 from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.chart_svg import line_chart_svg
 from tfnb.notebook.loss_figure import BOKEH_VERSION, bokehjs_zipped, loss_document
