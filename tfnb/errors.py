@@ -14,6 +14,7 @@ __all__ = [
     "AbortedError",
     "AlreadyExistsError",
     "CancelledError",
+    "ClosedSessionError",
     "DTypeError",
     "DataLossError",
     "DeadlineExceededError",
@@ -162,6 +163,10 @@ class FailedPreconditionError(OpError):
     """The system is not in the state the operation needs, for example an uninitialised variable."""
 
     code = 9
+
+
+class ClosedSessionError(FailedPreconditionError, RuntimeError):
+    """The session was closed."""
 
 
 class AbortedError(OpError):

@@ -1,0 +1,338 @@
+"""Variable scopes: sharing variables by name (`tf.variable_scope`, `tf.get_variable`).
+
+A variable scope prefixes names and carries defaults: initialiser, regulariser, reuse, dtype. Invariant: a full name
+stands for one variable of a graph; making it twice or reusing what is not there is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tfnb.client.initializers import default_initializer
+from tfnb.client.keys import GraphKeys
+from tfnb.client.variables import Variable
+from tfnb.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError, ShapeError
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.types import DType, as_dtype, as_shape, float32
+
+__all__ = ["API", "AUTO_REUSE", "VariableScope", "get_variable", "get_variable_scope", "variable_scope"]
+
+
+class _AutoReuse:
+    def __repr__(self) -> str:
+        return "tf.AUTO_REUSE"
+
+
+AUTO_REUSE = _AutoReuse()
+_STATE = "variable_scopes"
+
+
+class VariableExistsError(AlreadyExistsError, ValueError):
+    """A variable of this name exists and reuse was not asked for."""
+
+
+class VariableMissingError(NotFoundError, ValueError):
+    """Reuse was asked for, but there is no variable of this name."""
+
+
+@dataclass(frozen=True)
+class _Defaults:
+    """What a scope gives to the variables made inside it."""
+
+    name: str = ""
+    reuse: Any = False
+    initializer: Any = None
+    regularizer: Any = None
+    caching_device: Any = None
+    partitioner: Any = None
+    custom_getter: Any = None
+    dtype: DType = float32
+    original_name_scope: str = ""
+
+
+class VariableScope:
+    """The handle of an open or captured variable scope."""
+
+    def __init__(self, graph: Any, defaults: _Defaults) -> None:
+        self._graph = graph
+        self._d = defaults
+
+    @property
+    def name(self) -> str:
+        return self._d.name
+
+    @property
+    def original_name_scope(self) -> str:
+        return self._d.original_name_scope
+
+    @property
+    def reuse(self) -> Any:
+        return self._d.reuse
+
+    @property
+    def initializer(self) -> Any:
+        return self._d.initializer
+
+    @property
+    def regularizer(self) -> Any:
+        return self._d.regularizer
+
+    @property
+    def dtype(self) -> DType:
+        return self._d.dtype
+
+    def reuse_variables(self) -> None:
+        """From now on `get_variable` inside this scope shares what exists."""
+        self._d = replace(self._d, reuse=True)
+
+    def set_initializer(self, initializer: Any) -> None:
+        self._d = replace(self._d, initializer=initializer)
+
+    def set_regularizer(self, regularizer: Any) -> None:
+        self._d = replace(self._d, regularizer=regularizer)
+
+    def set_dtype(self, dtype: Any) -> None:
+        self._d = replace(self._d, dtype=as_dtype(dtype))
+
+    def set_custom_getter(self, custom_getter: Any) -> None:
+        self._d = replace(self._d, custom_getter=custom_getter)
+
+    def get_collection(self, name: str) -> list[Any]:
+        return self._graph.get_collection(name, self._d.name + "/" if self._d.name else None)
+
+    def trainable_variables(self) -> list[Any]:
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def global_variables(self) -> list[Any]:
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def get_variable(self, name: str, **kwargs: Any) -> Variable:
+        return _get(self._graph, self._d, name, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<tf.VariableScope {self._d.name!r} reuse={self._d.reuse}>"
+
+
+class _Store:
+    """The variables of a graph by full name, the open scopes, and how often a scope name was opened."""
+
+    def __init__(self, graph: Any) -> None:
+        self.variables: dict[str, Variable] = {}
+        self.stack: list[VariableScope] = [VariableScope(graph, _Defaults())]
+        self.opened: dict[str, int] = {}
+
+
+def _store(graph: Any) -> _Store:
+    found = graph.client_state.get(_STATE)
+    if found is None:
+        found = graph.client_state.setdefault(_STATE, _Store(graph))
+    return found  # type: ignore[no-any-return]
+
+
+def get_variable_scope() -> VariableScope:
+    """The innermost open variable scope of the default graph."""
+    return _store(get_default_graph()).stack[-1]
+
+
+def _unique_scope(store: _Store, prefix: str, default_name: str) -> str:
+    name, k = default_name, 1
+    while (f"{prefix}/{name}" if prefix else name) in store.opened:
+        name, k = f"{default_name}_{k}", k + 1
+    return name
+
+
+@contextmanager
+def variable_scope(
+    name_or_scope: str | VariableScope | None = None,
+    default_name: str | None = None,
+    values: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Callable[..., Any] | None = None,
+    reuse: Any = None,
+    dtype: Any = None,
+    use_resource: bool | None = None,
+    constraint: Any = None,
+    auxiliary_name_scope: bool = True,
+) -> Iterator[VariableScope]:
+    """Opens a variable scope (and a name scope of the same name).
+
+    `name_or_scope`: a name, or a captured scope to reopen; with None, `default_name` made unique. `reuse`: True
+    shares existing variables, `tf.AUTO_REUSE` shares or makes them, None inherits. Raises `InvalidArgumentError`
+    without any name.
+    """
+    graph = graph_of(values or ())
+    store = _store(graph)
+    outer = store.stack[-1]
+    if isinstance(name_or_scope, VariableScope):
+        base, full = name_or_scope._d, name_or_scope.name
+        scope_name = name_or_scope.original_name_scope or full
+        inner_name = full.rpartition("/")[2] if full else None
+    else:
+        if not name_or_scope:
+            if not default_name:
+                raise InvalidArgumentError("variable_scope needs a name, a scope or a default_name")
+            if reuse is True:
+                raise InvalidArgumentError("variable_scope: reuse=True needs a name, not only a default_name")
+            name_or_scope = _unique_scope(store, outer.name, default_name)
+        base = outer._d
+        full = f"{outer.name}/{name_or_scope}" if outer.name else name_or_scope
+        inner_name = scope_name = name_or_scope
+    store.opened[full] = store.opened.get(full, 0) + 1
+    changes: dict[str, Any] = {
+        "name": full, "initializer": initializer, "regularizer": regularizer, "caching_device": caching_device,
+        "partitioner": partitioner, "dtype": None if dtype is None else as_dtype(dtype),
+        "custom_getter": _compose(custom_getter, base.custom_getter),
+        "reuse": True if outer.reuse is True and reuse in (None, False) else reuse,
+    }  # fmt: skip
+    defaults = replace(base, **{k: v for k, v in changes.items() if v is not None})
+    if isinstance(name_or_scope, VariableScope) and reuse is None and outer.reuse is not True:
+        defaults = replace(defaults, reuse=base.reuse)
+    with graph.as_default(), graph.name_scope(inner_name if auxiliary_name_scope else _current(graph)) as ops:
+        if not isinstance(name_or_scope, VariableScope) or not scope_name:
+            defaults = replace(defaults, original_name_scope=ops)
+        store.stack.append(VariableScope(graph, defaults))
+        try:
+            yield store.stack[-1]
+        finally:
+            store.stack.pop()
+
+
+def _current(graph: Any) -> str | None:
+    return graph.scopes.name + "/" if graph.scopes.name else None
+
+
+def _compose(inner: Any, outer: Any) -> Any:
+    """A scope's getter wraps that of the scope around it."""
+    if inner is None or outer is None:
+        return inner
+    return lambda getter, *args, **kwargs: inner(lambda *a, **k: outer(getter, *a, **k), *args, **kwargs)
+
+
+@contextmanager
+def variable_op_scope(values: Any, name_or_scope: Any, default_name: str | None = None, **kwargs: Any) -> Iterator[Any]:
+    """The 0.x order of arguments of `variable_scope`."""
+    with variable_scope(name_or_scope, default_name, values, **kwargs) as scope:
+        yield scope
+
+
+def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
+                 trainable: bool = True, collections: Any = None, caching_device: Any = None, partitioner: Any = None,
+                 validate_shape: bool = True, use_resource: bool | None = None, custom_getter: Any = None,
+                 constraint: Any = None) -> Variable:  # fmt: skip
+    """The variable `name` of the current scope: made, or shared under reuse.
+
+    `shape`: fully defined unless `initializer` is a tensor or value; `initializer`: a callable
+    `(shape, dtype=..., partition_info=None)`, or a value; default: the scope's, else Glorot uniform for floats, zeros
+    for the rest. Raises `ValueError` subclasses when it exists without reuse, is missing with reuse, or differs.
+    """
+    scope = get_variable_scope()
+    kwargs = {
+        "shape": shape, "dtype": dtype, "initializer": initializer, "regularizer": regularizer,
+        "trainable": trainable, "collections": collections, "validate_shape": validate_shape, "constraint": constraint,
+        "caching_device": caching_device, "partitioner": partitioner, "use_resource": use_resource,
+    }  # fmt: skip
+    defaults = scope._d if custom_getter is None else replace(
+        scope._d, custom_getter=_compose(custom_getter, scope._d.custom_getter))  # fmt: skip
+    return _get(get_default_graph(), defaults, name, **kwargs)
+
+
+def _get(graph: Any, scope: _Defaults, name: str, **kwargs: Any) -> Variable:
+    if scope.custom_getter is None:
+        return _shared_or_new(graph, scope, name, **kwargs)
+    full = f"{scope.name}/{name}" if scope.name else name
+
+    def getter(full_name: str, **inner: Any) -> Variable:
+        plain = replace(scope, custom_getter=None, name="")
+        inner.pop("reuse", None)
+        return _shared_or_new(graph, plain, full_name, **inner)
+
+    given = dict(kwargs)
+    given["initializer"] = kwargs.get("initializer") or scope.initializer
+    given["regularizer"] = kwargs.get("regularizer") or scope.regularizer
+    given["dtype"] = kwargs.get("dtype") or scope.dtype
+    return scope.custom_getter(getter, full, reuse=scope.reuse, **given)  # type: ignore[no-any-return]
+
+
+def _shared_or_new(
+    graph: Any, scope: _Defaults, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None,
+    regularizer: Any = None, trainable: bool = True, collections: Any = None, validate_shape: bool = True,
+    constraint: Any = None, **_: Any,
+) -> Variable:  # fmt: skip
+    full = f"{scope.name}/{name}" if scope.name else name
+    store = _store(graph)
+    found = store.variables.get(full)
+    wanted = as_dtype(dtype) if dtype is not None else None
+    if found is not None:
+        if scope.reuse is False or scope.reuse is None:
+            raise VariableExistsError(
+                f"the variable {full!r} exists already (made at {found.op.origin}); "
+                "to share it, set reuse=True or reuse=tf.AUTO_REUSE in the variable scope"
+            )
+        return _checked(found, full, shape, wanted)
+    if scope.reuse is True:
+        raise VariableMissingError(
+            f"there is no variable {full!r} to reuse, or it was not made with tf.get_variable; "
+            "did you mean reuse=tf.AUTO_REUSE?"
+        )
+    initial = _initial(full, scope, shape, wanted or scope.dtype, initializer)
+    with graph.control_dependencies(None), graph.name_scope(None):
+        variable = Variable(
+            initial, trainable=trainable, collections=collections, name=full, validate_shape=validate_shape,
+            dtype=(wanted or scope.dtype) if callable(initial) else wanted, constraint=constraint,
+        )  # fmt: skip
+    store.variables[full] = variable
+    regularizer = regularizer if regularizer is not None else scope.regularizer
+    if regularizer is not None:
+        with graph.name_scope(f"{full}/Regularizer/"):
+            loss = regularizer(variable)
+        if loss is not None:
+            graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+    return variable
+
+
+def _checked(found: Variable, full: str, shape: Any, dtype: DType | None) -> Variable:
+    if shape is not None and not as_shape(shape).is_compatible_with(found.shape):
+        raise ShapeError(f"the shared variable {full!r} has shape {found.shape}, asked for was {as_shape(shape)}")
+    if dtype is not None and dtype is not found.dtype:
+        raise DTypeError(f"the shared variable {full!r} is {found.dtype.name}, asked for was {dtype.name}")
+    return found
+
+
+def _initial(full: str, scope: _Defaults, shape: Any, dtype: DType, initializer: Any) -> Any:
+    """The initial value: a given one, or a callable that makes it inside the variable's own scope."""
+    init = initializer if initializer is not None else scope.initializer
+    if init is None:
+        init = default_initializer(dtype)
+    if isinstance(init, type):
+        init = init()
+    if not callable(init):
+        if shape is not None and hasattr(init, "shape") and not as_shape(shape).is_compatible_with(init.shape):
+            raise ShapeError(f"the variable {full!r}: initializer of shape {init.shape} for shape {as_shape(shape)}")
+        return init
+    dims = as_shape(shape)
+    if not dims.is_fully_defined():
+        raise ShapeError(f"the new variable {full!r} needs a fully defined shape, got {dims}")
+    return lambda: _call_initializer(init, dims.as_list(), dtype)
+
+
+def _call_initializer(init: Any, shape: list[Any], dtype: DType) -> Any:
+    try:
+        return init(shape, dtype=dtype, partition_info=None)
+    except TypeError:
+        return init(shape, dtype=dtype)
+
+
+API = {
+    "AUTO_REUSE": AUTO_REUSE,
+    "VariableScope": VariableScope,
+    "variable_scope": variable_scope,
+    "variable_op_scope": variable_op_scope,
+    "get_variable": get_variable,
+    "get_variable_scope": get_variable_scope,
+}

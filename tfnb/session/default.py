@@ -1,0 +1,54 @@
+"""The default-session stack of each thread."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from tfnb.errors import FailedPreconditionError
+
+__all__ = ["evaluate", "get_default_session", "pop", "push", "run_operation"]
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.sessions: list[Any] = []
+
+
+_stack = _Stack()
+
+
+def push(session: Any) -> None:
+    _stack.sessions.append(session)
+
+
+def pop(session: Any) -> None:
+    if session in _stack.sessions:
+        del _stack.sessions[len(_stack.sessions) - 1 - _stack.sessions[::-1].index(session)]
+
+
+def get_default_session() -> Any:
+    """The innermost session of this thread's `with` blocks, or None."""
+    return _stack.sessions[-1] if _stack.sessions else None
+
+
+def _session_for(element: Any, session: Any) -> Any:
+    found = session if session is not None else get_default_session()
+    if found is None:
+        raise FailedPreconditionError(
+            f"cannot evaluate {element.name}: there is no default session; "
+            "use `with tf.Session():`, tf.InteractiveSession(), or pass session=..."
+        )
+    if found.graph is not element.graph:
+        raise FailedPreconditionError(f"cannot evaluate {element.name}: the session runs another graph")
+    return found
+
+
+def evaluate(tensor: Any, feed_dict: Any, session: Any) -> Any:
+    """`Tensor.eval`."""
+    return _session_for(tensor, session).run(tensor, feed_dict)
+
+
+def run_operation(op: Any, feed_dict: Any, session: Any) -> None:
+    """`Operation.run`."""
+    _session_for(op, session).run(op, feed_dict)

@@ -1,0 +1,82 @@
+"""Feeds: Python and NumPy values for any edge of the graph.
+
+Invariant: a value that gets past `feed_array` has the tensor's dtype and a compatible shape; nothing has run before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError, InvalidFetchError, OpError, ShapeError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.tensor import Tensor
+from tfnb.types import DType
+
+__all__ = ["feed_array", "feed_key"]
+
+
+def feed_key(graph: GraphBuilder, key: Any) -> Tensor:
+    """The tensor that a key of a feed_dict means. Raises `InvalidFetchError`."""
+    if isinstance(key, Tensor) and key.graph is graph:
+        tensor = key
+    else:
+        try:
+            tensor = graph.as_graph_element(key, allow_operation=False)
+        except OpError as e:
+            raise InvalidFetchError(f"cannot feed {str(key)[:120]!r}: {e.message}") from None
+    if not graph.is_feedable(tensor):
+        raise InvalidFetchError(f"{tensor.name} may not be fed", tensor.op)
+    return tensor
+
+
+def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
+    """`value` as an array for `tensor`. Raises `DTypeError` or `ShapeError` naming both."""
+    dtype = tensor.dtype
+    if type(value) is np.ndarray and value.dtype == dtype.np:
+        array = value
+    else:
+        array = _converted(tensor, dtype, value)
+    dims = tensor.shape.dims
+    if dims is not None and dims != array.shape and not _compatible(dims, array.shape):
+        raise ShapeError(
+            f"cannot feed a value of shape {array.shape} for the tensor {tensor.name}, which has shape {tensor.shape}",
+            tensor.op,
+        )
+    return array
+
+
+def _compatible(dims: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:
+    return len(dims) == len(shape) and all(d is None or d == n for d, n in zip(dims, shape, strict=True))
+
+
+def _converted(tensor: Tensor, dtype: DType, value: Any) -> np.ndarray:
+    if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
+        raise InvalidArgumentError(
+            f"the value fed for {tensor.name} is itself a graph element ({value!r}); "
+            "feed Python numbers, strings, lists or NumPy arrays, or session.run() it first",
+            tensor.op,
+        )
+    try:
+        array = np.asarray(value)
+        if dtype.is_string:
+            return array.astype(object)
+        if array.dtype.kind in "SUO" and array.dtype != dtype.np:
+            raise DTypeError(f"got {type(value).__name__} {str(value)[:60]!r}")
+        if array.dtype.kind in "fc" and not (dtype.is_floating or dtype.is_complex):
+            return _whole(array, dtype, value)
+        with np.errstate(all="ignore"):
+            return np.asarray(array, dtype.np)
+    except (TypeError, ValueError, OverflowError) as e:
+        text = e.message if isinstance(e, OpError) else str(e)
+        raise DTypeError(f"cannot feed {tensor.name}, which is {dtype.name}: {text}", tensor.op) from None
+
+
+def _whole(array: np.ndarray, dtype: DType, value: Any) -> np.ndarray:
+    """Floats for an integer tensor: allowed only when nothing is lost."""
+    with np.errstate(all="ignore"):
+        converted = array.astype(dtype.np)
+    if array.dtype.kind == "c" or not np.array_equal(converted, array):
+        raise DTypeError(f"got {array.dtype.name} values such as {array.reshape(-1)[0]!r}, needed {dtype.name}")
+    return converted

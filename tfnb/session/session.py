@@ -1,0 +1,205 @@
+"""Session: runs parts of a graph and holds its state (white paper, section 2; OSDI'16, sections 3.2, 3.3).
+
+`run` finds the compiled step for what is fetched and fed, or compiles it, and executes it. Invariant: a failed run
+leaves the session usable and its variables as the completed kernels left them; steps of many threads may overlap.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from tfnb.errors import ClosedSessionError, DTypeError, InvalidArgumentError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
+from tfnb.passes.prune import Request
+from tfnb.session import default
+from tfnb.session.compile import CompiledStep, compile_step
+from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
+from tfnb.session.feed import feed_array, feed_key
+from tfnb.session.fetch import FetchPlan, plan_fetches
+from tfnb.session.local import LocalWorker
+
+__all__ = ["InteractiveSession", "Session"]
+
+
+class Session:
+    """Runs operations of `graph` (default: the default graph) on this machine's OpenCL devices.
+
+    `target` must be empty for a local session; `config` is a `ConfigProto`. Use as a context manager, or call
+    `close`. Raises `DeviceNotFoundError` when no OpenCL device is found.
+    """
+
+    def __init__(self, target: str = "", graph: Any = None, config: ConfigProto | None = None) -> None:
+        if target not in ("", "local", b""):
+            raise InvalidArgumentError(f"the session target {target!r} is not understood; needed '' for this machine")
+        if config is not None and not isinstance(config, ConfigProto):
+            raise DTypeError(f"config must be a tf.ConfigProto, got {type(config).__name__}")
+        self._graph = graph if graph is not None else get_default_graph()
+        self._config = config if config is not None else ConfigProto()
+        self._worker = LocalWorker(self._graph, self._config)
+        self._steps: dict[Any, CompiledStep] = {}
+        self._plans: dict[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        self._contexts: list[Any] = []
+
+    @property
+    def graph(self) -> Any:
+        return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self) -> str:
+        return ""
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Runs what `fetches` needs and returns its values, in the same structure.
+
+        `fetches`: a tensor, operation, variable, name, or a nesting of lists, tuples, dicts of them; operations
+        give None. `feed_dict`: tensor -> value for any feedable tensor. Raises `InvalidFetchError`,
+        `InvalidArgumentError` and what the kernels raise; the message names the node and the line that made it.
+        """
+        if self._closed:
+            raise ClosedSessionError("the session is closed")
+        feeds = feed_dict or {}
+        plan, tensors, step = self._find(fetches, feeds, run_metadata)
+        values = [feed_array(t, v) for t, v in zip(tensors, feeds.values(), strict=True)]
+        results = self._worker.execute(step, values, options, run_metadata)
+        return plan.rebuild(results)
+
+    def make_callable(
+        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """A function of the values of `feed_list` that runs the step with less overhead."""
+        tensors = tuple(feed_key(self._graph, f) for f in feed_list or ())
+        plan = plan_fetches(self._graph, fetches)
+        step = self._step(plan, tensors, None)
+
+        def call(*values: Any, options: RunOptions | None = None, run_metadata: RunMetadata | None = None) -> Any:
+            if self._closed:
+                raise ClosedSessionError("the session is closed")
+            if len(values) != len(tensors):
+                raise InvalidArgumentError(f"the callable takes {len(tensors)} values, got {len(values)}")
+            arrays = [feed_array(t, v) for t, v in zip(tensors, values, strict=True)]
+            return plan.rebuild(self._worker.execute(step, arrays, options, run_metadata))
+
+        return call if accept_options else lambda *values: call(*values)
+
+    def list_devices(self) -> list[Any]:
+        """The session's devices."""
+        return self._worker.describe_devices()
+
+    def close(self) -> None:
+        """Waits for running steps and frees the session's state. Later calls of `run` raise."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._plans.clear()
+            self._steps.clear()
+        self._worker.close()
+
+    def as_default(self) -> _AsDefault:
+        """A context manager that makes this the thread's default session, without closing it at the end."""
+        return _AsDefault(self)
+
+    def __enter__(self) -> Session:
+        context = self._graph.as_default()
+        context.__enter__()
+        default.push(self)
+        self._contexts.append(context)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        default.pop(self)
+        self._contexts.pop().__exit__(kind, error, trace)
+        self.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True) and not sys.is_finalizing():
+            self.close()
+
+    # finding the compiled step
+
+    def _find(
+        self, fetches: Any, feeds: Mapping[Any, Any], metadata: RunMetadata | None
+    ) -> tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]:
+        """By the identity of the request first, which is quick; else by its graph elements."""
+        key = (tuple(fetches) if type(fetches) is list else fetches, type(fetches), tuple(feeds))
+        try:
+            found = self._plans.get(key)
+        except TypeError:  # the structure holds dicts or lists
+            key, found = None, None
+        if found is not None:
+            return found
+        tensors = tuple(feed_key(self._graph, k) for k in feeds)
+        plan = plan_fetches(self._graph, fetches)
+        found = (plan, tensors, self._step(plan, tensors, metadata))
+        if key is not None:
+            self._plans[key] = found
+        return found
+
+    def _step(self, plan: FetchPlan, feeds: tuple[Tensor, ...], metadata: RunMetadata | None) -> CompiledStep:
+        if len(set(feeds)) != len(feeds):
+            raise InvalidArgumentError("a tensor is fed twice")
+        key = (plan.tensors, plan.operations, feeds)
+        with self._lock:
+            step = self._steps.get(key)
+            if step is None:
+                request = Request(plan.tensors, plan.operations, feeds)
+                observe = None if metadata is None else lambda stage, g: metadata.passes.append((stage, g))
+                step = compile_step(request, self._worker.context, observe)
+                self._worker.log_placement(step)
+                self._steps[key] = step
+            return step
+
+
+class _AsDefault:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._graph = session.graph.as_default()
+
+    def __enter__(self) -> Session:
+        self._graph.__enter__()
+        default.push(self._session)
+        return self._session
+
+    def __exit__(self, *error: Any) -> None:
+        default.pop(self._session)
+        self._graph.__exit__(*error)
+
+
+class InteractiveSession(Session):
+    """A session that is the default from its creation until `close`: for notebooks."""
+
+    def __init__(self, target: str = "", graph: Any = None, config: ConfigProto | None = None) -> None:
+        super().__init__(target, graph, config)
+        default.push(self)
+        self._explicit = None
+        if graph is not None:
+            self._explicit = graph.as_default()
+            self._explicit.__enter__()
+
+    def close(self) -> None:
+        default.pop(self)
+        if getattr(self, "_explicit", None) is not None:
+            explicit, self._explicit = self._explicit, None
+            explicit.__exit__(None, None, None)
+        super().close()
+
+
