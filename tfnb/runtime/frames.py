@@ -59,10 +59,11 @@ class Iteration:
 
     def tag(self) -> str:
         """Unique within the step; see `Ready.tag`."""
-        path = self.frame.path()
-        if not path:
+        outer = self.frame.outer
+        if outer is None:
             return ""
-        return "/".join(f"{name};{outer}" for name, outer in path) + f";{self.number}"
+        mine = f"{self.table.name}:{self.number}"
+        return f"{outer.tag()}/{mine}" if outer.frame.outer is not None else mine
 
 
 class Frame:
@@ -90,12 +91,6 @@ class Frame:
         self.exited: set[int] = set()  # Exits that let a value out
         self.newest = 0
         self.iterations: dict[int, Iteration] = {0: Iteration(self, 0)}
-
-    def path(self) -> tuple[tuple[str, int], ...]:
-        """(frame name, iteration of the enclosing frame) from the outermost loop inwards."""
-        if self.outer is None:
-            return ()
-        return (*self.outer.frame.path(), (self.table.name, self.outer.number))
 
 
 class Ready:
@@ -129,9 +124,9 @@ class Ready:
 
     @property
     def tag(self) -> str:
-        """Names frame and iteration uniquely within the step: "" in the root, "outer;0/inner;3;7".
+        """Names frame and iteration uniquely within the step: "" in the root, else for example
 
-        Each part reads "frame;iteration of the enclosing frame"; the node's own iteration ends it.
+        "outer:2/inner:7", iteration 7 of the loop that runs within iteration 2 of another.
         """
         return self.owner.tag()
 

@@ -337,11 +337,7 @@ def _check_merge(nodes: Sequence[PlanNode], frames: _Frames, merge: int) -> None
         )
     back = [source for source in sources if _is_back_edge(nodes, source, merge)]
     if not back:
-        raise PlanError(
-            f"{_say(nodes, merge)} takes an Enter that is not constant, so it heads a loop, but "
-            "no NextIteration closes it",
-            merge,
-        )
+        raise PlanError(f"{_say(nodes, merge)} heads a loop, but no NextIteration closes it", merge)
     for source in back:
         if frames.inside[source] != frames.inside[merge]:
             raise PlanError(
