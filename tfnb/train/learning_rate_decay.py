@@ -1,0 +1,114 @@
+"""Learning-rate schedules: functions of the global step, as tensors.
+
+Invariant: the step is cast to the learning rate's dtype, so a schedule is a float scalar of that dtype.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
+from tfnb.ops import CATALOG
+from tfnb.ops.convert import cast
+
+__all__ = ["API", "exponential_decay", "piecewise_constant"]
+
+
+def _start(name: str, rate: Any, step: Any, *others: Any) -> tuple[Tensor, ...]:
+    """Rate, step and other numbers as tensors of the rate's dtype."""
+    if step is None:
+        raise InvalidArgumentError(f"{name} needs a global_step")
+    graph = getattr(step, "graph", None) or get_default_graph()
+    rate = graph.to_tensor(rate)
+    steps = cast(graph.to_tensor(step), rate.dtype)
+    rest = [o if isinstance(o, Tensor) else graph.to_tensor(o) for o in others]
+    return rate, steps, *(cast(o, rate.dtype) for o in rest)
+
+
+def _floor(x: Tensor) -> Tensor:
+    return CATALOG["Floor"](x)  # type: ignore[no-any-return]
+
+
+def _scope(name: str | None, default: str) -> Any:
+    return get_default_graph().name_scope(name or default)
+
+
+def exponential_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
+                      staircase: bool = False, name: str | None = None) -> Tensor:  # fmt: skip
+    """learning_rate * decay_rate ^ (step / decay_steps); `staircase` takes whole quotients."""
+    with _scope(name, "ExponentialDecay"):
+        rate, step, per, decay = _start("exponential_decay", learning_rate, global_step, decay_steps, decay_rate)
+        p = step / per
+        return rate * CATALOG["Pow"](decay, _floor(p) if staircase else p)
+
+
+def natural_exp_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
+                      staircase: bool = False, name: str | None = None) -> Tensor:  # fmt: skip
+    """learning_rate * exp(-decay_rate * step / decay_steps)."""
+    with _scope(name, "NaturalExpDecay"):
+        rate, step, per, decay = _start("natural_exp_decay", learning_rate, global_step, decay_steps, decay_rate)
+        p = step / per
+        return rate * CATALOG["Exp"](-decay * (_floor(p) if staircase else p))
+
+
+def inverse_time_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
+                       staircase: bool = False, name: str | None = None) -> Tensor:  # fmt: skip
+    """learning_rate / (1 + decay_rate * step / decay_steps)."""
+    with _scope(name, "InverseTimeDecay"):
+        rate, step, per, decay = _start("inverse_time_decay", learning_rate, global_step, decay_steps, decay_rate)
+        p = step / per
+        return rate / (1 + decay * (_floor(p) if staircase else p))
+
+
+def polynomial_decay(learning_rate: Any, global_step: Any, decay_steps: Any, end_learning_rate: Any = 0.0001,
+                     power: Any = 1.0, cycle: bool = False, name: str | None = None) -> Tensor:  # fmt: skip
+    """(learning_rate - end) * (1 - step / decay_steps) ^ power + end; `cycle` lengthens decay_steps to fit."""
+    with _scope(name, "PolynomialDecay"):
+        rate, step, per, end, power = _start(
+            "polynomial_decay", learning_rate, global_step, decay_steps, end_learning_rate, power
+        )
+        if cycle:
+            per = per * CATALOG["Maximum"](CATALOG["Ceil"](step / per), 1.0)
+        else:
+            step = CATALOG["Minimum"](step, per)
+        return (rate - end) * CATALOG["Pow"](1 - step / per, power) + end
+
+
+def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: float = 0.0,
+                 name: str | None = None) -> Tensor:  # fmt: skip
+    """learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)."""
+    with _scope(name, "CosineDecay"):
+        rate, step, per = _start("cosine_decay", learning_rate, global_step, decay_steps)
+        share = CATALOG["Minimum"](step, per) / per
+        return rate * ((1 - alpha) * 0.5 * (1.0 + CATALOG["Cos"](share * math.pi)) + alpha)
+
+
+def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None) -> Tensor:
+    """values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., the last value after that.
+
+    Raises `InvalidArgumentError` unless there is one value more than boundaries.
+    """
+    if len(boundaries) != len(values) - 1:
+        raise InvalidArgumentError(f"piecewise_constant: {len(values)} values for {len(boundaries)} boundaries")
+    graph = getattr(x, "graph", None) or get_default_graph()
+    with graph.as_default(), _scope(name, "PiecewiseConstant"):
+        step = graph.to_tensor(x)
+        tensors = [v if isinstance(v, Tensor) else graph.to_tensor(v) for v in values]
+        found = tensors[-1]
+        for boundary, value in zip(reversed(list(boundaries)), reversed(tensors[:-1]), strict=True):
+            found = CATALOG["Select"](CATALOG["LessEqual"](step, cast(graph.to_tensor(boundary), step.dtype)), value, found)
+        return found
+
+
+API = {
+    "train.exponential_decay": exponential_decay,
+    "train.natural_exp_decay": natural_exp_decay,
+    "train.inverse_time_decay": inverse_time_decay,
+    "train.polynomial_decay": polynomial_decay,
+    "train.cosine_decay": cosine_decay,
+    "train.piecewise_constant": piecewise_constant,
+}
