@@ -1,17 +1,22 @@
-// Gradients of conv2d (see conv2d.cl for the formula) with respect to its input and its filter.
+// Gradients of conv2d (see conv2d.cl) with respect to its input and its filter.
 //
-//   grad    (n, oh, ow, co)        gradient of out
-//   din     (n, ih, iw, ci)        din[n,iy,ix,c] = sum over (ky,kx,o) with iy = y*sy - pt + ky*dy, ix alike, of grad[n,y,x,o] * filter[ky,kx,c,o]
-//   dfilter (kh, kw, ci, co)       dfilter[ky,kx,c,o] = sum_{n,y,x} in[n, y*sy - pt + ky*dy, x*sx - pl + kx*dx, c] * grad[n,y,x,o]
+//   in      (n, ih, iw, ci)        filter  (kh, kw, ci, co)       grad  (n, oh, ow, co): of out
+//   din     (n, ih, iw, ci)        din[n,iy,ix,c] = sum of grad[n,y,x,o] * filter[ky,kx,c,o] over
+//                                  all ky, kx, o with iy = y*sy - pt + ky*dy, ix = x*sx - pl + kx*dx
+//   dfilter (kh, kw, ci, co)       dfilter[ky,kx,c,o] = sum_{n,y,x}
+//                                  in[n, y*sy - pt + ky*dy, x*sx - pl + kx*dx, c] * grad[n,y,x,o]
 //
-// Sizes are arguments. -DT=float|double. Accumulation in T. Inputs may be read 256 bytes past their end.
+// Sizes are arguments: one build serves every shape. -DT=float|double. Accumulation in T.
+// Inputs may be read 256 bytes past their end, din and dfilter are written exactly.
 //
 // conv2d_input_grad_naive   any size; group (iy, n) computes one row of din, one work-item
-// conv2d_turn_filter        turned[ky,kx,o,c] = filter[kh-1-ky,kw-1-kx,c,o]; with it conv2d_rows computes din; group = (ky,kx)
+// conv2d_turn_filter        turned[ky,kx,o,c] = filter[kh-1-ky,kw-1-kx,c,o], group = tap; with it
+//                           conv2d_rows computes din
 // conv2d_filter_grad_naive  any size; group (c, kx, ky) computes one row of dfilter, one work-item
-// conv2d_filter_grad        CPU; one work-item per group; group (p, q) sums part p of the blocks of rb rows x xb columns of
-//                           out, for part q of the output channels, into partial (parts, kh*kw*ci, cop), cop = co rounded up to 2*VW
-// conv2d_filter_grad_sum    dfilter = sum of the partials; one work-item per group, each owning a part of the rows
+// conv2d_filter_grad        CPU; one work-item per group; group (p, q) sums part p of the blocks of
+//                           rb rows x xb columns of out, for part q of the output channels, into
+//                           partial (parts, kh*kw*ci, cop), cop = co rounded up to PANEL
+// conv2d_filter_grad_sum    dfilter = sum of the parts; one work-item per group, a share of rows each
 
 #include "lib/conv_tile.clh"
 
@@ -53,9 +58,12 @@ void conv2d_turn_filter(__global const T *filter, __global T *turned, int ci, in
     int tap = get_group_id(0), taps = get_num_groups(0);
     filter += (size_t)(taps - 1 - tap) * ci * co;
     turned += (size_t)tap * ci * co;
-    for (int o = 0; o < co; ++o)
-        for (int c = 0; c < ci; ++c)
-            *turned++ = filter[(size_t)c * co + o];
+    // Blocks of 16 x 16 stay in the first-level cache.
+    for (int c0 = 0; c0 < ci; c0 += 16)
+        for (int o0 = 0; o0 < co; o0 += 16)
+            for (int o = o0; o < min(o0 + 16, co); ++o)
+                for (int c = c0; c < min(c0 + 16, ci); ++c)
+                    turned[(size_t)o * ci + c] = filter[(size_t)c * co + o];
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -87,9 +95,11 @@ void conv2d_filter_grad_naive(
     }
 }
 
-// Rows of the input for output rows [y_begin, y_end) and columns from x_begin on, padded, channels innermost.
+// nrows x cols pixels of the input from (y0, x0) on, channels innermost; zeros at its sides, rows
+// above and below it are left as they are.
 inline void conv_load_block(
-    __global const T *in, __local T *rows, int ih, int iw, int ci, int y0, int nrows, int x0, int cols)
+    __global const T *in, __local T *rows, int ih, int iw, int ci,
+    int y0, int nrows, int x0, int cols)
 {
     int skip = clamp(-x0, 0, cols) * ci, stop = clamp(iw - x0, 0, cols) * ci;
     for (int r = 0; r < nrows; ++r, rows += cols * ci) {
@@ -115,21 +125,22 @@ void conv2d_filter_grad(
 {
     __local T rows[CONV_LOCAL_SIZE];
     __local int2 runs[CONV_MAX_RUNS];
-    __local T zero[2 * VW];
-    int cop = (co + 2 * VW - 1) / (2 * VW) * (2 * VW), panels = cop / (2 * VW);
+    __local T zero[PANEL];
+    int cop = (co + PANEL - 1) / PANEL * PANEL, panels = cop / PANEL;
     int blocks = n * nrb * nxb;
-    int p = get_group_id(0), parts = get_num_groups(0), q = get_group_id(1), shares = get_num_groups(1);
+    int p = get_group_id(0), parts = get_num_groups(0);
+    int q = get_group_id(1), shares = get_num_groups(1);
     int block_begin = (long)blocks * p / parts, block_end = (long)blocks * (p + 1) / parts;
-    int o_begin = panels * q / shares * 2 * VW, o_end = panels * (q + 1) / shares * 2 * VW;
-    for (int i = 0; i < 2 * VW; ++i)
+    int o_begin = panels * q / shares * PANEL, o_end = panels * (q + 1) / shares * PANEL;
+    for (int i = 0; i < PANEL; ++i)
         zero[i] = 0;
     partial += (size_t)p * kh * kw * ci * cop;
 
     // Undilated, the rows of dfilter for one ky are neighbours in a padded row of the input.
     int len = dx == 1 ? kw * ci : ci, taps = dx == 1 ? 1 : kw;
     for (int b = block_begin; b < block_end; ++b) {
-        int x_begin = b % nxb * xb, pixels = min(ow - x_begin, xb);
-        int y_begin = b / nxb % nrb * rb, y_end = min(oh, y_begin + rb);
+        int x_begin = b % nxb * xb, pixels = LOWER(ow - x_begin, xb);
+        int y_begin = b / nxb % nrb * rb, y_end = LOWER(oh, y_begin + rb);
         size_t image = b / nxb / nrb;
         int nrows = (y_end - 1 - y_begin) * sy + (kh - 1) * dy + 1;
         int cols = (pixels - 1) * sx + (kw - 1) * dx + 1;
@@ -137,20 +148,21 @@ void conv2d_filter_grad(
         conv_load_block(
             in + image * ih * iw * ci, rows, ih, iw, ci, row_begin, nrows, x_begin * sx - pl, cols);
         __global const T *g = grad + ((image * oh + y_begin) * ow + x_begin) * co;
-        for (int o = o_begin; o < o_end; o += 2 * VW) {
+        for (int o = o_begin; o < o_end; o += PANEL) {
+            Sums sums = {runs, 0, pixels, sx * ci, co, b == block_begin ? zero : 0, -(T)INFINITY};
             for (int tap = 0; tap < kh * taps; ++tap) {
-                int ky = tap / taps, kx = tap % taps, nruns = 0;
+                int ky = tap / taps, kx = tap % taps;
+                sums.nruns = 0;
                 for (int y = y_begin; y < y_end; ++y) {
                     int r = (y - y_begin) * sy + ky * dy;
                     if (row_begin + r >= 0 && row_begin + r < ih)
-                        runs[nruns++] = (int2)((r * cols + kx * dx) * ci, (y - y_begin) * ow * co);
+                        runs[sums.nruns++] =
+                            (int2)((r * cols + kx * dx) * ci, (y - y_begin) * ow * co);
                 }
                 for (int j = 0; j < len;) {
-                    int height = conv_height(len - j), count = min(height, len - j);
+                    int height = conv_height(len - j), count = LOWER(height, len - j);
                     __global T *to = partial + ((size_t)tap * len + j) * cop + o;
-                    conv_tile(
-                        height, rows + j, g + o, runs, nruns, pixels, sx * ci, co,
-                        b == block_begin ? zero : 0, -(T)INFINITY, to, cop, count);
+                    conv_tile(height, co - o, &sums, rows + j, g + o, to, cop, count);
                     j += height;
                 }
             }
@@ -159,9 +171,10 @@ void conv2d_filter_grad(
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void conv2d_filter_grad_sum(__global const T *partial, __global T *dfilter, int rows, int co, int parts)
+void conv2d_filter_grad_sum(
+    __global const T *partial, __global T *dfilter, int rows, int co, int parts)
 {
-    int cop = (co + 2 * VW - 1) / (2 * VW) * (2 * VW);
+    int cop = (co + PANEL - 1) / PANEL * PANEL;
     int r_begin = (long)rows * get_group_id(0) / get_num_groups(0);
     int r_end = (long)rows * (get_group_id(0) + 1) / get_num_groups(0);
     for (int r = r_begin; r < r_end; ++r) {

@@ -1,16 +1,16 @@
-// Pooling over windows of kh x kw pixels, stride (sy, sx), window (y, x) starting at (y*sy - pt, x*sx - pl);
-// pixels outside the input do not exist: they are neither a maximum nor counted in an average.
+// Pooling over windows of kh x kw pixels; window (y, x) starts at (y*sy - pt, x*sx - pl). Pixels
+// outside the input do not exist: they are neither a maximum nor counted in an average.
 //
-//   in    (n, ih, iw, c)      out  (n, oh, ow, c)      grad  like out      din  like in
+//   in   (n, ih, iw, c)       out  (n, oh, ow, c)       grad  like out      din  like in
 //   max:  out = max of the window; its gradient goes to the first maximum in row-major order
-//   avg:  out = sum of the window / number of its pixels inside; its gradient spreads evenly over those
+//   avg:  out = sum of the window / number of its pixels inside; its gradient goes evenly to those
 //
-// Sizes are arguments. -DT=float|double. Inputs may be read 256 bytes past their end, outputs are written exactly.
+// Sizes are arguments: one build serves every shape. -DT=float|double. Accumulation in T.
 //
-// Group g of G owns the g-th of G equal shares of the rows (or, for max_pool_grad, of the blocks of `rb` rows of
-// out and the rows of din that start there); one work-item per group.
-// *_naive work element by element; the others go by vectors of channels and need c >= VW (16 is always
-// enough): the last vector is moved back so that it ends at c, and some channels are computed twice.
+// Group g of G owns the g-th of G equal shares of the rows written (for max_pool_grad, of the blocks
+// of rb rows of out, each with the rows of din that start there); one work-item per group.
+// *_naive work element by element; the others go by vectors of channels and need c >= VW (16 is
+// always enough): the last vector is moved back to end at c, so some channels are computed twice.
 
 #include "lib/gemm_config.clh"
 
@@ -90,7 +90,8 @@ inline void max_pool_grad_channel(
 
 // Rows of din that a block owns: from where its first window starts to where the next block's does.
 #define MAX_POOL_GRAD_BLOCK                                                            \
-    int nrb = max((oh + rb - 1) / rb, 1), y_begin = b % nrb * rb, y_end = min(oh, y_begin + rb); \
+    int nrb = max((oh + rb - 1) / rb, 1);                                              \
+    int y_begin = b % nrb * rb, y_end = min(oh, y_begin + rb);                         \
     int own_begin = y_begin == 0 ? 0 : clamp(y_begin * sy - pt, 0, ih);                \
     int own_end = y_end == oh ? ih : clamp(y_end * sy - pt, 0, ih);                    \
     size_t image = (size_t)(b / nrb) * ih * iw * c;                                    \
@@ -115,7 +116,7 @@ POOL_KERNEL max_pool_grad_naive(
     }
 }
 
-// flags: 1 windows overlap, so gradients are added up; 2 windows leave pixels out, so zeros come first.
+// flags: 1 windows overlap, gradients are added up; 2 windows leave pixels out, zeros come first.
 POOL_KERNEL max_pool_grad(
     __global const T *in, __global const T *grad, __global T *din, POOL_SIZES, int rb, int flags)
 {
@@ -205,7 +206,10 @@ inline int window_first(int i, int pad, int size, int stride)
     int d = i + pad - size;
     return d < 0 ? 0 : d / stride + 1;
 }
-inline int window_last(int i, int pad, int stride, int count) { return min((i + pad) / stride, count - 1); }
+inline int window_last(int i, int pad, int stride, int count)
+{
+    return min((i + pad) / stride, count - 1);
+}
 
 // Pixels of window `w` inside the input along one axis.
 inline int window_inside(int w, int pad, int size, int stride, int limit)
@@ -225,7 +229,8 @@ POOL_KERNEL avg_pool_grad_naive(__global const T *grad, __global T *din, POOL_SI
                 for (int y = ya; y <= yb; ++y)
                     for (int x = xa; x <= xb; ++x)
                         sum += image[((size_t)y * ow + x) * c + k]
-                            / (T)(window_inside(y, pt, kh, sy, ih) * window_inside(x, pl, kw, sx, iw));
+                            / (T)window_inside(y, pt, kh, sy, ih)
+                            / (T)window_inside(x, pl, kw, sx, iw);
                 din[((size_t)r * iw + ix) * c + k] = sum;
             }
         }
