@@ -88,20 +88,21 @@ void matmul(
     __global const T *a, __global const T *b, __global const T *bias, __global T *c,
     int m, int n, int k, int flags, int act, int splits)
 {
-    __local T b_block[KC * NC + TB * NR] __attribute__((aligned(64)));
-    __local T a_panel[KC * MR + TB * MR] __attribute__((aligned(64)));
+    __local T b_block[B_PANEL(KC) * (NC / NR) + TB * NR] __attribute__((aligned(64)));
+    __local T a_panel[(KC + TB) * A_STEP] __attribute__((aligned(64)));
     __local T tile[MR * NR] __attribute__((aligned(64)));
     int z = get_group_id(2);
-    int row_panels = (m + MR - 1) / MR, col_panels = (n + NR - 1) / NR;
+    int col_panels = (n + NR - 1) / NR;
     int gm = get_num_groups(0), gn = get_num_groups(1);
-    int i_begin = (long)row_panels * get_group_id(0) / gm * MR;
-    int i_end = LOWER(m, (int)((long)row_panels * (get_group_id(0) + 1) / gm * MR));
+    int i_begin = (long)m * get_group_id(0) / gm, i_end = (long)m * (get_group_id(0) + 1) / gm;
+    int rows = i_end - i_begin, row_panels = (rows + MR - 1) / MR;
     int j_begin = (long)col_panels * get_group_id(1) / gn * NR;
     int j_end = LOWER(n, (int)((long)col_panels * (get_group_id(1) + 1) / gn * NR));
     int k_begin = (long)k * (z % splits) / splits, k_end = (long)k * (z % splits + 1) / splits;
     a += (size_t)(z / splits) * m * k;
     b += (size_t)(z / splits) * k * n;
     c += (size_t)z * m * n;
+    int direct = !(flags & 2) && rows <= DIRECT_ROWS;
     int a_kmajor = flags & 1, b_kmajor = !(flags & 2);
     for (int j0 = j_begin; j0 < j_end; j0 += NC) {
         int nc = LOWER(NC, j_end - j0);
@@ -109,21 +110,32 @@ void matmul(
         do {
             int kc = LOWER(KC, k_end - k0);
             Finish f = {k0 > k_begin, k0 + kc >= k_end, flags & 4, act};
-            if (b_kmajor)
+            if (direct)
+                ;
+            else if (b_kmajor)
                 pack_b_kmajor(b_block, b + (size_t)k0 * n + j0, n, kc, (nc + NR - 1) / NR);
             else
                 for (int j = 0; j < nc; j += NR)
                     pack_rmajor(
-                        b_block + j * kc, b + (size_t)(j0 + j) * k + k0, k, kc, NR, n - j0 - j);
-            for (int i = i_begin; i < i_end; i += MR) {
+                        b_block + j / NR * B_PANEL(kc), b + (size_t)(j0 + j) * k + k0, k, kc, NR, NR,
+                        n - j0 - j);
+            int i = i_begin;
+            for (int panel = 1; panel <= row_panels; ++panel) {
+                int i_next = i_begin + (long)rows * panel / row_panels;
                 if (a_kmajor)
                     pack_a_kmajor(a_panel, a + (size_t)k0 * m + i, m, kc);
                 else
-                    pack_rmajor(a_panel, a + (size_t)i * k + k0, k, kc, MR, m - i);
+                    pack_rmajor(a_panel, a + (size_t)i * k + k0, k, kc, MR, A_STEP, i_next - i);
                 for (int j = 0; j < nc; j += NR)
-                    gemm_tile(
-                        a_panel, b_block + j * kc, kc, tile, c + (size_t)i * n + j0 + j, n,
-                        i_end - i, nc - j, bias + j0 + j, f);
+                    if (direct)
+                        tile_direct(
+                            a_panel, b + (size_t)k0 * n + j0 + j, n, kc, tile,
+                            c + (size_t)i * n + j0 + j, n, i_next - i, nc - j, bias + j0 + j, f);
+                    else
+                        tile_packed(
+                            a_panel, b_block + j / NR * B_PANEL(kc), 0, kc, tile,
+                            c + (size_t)i * n + j0 + j, n, i_next - i, nc - j, bias + j0 + j, f);
+                i = i_next;
             }
             k0 += kc;
         } while (k0 < k_end);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import ml_dtypes
@@ -30,8 +31,8 @@ def random(rng, dtype, *shape):
     return rng.standard_normal(shape).astype(dtype)
 
 
-def product(runner, a, b, ta=False, tb=False, **options):
-    """op(a) op(b) by the recipe's calls; a and b as they lie in memory."""
+def product(runner, a, b, ta=False, tb=False, defines=(), **options):
+    """op(a) op(b) by the recipe's calls; a and b as they lie in memory, `defines` added to the build."""
     shape = (*a.shape[:-2], a.shape[-1 if ta else -2], b.shape[-2 if tb else -1])
     out = TensorInfo(as_dtype(a.dtype), shape)
     if a.ndim == 2:
@@ -39,6 +40,7 @@ def product(runner, a, b, ta=False, tb=False, **options):
     else:
         op, attrs = "BatchMatMul", SimpleNamespace(adj_x=ta, adj_y=tb)
     calls = matmul_calls(runner.site(op, (a, b), (out,), attrs, **options))
+    calls = tuple(replace(c, defines=(*c.defines, *defines)) for c in calls)
     (result,) = runner.run_calls(calls, (a, b), (out,), options.get("bias"))
     return result, calls
 
@@ -71,6 +73,21 @@ def test_shapes_and_transposes(runner, m, n, k, dtype):
             a = random(rng, dtype, *((k, m) if ta else (m, k)))
             b = random(rng, dtype, *((n, k) if tb else (k, n)))
             got, _ = product(runner, a, b, ta, tb)
+            close(got, expected(a, b, ta, tb), k, 1e-5 if dtype == np.float32 else 1e-13)
+
+
+@pytest.mark.filterwarnings("ignore::pyopencl.CompilerWarning")  # 512-bit vectors may be foreign
+@pytest.mark.parametrize("wide", ["0", "1"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_register_tiles_and_blocks(runner, wide, dtype):
+    """Both register tiles, every height of them, and edges of blocks in all three directions."""
+    rng = np.random.default_rng(5)
+    defines = (("GEMM_WIDE", wide), ("KC", "16"), ("NC", "64"), ("DIRECT_ROWS", "20"))
+    for m in (*range(1, 32), 64):
+        for n, k, ta, tb in ((150, 35, False, False), (128, 16, True, True), (131, 48, False, True)):
+            a = random(rng, dtype, *((k, m) if ta else (m, k)))
+            b = random(rng, dtype, *((n, k) if tb else (k, n)))
+            got, _ = product(runner, a, b, ta, tb, defines=defines)
             close(got, expected(a, b, ta, tb), k, 1e-5 if dtype == np.float32 else 1e-13)
 
 
@@ -135,11 +152,11 @@ def test_batches(runner, dtype, ta, tb):
 def test_any_number_of_units(runner, units, dtype):
     """Cuts for other devices, those with a split depth among them, are right as well."""
     rng = np.random.default_rng(4)
-    for m, n, k in ((10, 10, 4000), (100, 10, 300), (150, 200, 1030)):
+    for m, n, k in ((10, 10, 60000), (100, 10, 300), (150, 200, 1030)):
         a, b, bias = random(rng, dtype, m, k), random(rng, dtype, k, n), random(rng, dtype, n)
         got, calls = product(runner, a, b, units=units, bias=bias, activation="relu")
         close(got, expected(a, b, bias=bias, activation="relu"), k, 1e-5)
-        assert len(calls) == 2 or k < 4000 or units < 3
+        assert len(calls) == 1 + (k == 60000 and units > 3)
 
 
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])

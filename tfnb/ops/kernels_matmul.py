@@ -9,7 +9,6 @@ fixed order, so a product's bits depend on its shape and the device, never on ti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 
 from tfnb.errors import InternalError, ShapeError, UnimplementedError
 from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Temp
@@ -28,11 +27,12 @@ NAIVE = TUNED | {
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
 NAIVE_LOCAL = 64
 
-# Costs of the tuned kernel in cycles of one core, fitted to measurements: a register tile of 6 x 16
-# per step of depth and per tile, packing six rows or sixteen columns per step, a group, waking
-# another core.
-PANEL_ROWS, PANEL_COLUMNS, DEPTH = 6, 16, 256
-TILE_STEP, TILE, PACK_ROWS, PACK_COLUMNS, GROUP, WAKE = 6.2, 40.0, 3.0, 5.0, 500.0, 8000.0
+# Costs of the tuned kernel on one core in cycles, fitted to measurements. Rows and columns of a
+# register tile; depth, columns and rows of the kernel's blocks; a tile's store; packing a panel of
+# rows or of columns for one step of depth; starting a group; how late other cores join in.
+TILE_ROWS, TILE_COLUMNS = 6, 16
+DEPTH, COLUMNS, DIRECT_ROWS = 256, 256, 28
+STORE, PACK_ROWS, PACK_COLUMNS, GROUP, WAKE = 40.0, 3.0, 7.0, 1500.0, 25_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class _Problem:
 def matmul_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     """Launches for "MatMul" (transpose_a, transpose_b) and "BatchMatMul" (adj_x, adj_y).
 
-    a is (..., M, K) or its transpose, b (..., K, N) or its transpose, the result (..., M, N), all of
-    one dtype; leading dimensions are equal. No calls if the result is empty; K = 0 gives zeros, then
-    bias and activation.
+    a is (..., M, K) or its transpose, b (..., K, N) or its transpose, the result (..., M, N), all
+    of one dtype and equal leading dimensions. No calls if the result is empty; K = 0 gives zeros,
+    then bias and activation.
     """
     problem = _problem(site)
     if problem.batch * problem.m * problem.n == 0:
@@ -131,24 +131,44 @@ def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCal
 
 def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     """Parts of the rows, of the columns and of the depth with the least estimated time."""
-    row_panels, column_panels = -(-p.m // PANEL_ROWS), -(-p.n // PANEL_COLUMNS)
+    panels = -(-p.n // TILE_COLUMNS)
     most = max(1, 4 * units // p.batch)
     depths = [s for s in (1, 2, 4, 8, 16, 32, 64) if s <= units and (s == 1 or p.k >= DEPTH * s)]
     best = (float("inf"), (1, 1, 1))
-    for splits, rows in product(depths, range(1, min(row_panels, most) + 1)):
-        for columns in range(1, min(column_panels, most // (rows * splits)) + 1):
-            time = _time(p, units, -(-row_panels // rows), -(-column_panels // columns), splits)
-            groups = rows * columns * splits * p.batch
-            waves = -(-groups // units)
-            total = waves * time + GROUP * groups / units + WAKE * (min(groups, units) > 1)
-            if splits > 1:
-                total += WAKE + p.batch * p.m * p.n * (splits + 1) / (8.0 * units)
-            best = min(best, (total, (rows, columns, splits)))
+    for splits in depths:
+        add = p.batch * p.m * p.n * (splits + 1.0) / units + WAKE if splits > 1 else 0.0
+        for rows in range(1, min(p.m, most // splits) + 1):
+            for columns in range(1, min(panels, most // (rows * splits)) + 1):
+                one = _group_cycles(p, -(-p.m // rows), -(-panels // columns), -(-p.k // splits))
+                total = _makespan(rows * columns * splits * p.batch, one, units) + add
+                best = min(best, (total, (rows, columns, splits)))
     return best[1]
 
 
-def _time(p: _Problem, units: int, row_panels: int, column_panels: int, splits: int) -> float:
-    depth = -(-p.k // splits)
-    passes = -(-depth // DEPTH)
-    tiles = row_panels * column_panels * (depth * TILE_STEP + passes * TILE)
-    return tiles + depth * (row_panels * PACK_ROWS + column_panels * PACK_COLUMNS)
+def _group_cycles(p: _Problem, rows: int, panels: int, depth: int) -> float:
+    """One group's time for `rows` rows of C, `panels` tiles of columns and `depth` steps.
+
+    A tile of fewer than four rows takes the time of four: the latency of its multiply-adds.
+    """
+    heights = -(-rows // TILE_ROWS)
+    passes = max(1, -(-depth // DEPTH))
+    tiles = panels * (depth * max(4.0 * heights, rows) + heights * passes * STORE)
+    pack = depth * heights * PACK_ROWS * -(-panels * TILE_COLUMNS // COLUMNS)
+    if p.flags & 2 or rows > DIRECT_ROWS:
+        pack += depth * panels * PACK_COLUMNS
+    return tiles + pack + GROUP
+
+
+def _makespan(groups: int, one: float, units: int) -> float:
+    """When the last of equal groups ends if all units but the first join in WAKE cycles late."""
+    if units == 1 or groups * one <= WAKE + one:
+        return groups * one
+    level = (groups * one + (units - 1) * WAKE) / units
+    ends = [(level // one + i) * one for i in (0, 1)]
+    ends += [((level - WAKE) // one + i) * one + WAKE for i in (0, 1)]
+
+    def finished(end: float) -> int:
+        late = int((end - WAKE) / one + 1e-9) if end > WAKE else 0
+        return int(end / one + 1e-9) + (units - 1) * late
+
+    return min((end for end in ends if finished(end) >= groups), default=level + one)
