@@ -1,0 +1,163 @@
+"""Memory that host and device share: aligned, padded, pooled, limited.
+
+Kernels may read 256 bytes past a tensor's end and like aligned rows, and fresh pages cost more than the work of a
+small kernel; so blocks are taken from a pool and come back when the last array on them dies. Invariant: a block is
+leased to at most one array; every array a user can hold keeps its lease alive through NumPy's `base`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.devices.buffers import MemoryStats
+from tfnb.errors import ResourceExhaustedError
+
+__all__ = ["ALIGNMENT", "PAD", "Block", "HostPool", "numpy_block", "capacity_of"]
+
+ALIGNMENT = 128
+PAD = 256
+_KEEP = 1 << 28  # bytes of free blocks kept whatever the limit
+
+
+class Block(np.ndarray):
+    """Raw bytes that own their memory; tensors begin at byte `start`. `arg` binds it to kernels.
+
+    A subclass, because NumPy lets views of views skip a base of their own type: this one is never skipped, nor
+    is the typed array on it.
+    """
+
+    start: int
+    capacity: int
+    arg: Any
+    lease: _Lease | None
+
+
+class _Lease(weakref.ref):  # type: ignore[type-arg]
+    """Watches the array a block is leased to."""
+
+    __slots__ = ("block",)
+    block: Block
+
+
+def capacity_of(nbytes: int) -> int:
+    """Bytes of the block for a tensor of `nbytes`: padded, and rounded up by at most an eighth so that blocks fit again."""
+    n = nbytes + PAD
+    if n <= 1024:
+        return 1024
+    step = 1 << ((n - 1).bit_length() - 4)
+    return -(-n // step) * step
+
+
+def numpy_block(capacity: int) -> Block:
+    """A block of ordinary memory."""
+    block = np.ndarray.__new__(Block, (capacity + ALIGNMENT,), np.uint8)
+    block.start = -block.ctypes.data % ALIGNMENT
+    return block
+
+
+class HostPool:
+    """Leases typed arrays on blocks. Its owner serialises the calls; arrays may die in any thread.
+
+    `limit` is in bytes (0: none); `make(capacity)` gives a block or raises MemoryError.
+    """
+
+    def __init__(
+        self, owner: str, limit: int, make: Callable[[int], Block] = numpy_block, bind: Callable[[np.ndarray], Any] = id
+    ) -> None:
+        self._owner = owner
+        self._limit = limit
+        self._make = make
+        self._bind = bind
+        self._free: dict[int, list[Block]] = {}
+        self._leases: dict[int, _Lease] = {}
+        self._returned: deque[_Lease] = deque()
+        self._in_use = 0
+        self._peak = 0
+        self._cached = 0
+
+    def take(self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[np.ndarray, Any]:
+        """An array with any content on a block of `capacity` (see `capacity_of`), and the block's kernel argument.
+
+        Raises `ResourceExhaustedError` when the limit or the machine's memory is reached.
+        """
+        if self._returned:
+            self._collect()
+        if self._limit and self._in_use + capacity > self._limit:
+            raise self._exhausted(capacity, shape, dtype, f"the limit is {self._limit:,}")
+        free = self._free.get(capacity)
+        if free:
+            block = free.pop()
+            self._cached -= capacity
+        else:
+            block = self._fresh(capacity, shape, dtype)
+        array: np.ndarray = np.ndarray(shape, dtype, block, block.start)  # type: ignore[arg-type]
+        lease = _Lease(array, self._returned.append)
+        lease.block = block
+        block.lease = self._leases[id(block)] = lease
+        self._in_use += capacity
+        if self._in_use > self._peak:
+            self._peak = self._in_use
+        return array, block.arg
+
+    def owns(self, array: np.ndarray) -> bool:
+        """Is this an array that `take` gave, whole?"""
+        block = array.base
+        if type(block) is not Block:
+            return False
+        lease = block.lease
+        return lease is not None and lease() is array and self._leases.get(id(block)) is lease
+
+    def arg(self, array: np.ndarray) -> Any:
+        """The kernel argument of an array that `owns` said yes to."""
+        return array.base.arg  # type: ignore[union-attr]
+
+    def stats(self) -> MemoryStats:
+        self._collect()
+        return MemoryStats(self._in_use, self._peak, self._cached, self._limit)
+
+    def trim(self) -> None:
+        """Gives all free blocks back to the system."""
+        self._collect()
+        self._free.clear()
+        self._cached = 0
+
+    def _collect(self) -> None:
+        while self._returned:
+            block = self._returned.popleft().block
+            block.lease = None
+            del self._leases[id(block)]
+            self._in_use -= block.capacity
+            self._free.setdefault(block.capacity, []).append(block)
+            self._cached += block.capacity
+        if self._cached > max(_KEEP, self._in_use):
+            self._free.clear()
+            self._cached = 0
+
+    def _fresh(self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Block:
+        if self._limit and self._in_use + self._cached + capacity > self._limit:
+            self.trim()
+        try:
+            block = self._make(capacity)
+        except MemoryError:
+            self.trim()
+            try:
+                block = self._make(capacity)
+            except MemoryError:
+                raise self._exhausted(capacity, shape, dtype, "the machine has not that much left") from None
+        block.capacity = capacity
+        block.lease = None
+        block.arg = self._bind(block[block.start :])
+        return block
+
+    def _exhausted(
+        self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any], why: str
+    ) -> ResourceExhaustedError:
+        return ResourceExhaustedError(
+            f"out of memory on {self._owner}: {capacity:,} bytes needed for {dtype.name}{list(shape)}, "
+            f"{self._in_use:,} in use, {why}"
+        )

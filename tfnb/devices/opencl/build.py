@@ -1,0 +1,233 @@
+"""Building program texts: once per process, and library kernels once per machine.
+
+Drivers that have no cache of their own get ours; PoCL compiles a kernel when it is first launched and keeps it below
+our cache folder, so for PoCL we only mark what was compiled, to know when to announce a wait.
+Invariant: the key of a program covers its text with all includes, its options, the device and the driver.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyopencl as cl
+
+from tfnb.codegen.program import Module
+from tfnb.devices.opencl.cache import BinaryCache, write_atomically
+from tfnb.devices.opencl.platforms import Unit
+from tfnb.errors import InternalError, KernelBuildError
+from tfnb.settings import Settings
+
+__all__ = ["Built", "ProgramLibrary", "kernels_root"]
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
+_MESSAGE = re.compile(r"(?:error: )?(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<text>[^\n]+)")
+
+
+def kernels_root() -> Path:
+    """The folder of the OpenCL sources: inside the package in a wheel, beside it in a checkout."""
+    package = Path(__file__).resolve().parents[2]
+    for folder in (package / "kernels_cl", package.parent / "kernels_cl"):
+        if folder.is_dir():
+            return folder
+    raise InternalError(f"the OpenCL sources are missing: no kernels_cl in {package} or {package.parent}")
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A built program; `key` as in the module's invariant, `title` names a library file, else ""."""
+
+    program: Any
+    key: str
+    title: str
+
+
+class ProgramLibrary:
+    """The built programs of one unit. All methods may be called from any thread."""
+
+    def __init__(self, unit: Unit, settings: Settings, own_cache: bool | None = None) -> None:
+        self._unit = unit
+        self._settings = settings
+        self._own_cache = not unit.is_pocl if own_cache is None else own_cache
+        self._cache = BinaryCache(settings.cache_path / "programs")
+        self._lock = threading.RLock()
+        self._built: dict[tuple[Module, bool], Built] = {}
+        self._texts: dict[str, str] = {}
+        self._compiled: set[str] = set()
+
+    def get(self, module: Module, inline: bool = False) -> Built:
+        """The program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
+        found = self._built.get((module, inline))
+        if found is None:
+            with self._lock:
+                found = self._built.get((module, inline))
+                if found is None:
+                    found = self._built[module, inline] = self._build(module, inline)
+        return found
+
+    def is_compiled(self, built: Built, entry: str, local: tuple[int, ...]) -> bool:
+        """Will a first launch of this kernel be quick?"""
+        if not built.title or self._own_cache:
+            return True
+        mark = self._mark(built, entry, local)
+        if mark not in self._compiled and self._cache.has_mark(mark):
+            self._compiled.add(mark)
+        return mark in self._compiled
+
+    @contextmanager
+    def compiling(self, built: Built, entry: str, local: tuple[int, ...]) -> Iterator[None]:
+        """Around the first launch of a library kernel: announces it and remembers it for this machine."""
+        with self._announced(f"{entry} of {built.title}"):
+            yield
+        mark = self._mark(built, entry, local)
+        self._compiled.add(mark)
+        self._cache.mark(mark)
+
+    def _mark(self, built: Built, entry: str, local: tuple[int, ...]) -> str:
+        return hashlib.sha256(f"{built.key} {entry} {local}".encode()).hexdigest()
+
+    @contextmanager
+    def _announced(self, what: str) -> Iterator[None]:
+        if self._settings.quiet:
+            yield
+            return
+        start = time.perf_counter()
+        sys.stderr.write(f"tfnb: compiling {what} (once per machine) ...")
+        sys.stderr.flush()
+        try:
+            yield
+        finally:
+            sys.stderr.write(f" {time.perf_counter() - start:.1f} s\n")
+            sys.stderr.flush()
+
+    # ---- building --------------------------------------------------------------------------
+
+    def _build(self, module: Module, inline: bool) -> Built:
+        device = self._unit.inline if inline else self._unit.device
+        options = self._options(module)
+        text = self._expanded(module)
+        key = hashlib.sha256("\0".join((self._unit.fingerprint(), device.name, *options, text)).encode()).hexdigest()
+        self._keep_source(module, key)
+        if not self._own_cache:
+            return Built(self._from_source(module, options, device, key), key, module.file)
+        binary = self._cache.get(key)
+        if binary is not None:
+            program = self._from_binary(binary, device)
+            if program is not None:
+                return Built(program, key, module.file)
+        if module.file:
+            with self._announced(module.file):
+                program = self._from_source(module, options, device, key)
+        else:
+            program = self._from_source(module, options, device, key)
+        self._store(program, device, key)
+        return Built(program, key, module.file)
+
+    def _options(self, module: Module) -> tuple[str, ...]:
+        defines = tuple(f"-D{name}={value}" for name, value in module.defines)
+        root = str(kernels_root())
+        return ("-I", f'"{root}"' if " " in root else root, *defines)
+
+    def _source(self, module: Module) -> str:
+        if not module.file:
+            return module.source
+        try:
+            return (kernels_root() / module.file).read_text(encoding="utf-8")
+        except OSError as e:
+            raise KernelBuildError(f"cannot read the library kernels {module.file}: {e}") from None
+
+    def _expanded(self, module: Module) -> str:
+        """The text with its includes behind it, each once: what the key is made of."""
+        parts, seen, todo = [], set(), [self._source(module)]
+        while todo:
+            text = todo.pop()
+            parts.append(text)
+            for name in _INCLUDE.findall(text):
+                if name not in seen:
+                    seen.add(name)
+                    todo.append(self._included(name))
+        return "\0".join(parts)
+
+    def _included(self, name: str) -> str:
+        if name not in self._texts:
+            path = kernels_root() / name
+            self._texts[name] = path.read_text(encoding="utf-8") if path.is_file() else ""
+        return self._texts[name]
+
+    def _from_source(self, module: Module, options: tuple[str, ...], device: Any, key: str) -> Any:
+        source = self._source(module)
+        program = cl._cl._Program(self._unit.context, source)
+        try:
+            # Not `pyopencl.Program.build`: it warns of every remark in a compiler's log, and caches by pickle.
+            program._build(options=" ".join(options).encode(), devices=[device])
+        except cl.Error as e:
+            log = program.get_build_info(device, cl.program_build_info.LOG) or str(e)
+            raise self._failure(module, source, str(log), key) from None
+        return program
+
+    def _from_binary(self, binary: bytes, device: Any) -> Any:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                program = cl._cl._Program(self._unit.context, [device], [binary])
+                program._build(options=b"", devices=[device])
+        except (cl.Error, ValueError):
+            return None  # of another driver, or not a binary at all
+        return program
+
+    def _store(self, program: Any, device: Any, key: str) -> None:
+        try:
+            binaries = [b for b in program.get_info(cl.program_info.BINARIES) if b]
+        except cl.Error:
+            return
+        if len(binaries) == 1:
+            self._cache.put(key, binaries[0])
+
+    def _keep_source(self, module: Module, key: str) -> None:
+        if self._settings.keep_source and not module.file:
+            write_atomically(Path(self._settings.keep_source) / f"{key[:16]}.cl", module.source.encode())
+
+    def _failure(self, module: Module, source: str, log: str, key: str) -> KernelBuildError:
+        path = self._settings.cache_path / "failed" / f"{key[:16]}.cl"
+        try:
+            write_atomically(path, source.encode())
+            kept = str(path)
+        except OSError as e:
+            kept = f"nowhere: {e}"
+        what = f"the library kernels {module.file}" if module.file else "a generated program"
+        lines = [f"OpenCL cannot build {what} on {self._unit.device.name.strip()}", f"  source kept in {kept}"]
+        found = _MESSAGE.search(log)
+        if found:
+            number = int(found["line"])
+            lines.insert(1, f"  {_named(found['file'], kept)}:{number}: {found['text']}")
+            code = _line(found["file"], source, number)
+            if code:
+                lines.insert(2, f"    {code}")
+        else:
+            lines.append(log.strip()[:2000])
+        return KernelBuildError("\n".join(lines), log=log, source_path=kept)
+
+
+def _named(file: str, kept: str) -> str:
+    """The file a message is about: compilers give the program's own text a passing name."""
+    return file if file.endswith(".clh") else kept
+
+
+def _line(file: str, source: str, number: int) -> str:
+    text = source
+    if file.endswith(".clh"):
+        try:
+            text = Path(file).read_text(encoding="utf-8")
+        except OSError:
+            return ""
+    lines = text.splitlines()
+    return lines[number - 1].strip() if 0 < number <= len(lines) else ""

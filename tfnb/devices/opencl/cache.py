@@ -1,0 +1,64 @@
+"""Compiled programs on disk, for drivers that keep none themselves (PoCL does).
+
+Invariant: an entry is complete or absent: it is written under another name and renamed, and one whose checksum
+is wrong is as good as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+__all__ = ["BinaryCache", "write_atomically"]
+
+_MAGIC = b"tfnb-binary-1\n"
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Writes a file that other processes see whole or not at all. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+class BinaryCache:
+    """Binaries by key; trouble with the disk is never an error, only a miss."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def path(self, key: str) -> Path:
+        return self._folder / f"{key}.bin"
+
+    def get(self, key: str) -> bytes | None:
+        try:
+            data = self.path(key).read_bytes()
+        except OSError:
+            return None
+        head = len(_MAGIC)
+        digest, binary = data[head : head + 32], data[head + 32 :]
+        if data[:head] != _MAGIC or hashlib.sha256(binary).digest() != digest:
+            return None
+        return binary
+
+    def put(self, key: str, binary: bytes) -> None:
+        with contextlib.suppress(OSError):
+            write_atomically(self.path(key), _MAGIC + hashlib.sha256(binary).digest() + binary)
+
+    def has_mark(self, key: str) -> bool:
+        return (self._folder / f"{key}.mark").exists()
+
+    def mark(self, key: str) -> None:
+        """Notes that something was compiled on this machine; see `build.py`."""
+        with contextlib.suppress(OSError):
+            write_atomically(self._folder / f"{key}.mark", b"")

@@ -1,0 +1,242 @@
+"""The OpenCL device: queues, scratch memory, tickets (white paper, section 3).
+
+One in-order queue per device, so programs run one after the other and share one arena. Invariant: memory that
+enqueued work uses is referenced by the ticket of that work until it is done.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from tfnb.codegen.program import Program
+from tfnb.devices.buffers import DeviceTensor, MemoryStats
+from tfnb.devices.host import capacity_of
+from tfnb.devices.opencl.build import ProgramLibrary
+from tfnb.devices.opencl.memory import BufferMemory, DeviceMemory, SharedMemory
+from tfnb.devices.opencl.platforms import Unit, units
+from tfnb.devices.opencl.program import OpenCLProgram, error_of
+from tfnb.errors import DeviceNotFoundError, OpError
+from tfnb.ir.kernelcall import TensorInfo
+from tfnb.settings import Settings
+from tfnb.types import as_dtype, uint8
+
+__all__ = ["OpenCLDevice", "list_devices", "make_devices"]
+
+_MAX_UNWAITED = 64  # runs that nobody waited for, before the device does
+
+
+class _Ticket:
+    """Work up to an event. Done tickets let go of the memory they kept, and of all tickets before."""
+
+    __slots__ = ("_before", "_device", "_event", "_keep", "count", "done")
+
+    def __init__(self, device: str, event: Any, keep: Any, before: _Ticket | None) -> None:
+        self._device = device
+        self._event = event
+        self._keep = keep
+        self._before = before if before is not None and not before.done else None
+        self.count = 1 if self._before is None else self._before.count + 1
+        self.done = False
+
+    def wait(self) -> None:
+        if not self.done:
+            try:
+                self._event.wait()
+            except cl.Error as e:
+                raise error_of(e, self._device) from None
+            self.done = True
+            self._keep = None
+            self._before = None
+
+
+class OpenCLDevice:
+    """A logical device on a unit; several may share one. `memory_limit` in bytes, 0: the unit's own.
+
+    `shared` False keeps tensors in buffers that are copied to the host, as on a GPU.
+    """
+
+    def __init__(
+        self, name: str, unit: Unit, library: ProgramLibrary, memory_limit: int = 0, shared: bool | None = None
+    ) -> None:
+        self.name = name
+        self.unit = unit
+        self.facts = unit.facts
+        self.library = library
+        self.lock = threading.RLock()
+        self.queue = cl.CommandQueue(unit.context, unit.device)
+        shared = unit.shares_memory if shared is None else shared
+        has_inline = unit.inline is not None and shared
+        self.inline_queue = cl.CommandQueue(unit.context, unit.inline) if has_inline else None
+        limit = memory_limit or _memory_of(unit)
+        self.memory: DeviceMemory
+        if shared:
+            self.memory = SharedMemory(self, unit.context, limit)
+        else:
+            self.memory = BufferMemory(self, self.queue, limit)
+        self.arena: DeviceTensor | None = None
+        self.in_flight: Any = None  # memory of a run that an interrupt may have cut off
+        self._last: _Ticket | None = None
+        self._profiling: Any = None
+
+    # ---- the Device interface --------------------------------------------------------------
+
+    def load(self, program: Program) -> OpenCLProgram:
+        with self.lock:
+            return OpenCLProgram(self, program)
+
+    def allocate(self, info: TensorInfo) -> DeviceTensor:
+        with self.lock:
+            return self.memory.allocate(info, capacity_of(info.nbytes))
+
+    def from_numpy(self, array: np.ndarray) -> DeviceTensor:
+        info = self.info_of(array)
+        with self.lock:
+            return self.memory.upload(array, info, capacity_of(info.nbytes))
+
+    def download(self, tensor: DeviceTensor) -> np.ndarray:
+        return self.memory.download(tensor)
+
+    def fence(self) -> _Ticket | None:
+        with self.lock:
+            if self.in_flight is not None:
+                self.settle()
+            return self._last
+
+    def synchronize(self) -> None:
+        last = self.fence()
+        if last is not None:
+            last.wait()
+
+    def memory_stats(self) -> MemoryStats:
+        with self.lock:
+            return self.memory.stats()
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": self.name, **self.unit.describe(), "in_use": self.memory_stats().in_use}
+
+    def close(self) -> None:
+        with self.lock:
+            self.settle()
+            self.arena = None
+            self.memory.trim()
+
+    # ---- for its programs, under the lock --------------------------------------------------
+
+    def settle(self) -> None:
+        """Waits for all that was enqueued."""
+        if self.in_flight is not None:
+            self.queue.finish()
+            self.in_flight = None
+        last = self._last
+        if last is not None:
+            last.wait()
+            self._last = None
+
+    def ticket(self, event: Any, keep: Any) -> _Ticket:
+        """The ticket of what was just enqueued and ends with `event`."""
+        ticket = _Ticket(self.name, event, keep, self._last)
+        self._last = ticket
+        self.in_flight = None
+        if ticket.count > _MAX_UNWAITED:
+            ticket.wait()
+        return ticket
+
+    def scratch(self, nbytes: int, who: str) -> DeviceTensor:
+        """The arena all programs share, grown to `nbytes` when it is smaller."""
+        arena = self.arena
+        if arena is None or arena.info.nbytes < nbytes:
+            self.settle()
+            self.arena = None
+            info = TensorInfo(uint8, (nbytes,))
+            try:
+                self.arena = arena = self.memory.allocate(info, capacity_of(nbytes))
+            except OpError as e:
+                e.message = f"scratch memory of {who}: {e.message}"
+                raise
+        return arena
+
+    def profiling_queue(self) -> Any:
+        if self._profiling is None:
+            properties = cl.command_queue_properties.PROFILING_ENABLE
+            self._profiling = cl.CommandQueue(self.unit.context, self.unit.device, properties)
+        return self._profiling
+
+    @staticmethod
+    def info_of(array: np.ndarray) -> TensorInfo:
+        return TensorInfo(as_dtype(array.dtype), tuple(array.shape))
+
+
+def _memory_of(unit: Unit) -> int:
+    """A CPU may use what the machine has, whatever part of it its driver grants one buffer."""
+    if unit.kind != "cpu":
+        return int(unit.device.global_mem_size)
+    return host_memory() or int(unit.device.global_mem_size)
+
+
+def host_memory() -> int:
+    """Bytes of the machine's memory, 0 where the system does not say."""
+    try:
+        return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return 0
+
+
+_libraries: dict[tuple[Unit, Settings], ProgramLibrary] = {}
+_libraries_lock = threading.Lock()
+
+
+def _library(unit: Unit, settings: Settings) -> ProgramLibrary:
+    """One per process and unit, so that sessions share what was built."""
+    with _libraries_lock:
+        key = unit, settings
+        if key not in _libraries:
+            _libraries[key] = ProgramLibrary(unit, settings)
+        return _libraries[key]
+
+
+def list_devices(settings: Settings) -> list[dict[str, Any]]:
+    """The devices sessions of this process get, described. Raises `DeviceNotFoundError`."""
+    counts = {"cpu": 0, "gpu": 0}
+    found = []
+    for unit in units(settings):
+        found.append({"name": f"/device:{unit.kind.upper()}:{counts[unit.kind]}", **unit.describe()})
+        counts[unit.kind] += 1
+    return found
+
+
+def make_devices(
+    settings: Settings,
+    device_count: Mapping[str, int] | None = None,
+    memory_limit: int = 0,
+    prefix: str = "/job:localhost/replica:0/task:0",
+    gpu_memory_fraction: float = 0.0,
+) -> list[OpenCLDevice]:
+    """The devices of a session, CPUs first.
+
+    `device_count` asks for a number per kind ("CPU", "GPU"): more CPUs than there are share them, fewer GPUs hide the
+    rest. Raises `DeviceNotFoundError` when a kind that is asked for has no device.
+    """
+    wanted = {kind.lower(): n for kind, n in (device_count or {}).items()}
+    found = units(settings)
+    made: list[OpenCLDevice] = []
+    for kind in ("cpu", "gpu"):
+        there = [u for u in found if u.kind == kind]
+        n = wanted.get(kind, len(there))
+        if n > len(there) and (kind == "gpu" or not there):
+            raise DeviceNotFoundError(
+                f"device_count asks for {n} {kind.upper()} devices; OpenCL has {len(there)}: "
+                f"{', '.join(u.device.name.strip() for u in found)}"
+            )
+        for i in range(n):
+            unit = there[i % len(there)]
+            limit = memory_limit
+            if kind == "gpu" and gpu_memory_fraction > 0 and not limit:
+                limit = int(gpu_memory_fraction * unit.device.global_mem_size)
+            made.append(OpenCLDevice(f"{prefix}/device:{kind.upper()}:{i}", unit, _library(unit, settings), limit))
+    return made

@@ -1,0 +1,203 @@
+"""Memory of OpenCL devices: shared with the host where the device can, buffers with copies elsewhere.
+
+Shared memory is fine-grained SVM: a kernel reads and writes what NumPy sees, by pointer, without mapping. Invariant:
+every tensor can be read 256 bytes past its end by kernels.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from typing import Any, Protocol
+
+import numpy as np
+import pyopencl as cl
+from pyopencl.tools import ImmediateAllocator, MemoryPool
+
+from tfnb.devices.buffers import DeviceTensor, MemoryStats
+from tfnb.devices.host import ALIGNMENT, PAD, Block, HostPool, capacity_of
+from tfnb.errors import ResourceExhaustedError
+from tfnb.ir.kernelcall import TensorInfo
+from tfnb.types import as_dtype
+
+__all__ = ["BufferMemory", "DeviceMemory", "SharedMemory"]
+
+_HUGE = 4 << 20  # from here on large pages pay: 25% on a copy
+_MADV_HUGEPAGE = 14
+
+
+class DeviceMemory(Protocol):
+    """What a device asks of its memory; the device serialises the calls."""
+
+    def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
+        """`capacity` is `capacity_of(info.nbytes)`, computed once by the caller."""
+        ...
+
+    def upload(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
+        """A copy of the array."""
+        ...
+
+    def admit(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
+        """The array for reading: itself if it lies in this memory, else a copy."""
+        ...
+
+    def download(self, tensor: DeviceTensor) -> np.ndarray: ...
+
+    def part(self, tensor: DeviceTensor, offset: int, nbytes: int) -> Any:
+        """The kernel argument of the bytes from `offset` on."""
+        ...
+
+    def rows(self, table: np.ndarray) -> tuple[DeviceTensor, list[Any]]:
+        """A table on the device and the kernel argument of each row."""
+        ...
+
+    def copy(self, source: DeviceTensor, target: DeviceTensor) -> None:
+        """Copies what fits of one tensor into another, after all enqueued work."""
+        ...
+
+    def stats(self) -> MemoryStats: ...
+
+    def trim(self) -> None: ...
+
+
+class SharedMemory:
+    """SVM, pooled, seen by NumPy."""
+
+    def __init__(self, device: Any, context: Any, limit: int) -> None:
+        self._device = device
+        self._context = context
+        self._flags = cl.svm_mem_flags.READ_WRITE | cl.svm_mem_flags.SVM_FINE_GRAIN_BUFFER
+        self._pool = HostPool(device.name, limit, self._block, cl.SVM)
+
+    def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
+        array, arg = self._pool.take(capacity, info.shape, info.dtype.np)
+        return DeviceTensor(self._device, info, arg, array)
+
+    def upload(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
+        copy, arg = self._pool.take(capacity, info.shape, info.dtype.np)
+        copy[...] = array
+        return DeviceTensor(self._device, info, arg, copy)
+
+    def admit(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
+        if self._pool.owns(array) and array.flags.c_contiguous:
+            return DeviceTensor(self._device, info, self._pool.arg(array), array)
+        return self.upload(array, info, capacity)
+
+    def download(self, tensor: DeviceTensor) -> np.ndarray:
+        assert tensor.array is not None
+        return tensor.array
+
+    def part(self, tensor: DeviceTensor, offset: int, nbytes: int) -> Any:
+        if not offset:
+            return tensor.arg
+        return cl.SVM(tensor.arg.mem[offset:])
+
+    def rows(self, table: np.ndarray) -> tuple[DeviceTensor, list[Any]]:
+        info = TensorInfo(as_dtype(table.dtype), table.shape)
+        tensor = self.upload(table, info, capacity_of(info.nbytes))
+        width = table.itemsize * table.shape[1]
+        return tensor, [self.part(tensor, i * width, width) for i in range(len(table))]
+
+    def copy(self, source: DeviceTensor, target: DeviceTensor) -> None:
+        self._device.synchronize()
+        nbytes = min(source.info.nbytes, target.info.nbytes)
+        target.arg.mem[:nbytes] = source.arg.mem[:nbytes]
+
+    def stats(self) -> MemoryStats:
+        return self._pool.stats()
+
+    def trim(self) -> None:
+        self._pool.trim()
+
+    def _block(self, capacity: int) -> Block:
+        try:
+            memory = cl.SVMAllocation(self._context, capacity, ALIGNMENT, self._flags)
+        except cl.Error as e:
+            raise MemoryError(str(e)) from None
+        address = memory.svm_ptr
+        if capacity >= _HUGE:
+            _advise_huge(address, capacity)
+        # Through ctypes: a plain array as the base would be skipped by views (see `Block`).
+        raw = (ctypes.c_ubyte * capacity).from_address(address)
+        block = np.ndarray.__new__(Block, (capacity,), np.uint8, raw)  # type: ignore[call-overload]
+        block.start = 0
+        block.memory = memory  # type: ignore[attr-defined]
+        return block  # type: ignore[no-any-return]
+
+
+def _advise_huge(address: int, nbytes: int) -> None:
+    """Asks for large pages; a system that has none answers with an error that does not matter."""
+    advise = getattr(ctypes.CDLL(None), "madvise", None)
+    if advise is not None:
+        first = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
+        length = (address + nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - first
+        advise(ctypes.c_void_p(first), ctypes.c_size_t(length), _MADV_HUGEPAGE)
+
+
+class BufferMemory:
+    """`cl.Buffer`s from pyopencl's pool, copied to and from the host."""
+
+    def __init__(self, device: Any, queue: Any, limit: int) -> None:
+        self._device = device
+        self._queue = queue
+        self._limit = limit
+        self._peak = 0
+        self._pool = MemoryPool(ImmediateAllocator(queue))
+        self._align = max(16, queue.device.mem_base_addr_align // 8)
+
+    def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
+        in_use = self._pool.active_bytes
+        why = f"the limit is {self._limit:,}"
+        if not self._limit or in_use + capacity <= self._limit:
+            try:
+                buffer = self._pool.allocate(info.nbytes + PAD)
+                self._peak = max(self._peak, self._pool.active_bytes)
+                return DeviceTensor(self._device, info, buffer)
+            except cl.MemoryError as e:
+                why = str(e)
+        raise ResourceExhaustedError(
+            f"out of memory on {self._device.name}: {capacity:,} bytes needed for "
+            f"{info.dtype.name}{list(info.shape)}, {in_use:,} in use, {why}"
+        )
+
+    def upload(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
+        tensor = self.allocate(info, capacity)
+        if info.nbytes:
+            cl.enqueue_copy(self._queue, tensor.arg, np.ascontiguousarray(array), is_blocking=True)
+        return tensor
+
+    admit = upload
+
+    def download(self, tensor: DeviceTensor) -> np.ndarray:
+        array = np.empty(tensor.shape, tensor.info.dtype.np)
+        if array.nbytes:
+            with self._device.lock:
+                cl.enqueue_copy(self._queue, array.reshape(-1).view(np.uint8), tensor.arg, is_blocking=True)
+        return array
+
+    def part(self, tensor: DeviceTensor, offset: int, nbytes: int) -> Any:
+        if not offset:
+            return tensor.arg
+        return tensor.arg.get_sub_region(offset, nbytes + PAD)
+
+    def rows(self, table: np.ndarray) -> tuple[DeviceTensor, list[Any]]:
+        # A sub-buffer must begin at an aligned offset, so the rows stand apart.
+        width = table.itemsize * table.shape[1]
+        stride = -(-width // self._align) * self._align
+        spread = np.zeros((len(table), stride), np.uint8)
+        spread[:, :width] = np.ascontiguousarray(table).view(np.uint8)
+        info = TensorInfo(as_dtype(spread.dtype), spread.shape)
+        tensor = self.upload(spread, info, capacity_of(info.nbytes))
+        return tensor, [self.part(tensor, i * stride, width) for i in range(len(table))]
+
+    def copy(self, source: DeviceTensor, target: DeviceTensor) -> None:
+        nbytes = min(source.info.nbytes, target.info.nbytes)
+        if nbytes:
+            cl.enqueue_copy(self._queue, target.arg, source.arg, byte_count=nbytes)
+
+    def stats(self) -> MemoryStats:
+        pool = self._pool
+        return MemoryStats(pool.active_bytes, self._peak, pool.managed_bytes - pool.active_bytes, self._limit)
+
+    def trim(self) -> None:
+        self._pool.free_held()

@@ -1,0 +1,172 @@
+"""Which OpenCL devices there are and which of them are used.
+
+Discovery happens when a device is first needed, once per process. Invariant: the order is stable: CPUs as the user's
+choice lists them, then GPUs.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyopencl as cl
+
+from tfnb.codegen.program import DeviceFacts
+from tfnb.devices.opencl import pocl
+from tfnb.errors import DeviceNotFoundError
+from tfnb.settings import Settings
+
+__all__ = ["Unit", "units"]
+
+_HOW_TO = "PoCL runs on any CPU: pip install 'pyopencl[pocl]'"
+_MAX_LOCAL = 512 * 1024  # PoCL says more and crashes near its end
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """One OpenCL device that is used, with its context.
+
+    `inline` is a companion on the same memory that runs kernels in the caller's thread, or None.
+    """
+
+    platform: Any
+    device: Any
+    inline: Any
+    context: Any
+    facts: DeviceFacts
+
+    @property
+    def kind(self) -> str:
+        return self.facts.kind
+
+    @property
+    def is_pocl(self) -> bool:
+        return pocl.is_pocl(self.platform)
+
+    @property
+    def shares_memory(self) -> bool:
+        """Can host and kernels use the same pointers, without mapping?"""
+        fine = cl.device_svm_capabilities.FINE_GRAIN_BUFFER
+        devices = [self.device] if self.inline is None else [self.device, self.inline]
+        return self.kind == "cpu" and all(_svm(d) & fine for d in devices)
+
+    def fingerprint(self) -> str:
+        """Names everything a compiled program depends on, on this side of its source."""
+        p, d = self.platform, self.device
+        return "\n".join((p.name, p.version, d.name, d.version, d.driver_version))
+
+    def describe(self) -> dict[str, Any]:
+        d = self.device
+        return {
+            "platform": self.platform.name.strip(),
+            "device": d.name.strip(),
+            "version": d.version.strip(),
+            "driver": d.driver_version.strip(),
+            "kind": self.kind,
+            "units": self.facts.units,
+            "memory": d.global_mem_size,
+        }
+
+
+def _svm(device: Any) -> int:
+    try:
+        return int(device.svm_capabilities)
+    except (cl.Error, AttributeError):
+        return 0
+
+
+def units(settings: Settings) -> tuple[Unit, ...]:
+    """The devices `settings.devices` chooses: CPUs first. Raises `DeviceNotFoundError`."""
+    with _lock:
+        found = _discover(str(settings.cache_path))
+    return _choose(found, settings.devices)
+
+
+@functools.lru_cache(maxsize=1)
+def _platforms() -> tuple[Any, ...]:
+    try:
+        return tuple(cl.get_platforms())
+    except cl.Error as e:  # the loader's way to say that there is none
+        raise DeviceNotFoundError(f"no OpenCL platform was found ({e}). {_HOW_TO}") from None
+
+
+@functools.lru_cache(maxsize=1)
+def _all(cache: str) -> tuple[Unit, ...]:
+    found: list[Unit] = []
+    for platform in _platforms():
+        try:
+            found += _units_of(platform, Path(cache))
+        except cl.Error:
+            continue  # a driver without devices, or one that does not start
+    if not found:
+        names = ", ".join(p.name for p in _platforms()) or "none"
+        raise DeviceNotFoundError(f"no OpenCL device was found (platforms: {names}). {_HOW_TO}")
+    return tuple(found)
+
+
+_first_cache: list[str] = []
+
+
+def _discover(cache: str) -> tuple[Unit, ...]:
+    # PoCL takes its cache folder once per process, so the first one stays.
+    if not _first_cache:
+        _all(cache)
+        _first_cache.append(cache)
+    return _all(_first_cache[0])
+
+
+def _units_of(platform: Any, cache: Path) -> list[Unit]:
+    if not pocl.is_pocl(platform):
+        return [_unit(platform, d, None) for d in platform.get_devices()]
+    with pocl.environment(platform, cache):
+        devices = platform.get_devices()
+    for d in devices:
+        pocl.teach_avx512(d)
+    inline = next((d for d in devices if d.name.startswith(pocl.INLINE_NAMES)), None)
+    others = [d for d in devices if not d.name.startswith(pocl.INLINE_NAMES)]
+    if not others:
+        return [_unit(platform, d, None) for d in devices]
+    return [_unit(platform, d, inline if d.type & cl.device_type.CPU else None) for d in others]
+
+
+def _unit(platform: Any, device: Any, inline: Any) -> Unit:
+    context = cl.Context([device] if inline is None else [device, inline])
+    kind = "cpu" if device.type & cl.device_type.CPU else "gpu"
+    try:
+        fp64 = bool(device.double_fp_config)
+    except cl.Error:
+        fp64 = False
+    local = min(int(device.local_mem_size), _MAX_LOCAL)
+    return Unit(platform, device, inline, context, DeviceFacts(kind, int(device.max_compute_units), local, fp64))
+
+
+def _choose(found: Iterable[Unit], wish: str) -> tuple[Unit, ...]:
+    found = tuple(found)
+    cpus = [u for u in found if u.kind == "cpu"]
+    gpus = [u for u in found if u.kind == "gpu"]
+    default = next((u for u in cpus if u.is_pocl), cpus[0] if cpus else None)
+    parts = [part.strip().lower() for part in wish.split(",") if part.strip()]
+    if not parts:
+        return (*(() if default is None else (default,)), *gpus)
+    chosen: dict[Unit, None] = {}
+    for part in parts:
+        matching = [u for u in found if part in _names(u)]
+        if not matching:
+            known = "; ".join(f"{u.device.name.strip()} ({u.platform.name.strip()})" for u in found)
+            raise DeviceNotFoundError(f"TFNB_DEVICES: no OpenCL device matches {part!r}; there are: {known}. {_HOW_TO}")
+        chosen.update(dict.fromkeys(matching))
+    # Something must take the nodes that were not placed on a GPU and have no kernel there.
+    if default is not None and not any(u.kind == "cpu" for u in chosen):
+        chosen[default] = None
+    return tuple(sorted(chosen, key=lambda u: u.kind != "cpu"))
+
+
+def _names(unit: Unit) -> str:
+    p, d = unit.platform, unit.device
+    kind = "pocl " if unit.is_pocl else ""
+    return f"{kind}{unit.kind} {p.name} {p.vendor} {d.name} {d.vendor}".lower()

@@ -1,0 +1,380 @@
+"""A program bound to an OpenCL device: kernel objects with preset arguments, replayed at every run.
+
+What never changes (scalars, constants, scratch) is bound once; a run binds inputs, outputs, random states and
+those variables whose memory changed, then makes all launches in one call into C. Invariant: a run's launches, and the
+cells it changes, happen all or not at all, even when Ctrl-C arrives among them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, starmap
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyopencl as cl
+
+from tfnb.codegen.program import Copy, Launch, Module, Program, Slot
+from tfnb.devices.buffers import Cell, DeviceTensor
+from tfnb.devices.host import capacity_of
+from tfnb.devices.interface import Recorder
+from tfnb.devices.opencl.build import Built
+from tfnb.errors import InternalError, OpError, ResourceExhaustedError
+from tfnb.ir.kernelcall import F32, I32, TensorInfo
+
+__all__ = ["OpenCLProgram", "error_of"]
+
+INLINE_BYTES = 1 << 16  # what all launches of a program may touch to run in the caller's thread
+_COPY_CHUNK = 1 << 16
+
+# Each work-group copies its part of n 16-byte pieces; the last one the odd bytes too.
+_COPY = Module(
+    source="""
+__kernel void copy(__global const uchar *from, __global uchar *to, ulong n, ulong odd)
+{
+    __global const uint4 *source = (__global const uint4 *)from;
+    __global uint4 *target = (__global uint4 *)to;
+    ulong groups = get_num_groups(0), g = get_group_id(0);
+    ulong end = n * (g + 1) / groups;
+    for (ulong i = n * g / groups; i < end; ++i)
+        target[i] = source[i];
+    if (g == groups - 1)
+        for (ulong i = 0; i < odd; ++i)
+            to[n * 16 + i] = from[n * 16 + i];
+}
+"""
+)
+
+Use = tuple[Callable[[int, Any], None], int]  # set_arg of a kernel, and the place of the argument
+_enqueue = cl.enqueue_nd_range_kernel
+_MEMORY_ERRORS = (
+    cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
+    cl.status_code.OUT_OF_HOST_MEMORY,
+    cl.status_code.OUT_OF_RESOURCES,
+)
+
+
+def error_of(error: cl.Error, device: str) -> OpError:
+    """The error of ours that says what OpenCL said."""
+    text = f"{device}: {error}"
+    return ResourceExhaustedError(text) if error.code in _MEMORY_ERRORS else InternalError(text)
+
+
+class _Bound(NamedTuple):
+    """A launch: `call` holds the arguments of `enqueue_nd_range_kernel`; `built` and `entry` say what it runs."""
+
+    call: tuple[Any, ...]
+    built: Built
+    entry: str
+    label: str
+    nodes: tuple[int, ...]
+    nbytes: int
+
+
+class _Uses:
+    """Where the kernels of a program take one slot's pointer: at its start, or further on."""
+
+    __slots__ = ("further", "plain")
+
+    def __init__(self) -> None:
+        self.plain: list[Use] = []
+        self.further: list[tuple[Use, int, int]] = []
+
+
+class OpenCLProgram:
+    """See `LoadedProgram`; `device` is an `OpenCLDevice`. `inline` says that it runs in the caller's thread."""
+
+    def __init__(self, device: Any, program: Program) -> None:
+        self.program = program
+        self._device = device
+        self.inline = device.inline_queue is not None and _is_small(program)
+        self._queue = device.inline_queue if self.inline else device.queue
+        self._uses: dict[tuple[str, int], _Uses] = {}
+        self._launches: list[_Bound] = []
+        self._consts: list[DeviceTensor] = []
+        self._rows: list[tuple[Use, int]] = []
+        self._arena: DeviceTensor | None = None
+        self._arena_uses: list[tuple[Use, int, int]] = []
+        self._warm = False
+        try:
+            self._bind()
+        except cl.Error as e:
+            raise error_of(e, device.name) from None
+        self._calls = [b.call for b in self._launches]
+        self._inputs = self._table("input", program.inputs)
+        self._outputs = self._table("output", program.outputs)
+        self._cell_args: list[Any] = [None] * len(program.variables)
+        self._cell_uses = [self._uses.get(("variable", i)) for i in range(len(program.variables))]
+
+    # ---- binding ---------------------------------------------------------------------------
+
+    def _bind(self) -> None:
+        device, memory = self._device, self._device.memory
+        for array in self.program.consts:
+            info = device.info_of(array)
+            self._consts.append(memory.upload(array, info, capacity_of(info.nbytes)))
+        for step in self.program.steps:
+            if isinstance(step, Copy):
+                self._bind_copy(step)
+            elif 0 not in step.groups:
+                self._bind_launch(step)
+
+    def _bind_launch(self, step: Launch) -> None:
+        built = self._device.library.get(self.program.modules[step.module], self.inline)
+        kernel = cl.Kernel(built.program, step.entry)
+        nbytes = 0
+        for place, arg in enumerate(step.args):
+            if isinstance(arg, Slot):
+                nbytes += self._bind_slot((kernel.set_arg, place), arg)
+            else:
+                kind = np.int32 if isinstance(arg, I32) else np.float32 if isinstance(arg, F32) else np.float64
+                kernel.set_arg(place, kind(arg.value))
+        sizes = tuple(g * n for g, n in zip(step.groups, step.local, strict=True))
+        width = max((i + 1 for i in range(3) if sizes[i] != 1), default=1)
+        self._add(kernel, built, step.entry, sizes[:width], step.local[:width], step.label, step.nodes, nbytes)
+
+    def _bind_copy(self, step: Copy) -> None:
+        if not step.nbytes:
+            return
+        built = self._device.library.get(_COPY, self.inline)
+        kernel = cl.Kernel(built.program, "copy")
+        self._bind_slot((kernel.set_arg, 0), step.source)
+        self._bind_slot((kernel.set_arg, 1), step.target)
+        kernel.set_arg(2, np.uint64(step.nbytes // 16))
+        kernel.set_arg(3, np.uint64(step.nbytes % 16))
+        groups = min(-(-step.nbytes // _COPY_CHUNK), 8 * self._device.facts.units)
+        self._add(kernel, built, "copy", (groups,), (1,), "copy", step.nodes, 2 * step.nbytes)
+
+    def _add(
+        self, kernel: Any, built: Built, entry: str, sizes: tuple[int, ...], local: tuple[int, ...],
+        label: str, nodes: tuple[int, ...], nbytes: int,
+    ) -> None:  # fmt: skip
+        call = (self._queue, kernel, sizes, local)
+        self._launches.append(_Bound(call, built, entry, label or entry, nodes, nbytes))
+
+    def _bind_slot(self, use: Use, slot: Slot) -> int:
+        """Binds what stays, notes what does not; returns the slot's bytes."""
+        nbytes = slot.nbytes or self._nbytes(slot)
+        if slot.kind == "const":
+            const = self._consts[slot.index]
+            use[0](use[1], self._device.memory.part(const, slot.offset, nbytes))
+        elif slot.kind == "arena":
+            self._arena_uses.append((use, slot.offset, nbytes))
+        elif slot.kind == "rng":
+            self._rows.append((use, slot.index))
+        else:
+            uses = self._uses.setdefault((slot.kind, slot.index), _Uses())
+            if slot.offset:
+                uses.further.append((use, slot.offset, nbytes))
+            else:
+                uses.plain.append(use)
+        return nbytes
+
+    def _nbytes(self, slot: Slot) -> int:
+        p = self.program
+        if slot.kind == "input":
+            return p.inputs[slot.index].nbytes
+        if slot.kind == "output":
+            return p.outputs[slot.index].nbytes
+        if slot.kind == "variable":
+            return p.variables[slot.index].info.nbytes
+        return int(p.consts[slot.index].nbytes) if slot.kind == "const" else 0
+
+    def _table(self, kind: str, infos: Sequence[TensorInfo]) -> list[tuple[TensorInfo, int, list[Use], list[Any]]]:
+        found = [self._uses.get((kind, i)) or _Uses() for i in range(len(infos))]
+        return [(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, found, strict=True)]
+
+    # ---- running ---------------------------------------------------------------------------
+
+    def run(
+        self,
+        inputs: Sequence[DeviceTensor | np.ndarray],
+        cells: Sequence[Cell],
+        rng: np.ndarray | None = None,
+        recorder: Recorder | None = None,
+    ) -> list[DeviceTensor]:
+        device = self._device
+        # Before the lock: fetching from another device may take that one's lock.
+        values = [v.numpy() if type(v) is DeviceTensor and v.device is not device else v for v in inputs]
+        with device.lock:
+            try:
+                return self._run(values, cells, rng, recorder)
+            except cl.Error as e:
+                raise error_of(e, device.name) from None
+
+    def _run(
+        self, inputs: Sequence[Any], cells: Sequence[Cell], rng: np.ndarray | None, recorder: Recorder | None
+    ) -> list[DeviceTensor]:
+        device = self._device
+        memory = device.memory
+        if self.inline or recorder is not None or device.in_flight is not None:
+            device.settle()  # what was enqueued on another queue, or cut off, comes first
+        if self._arena is not device.arena or self._arena is None:
+            self._bind_arena()
+        keep: list[Any] = []
+        for value, (info, capacity, plain, further) in zip(inputs, self._inputs, strict=True):
+            if type(value) is not DeviceTensor:
+                value = memory.admit(value, info, capacity)
+            keep.append(value.array)
+            keep.append(arg := value.arg)
+            for set_arg, place in plain:
+                set_arg(place, arg)
+            if further:
+                self._bind_further(value, further)
+        outputs = []
+        for info, capacity, plain, further in self._outputs:
+            value = memory.allocate(info, capacity)
+            arg = value.arg
+            for set_arg, place in plain:
+                set_arg(place, arg)
+            if further:
+                self._bind_further(value, further)
+            outputs.append(value)
+        changes = self._bind_cells(cells) if cells else []
+        if self._rows:
+            keep.append(self._bind_rows(rng))
+        keep.append([v.array for v in outputs])
+        self._finish(keep, outputs, cells, changes, recorder)
+        return outputs
+
+    def _bind_further(self, value: DeviceTensor, further: Iterable[tuple[Use, int, int]]) -> None:
+        part = self._device.memory.part
+        for (set_arg, place), offset, nbytes in further:
+            set_arg(place, part(value, offset, nbytes))
+
+    def _bind_arena(self) -> None:
+        arena = self._device.scratch(self.program.arena_nbytes, self.program.name)
+        self._bind_further(arena, self._arena_uses)
+        self._arena = arena
+
+    def _bind_rows(self, rng: np.ndarray | None) -> DeviceTensor:
+        if rng is None or len(rng) < len(self.program.random):
+            raise InternalError(f"{self.program.name} needs {len(self.program.random)} random states")
+        tensor, rows = self._device.memory.rows(rng)
+        for (set_arg, place), index in self._rows:
+            set_arg(place, rows[index])
+        return tensor
+
+    def _bind_cells(self, cells: Sequence[Cell]) -> list[tuple[Cell, str, DeviceTensor]]:
+        """Binds the variables' memory; returns the cells that get other memory with this run."""
+        changes: list[tuple[Cell, str, DeviceTensor]] = []
+        for i, cell in enumerate(cells):
+            use = self.program.variables[i]
+            tensor = cell.tensor
+            if use.writes and (tensor is None or (tensor.info is not use.info and tensor.info != use.info)):
+                tensor = self._fresh(cell, use.info, use.reads)
+                changes.append((cell, "tensor", tensor))
+            if tensor is None:
+                raise InternalError(f"{self.program.name} reads {cell.name}, which has no value")
+            uses = self._cell_uses[i]
+            if uses is not None and tensor.arg is not self._cell_args[i]:
+                for set_arg, place in uses.plain:
+                    set_arg(place, tensor.arg)
+                self._bind_further(tensor, uses.further)
+                self._cell_args[i] = tensor.arg
+        return changes
+
+    def _fresh(self, cell: Cell, info: TensorInfo, reads: bool) -> DeviceTensor:
+        memory, old = self._device.memory, cell.tensor
+        room = info.nbytes if old is None or not reads else max(info.nbytes, old.info.nbytes)
+        tensor: DeviceTensor = memory.allocate(info, capacity_of(room))
+        if reads and old is not None:
+            memory.copy(old, tensor)
+        return tensor
+
+    def _finish(
+        self, keep: list[Any], outputs: list[DeviceTensor], cells: Sequence[Cell], changes: list[Any], recorder: Any
+    ) -> None:
+        device = self._device
+        keep.append([c.tensor for c in cells])
+        device.in_flight = keep  # outlives this frame should an interrupt unwind it
+        if recorder is not None:
+            event, interrupt = self._traced(changes, recorder)
+        elif not self._warm and any(not self._is_compiled(b) for b in self._launches):
+            event, interrupt = self._first(changes)
+        else:
+            events, interrupt = _all_of(chain(starmap(_enqueue, self._calls), starmap(setattr, changes)), len(changes))
+            event = events[0] if self._calls else None
+        self._warm = True
+        if event is None or self.inline or recorder is not None:
+            device.in_flight = None
+        else:
+            ticket = device.ticket(event, keep)
+            for value in outputs:
+                value.ticket = ticket
+            for cell in cells:
+                cell.tensor.ticket = ticket  # type: ignore[union-attr]
+        if interrupt is not None:
+            raise interrupt
+
+    def _is_compiled(self, b: _Bound) -> bool:
+        return bool(self._device.library.is_compiled(b.built, b.entry, b.call[3]))
+
+    def _first(self, changes: list[Any]) -> tuple[Any, BaseException | None]:
+        """Launches one by one, announcing kernels that compile for the first time on this machine."""
+        library, event, interrupt = self._device.library, None, None
+        for b in self._launches:
+            if self._is_compiled(b):
+                events, caught = _all_of(starmap(_enqueue, [b.call]))
+            else:
+                with library.compiling(b.built, b.entry, b.call[3]):
+                    events, caught = _all_of(starmap(_enqueue, [b.call]))
+                    b.call[0].finish()
+            event, interrupt = events[0], interrupt or caught
+        _, caught = _all_of(starmap(setattr, changes))
+        return event, interrupt or caught
+
+    def _traced(self, changes: list[Any], recorder: Recorder) -> tuple[Any, BaseException | None]:
+        """Runs on a queue that takes times, and waits."""
+        device = self._device
+        queue = self._queue if self.inline else device.profiling_queue()
+        clocks, interrupt = [], None
+        event = None
+        for b in self._launches:
+            start = recorder.now_us()
+            events, caught = _all_of(starmap(_enqueue, [(queue, *b.call[1:])]))
+            event, interrupt = events[0], interrupt or caught
+            clocks.append((start, recorder.now_us(), event))
+        queue.finish()
+        _, caught = _all_of(starmap(setattr, changes))
+        for b, (start, end, e) in zip(self._launches, clocks, strict=True):
+            if not self.inline:
+                # The device's clock has an origin of its own; a launch is queued when we enqueue it.
+                start -= 1e-3 * e.profile.queued
+                start, end = start + 1e-3 * e.profile.start, start + 1e-3 * e.profile.end
+            recorder.launch(device.name, b.label, b.nodes, start, end, b.nbytes)
+        return event, interrupt or caught
+
+
+def _all_of(calls: Iterable[Any], after: int = 0) -> tuple[deque[Any], BaseException | None]:
+    """Makes all calls; keeps the results of the last `after + 1`, and an interrupt that came among them.
+
+    The calls are C functions driven by a C loop, so Python sees an interrupt only when the loop is over or, if
+    one of them looked for signals, between two: the iterator then goes on where it was.
+    """
+    results: deque[Any] = deque(maxlen=after + 1)
+    interrupt = None
+    while True:
+        try:
+            results.extend(calls)
+            return results, interrupt
+        except KeyboardInterrupt as e:
+            interrupt = e
+
+
+def _is_small(program: Program) -> bool:
+    """Does a hand-over to other threads cost more than the work?
+
+    Library kernels stay on the main device: compiling them twice costs seconds.
+    """
+    touched = 0
+    for step in program.steps:
+        if isinstance(step, Copy):
+            touched += 2 * step.nbytes
+        elif program.modules[step.module].file:
+            return False
+        else:
+            touched += sum(a.nbytes for a in step.args if isinstance(a, Slot))
+    infos = (*program.inputs, *program.outputs, *(v.info for v in program.variables))
+    return touched + sum(i.nbytes for i in infos) <= INLINE_BYTES
