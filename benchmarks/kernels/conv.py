@@ -2,10 +2,10 @@
 
 python benchmarks/kernels/conv.py [--tensorflow PYTHON] [--rounds 15] [--only TEXT] [--compile]
 
-TensorFlow runs in a process of its own, whose interpreter is given because the two rarely live in one
-environment; results are checked against the host references and against TensorFlow's. Printed are
-medians in ms over the rounds, the ratio of TensorFlow's median to ours, and our rate in 1e9 flop/s.
---compile first builds every float32 entry from nothing, in an empty cache folder, and prints the time.
+TensorFlow runs in a process of its own, whose interpreter is given because the two rarely live in
+one environment; results are checked against the host references and against TensorFlow's. Printed
+are medians in ms over the rounds, the ratio of TensorFlow's median to ours, and our 1e9 flop/s.
+--compile builds every float32 entry from nothing instead, in an empty cache folder.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def measure(kernels: Kernels, bench: Bench, rounds: int, peer: Peer | None) -> s
 
 
 def compile_all() -> None:
-    """Builds every float32 entry from nothing: each op once tuned and once naive, on tiny images."""
+    """Builds every float32 entry from nothing: each op tuned and naive, on tiny images."""
     kernels = Kernels()
     total = 0.0
     for op in (*CONV_WAYS, *MAX_WAYS, *AVG_WAYS):

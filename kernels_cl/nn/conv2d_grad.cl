@@ -2,7 +2,7 @@
 //
 //   in      (n, ih, iw, ci)        filter  (kh, kw, ci, co)       grad  (n, oh, ow, co): of out
 //   din     (n, ih, iw, ci)        din[n,iy,ix,c] = sum of grad[n,y,x,o] * filter[ky,kx,c,o] over
-//                                  all ky, kx, o with iy = y*sy - pt + ky*dy, ix = x*sx - pl + kx*dx
+//                                  ky, kx, o with iy = y*sy - pt + ky*dy, ix = x*sx - pl + kx*dx
 //   dfilter (kh, kw, ci, co)       dfilter[ky,kx,c,o] = sum_{n,y,x}
 //                                  in[n, y*sy - pt + ky*dy, x*sx - pl + kx*dx, c] * grad[n,y,x,o]
 //
@@ -16,7 +16,7 @@
 // conv2d_filter_grad        CPU; one work-item per group; group (p, q) sums part p of the blocks of
 //                           rb rows x xb columns of out, for part q of the output channels, into
 //                           partial (parts, kh*kw*ci, cop), cop = co rounded up to PANEL
-// conv2d_filter_grad_sum    dfilter = sum of the parts; one work-item per group, a share of rows each
+// conv2d_filter_grad_sum    dfilter = sum of the parts; one work-item a group, each a share of rows
 
 #include "lib/conv_tile.clh"
 

@@ -7,7 +7,7 @@
 //
 // Sizes are arguments: one build serves every shape. -DT=float|double. Accumulation in T.
 //
-// Group g of G owns the g-th of G equal shares of the rows written (for max_pool_grad, of the blocks
+// Group g of G owns the g-th of G equal shares of the rows written (max_pool_grad: of the blocks
 // of rb rows of out, each with the rows of din that start there); one work-item per group.
 // *_naive work element by element; the others go by vectors of channels and need c >= VW (16 is
 // always enough): the last vector is moved back to end at c, so some channels are computed twice.
