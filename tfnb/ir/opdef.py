@@ -222,6 +222,7 @@ class OpDef:
     api: str = ""
     partial: Callable[[Infer], Shape | None] | None = None
     shape_only: bool = False
+    rows: int | None = None
     input_args: tuple[Arg, ...] = field(init=False)
     output_args: tuple[Arg, ...] = field(init=False)
 
