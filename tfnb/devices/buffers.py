@@ -18,12 +18,16 @@ __all__ = ["Cell", "DeviceTensor", "Holder", "MemoryStats", "Ticket"]
 
 
 class Ticket(Protocol):
-    """Stands for work that was enqueued; `wait` returns when it and all before it on its device is done."""
+    """Stands for work that was enqueued: it and all before it on its device.
+
+    `wait` returns when it is done, `poll` says whether it is; `done` may lag behind.
+    """
+
+    done: bool
 
     def wait(self) -> None: ...
 
-    @property
-    def done(self) -> bool: ...
+    def poll(self) -> bool: ...
 
 
 class Holder(Protocol):

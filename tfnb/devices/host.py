@@ -17,7 +17,7 @@ import numpy as np
 from tfnb.devices.buffers import MemoryStats
 from tfnb.errors import ResourceExhaustedError
 
-__all__ = ["ALIGNMENT", "PAD", "Block", "HostPool", "numpy_block", "capacity_of"]
+__all__ = ["ALIGNMENT", "PAD", "Block", "HostPool", "capacity_of", "numpy_block"]
 
 ALIGNMENT = 128
 PAD = 256
@@ -45,7 +45,7 @@ class _Lease(weakref.ref):  # type: ignore[type-arg]
 
 
 def capacity_of(nbytes: int) -> int:
-    """Bytes of the block for a tensor of `nbytes`: padded, and rounded up by at most an eighth so that blocks fit again."""
+    """Bytes of the block for a tensor of `nbytes`: padded, and rounded up by at most an eighth to fit others too."""
     n = nbytes + PAD
     if n <= 1024:
         return 1024
@@ -67,7 +67,11 @@ class HostPool:
     """
 
     def __init__(
-        self, owner: str, limit: int, make: Callable[[int], Block] = numpy_block, bind: Callable[[np.ndarray], Any] = id
+        self,
+        owner: str,
+        limit: int,
+        make: Callable[[int], Block] = numpy_block,
+        bind: Callable[[np.ndarray], Any] = id,
     ) -> None:
         self._owner = owner
         self._limit = limit
@@ -80,7 +84,9 @@ class HostPool:
         self._peak = 0
         self._cached = 0
 
-    def take(self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[np.ndarray, Any]:
+    def take(
+        self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> tuple[np.ndarray, Any]:
         """An array with any content on a block of `capacity` (see `capacity_of`), and the block's kernel argument.
 
         Raises `ResourceExhaustedError` when the limit or the machine's memory is reached.
@@ -148,7 +154,9 @@ class HostPool:
             try:
                 block = self._make(capacity)
             except MemoryError:
-                raise self._exhausted(capacity, shape, dtype, "the machine has not that much left") from None
+                raise self._exhausted(
+                    capacity, shape, dtype, "the machine has not that much left"
+                ) from None
         block.capacity = capacity
         block.lease = None
         block.arg = self._bind(block[block.start :])

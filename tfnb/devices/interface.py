@@ -23,7 +23,13 @@ class Recorder(Protocol):
     """Takes the times of a traced step; see `tfnb.runtime.stats`."""
 
     def launch(
-        self, device: str, label: str, nodes: tuple[int, ...], start_us: float, end_us: float, nbytes: int
+        self,
+        device: str,
+        label: str,
+        nodes: tuple[int, ...],
+        start_us: float,
+        end_us: float,
+        nbytes: int,
     ) -> None: ...
 
     def now_us(self) -> float: ...

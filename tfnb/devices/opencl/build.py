@@ -30,7 +30,9 @@ from tfnb.settings import Settings
 __all__ = ["Built", "ProgramLibrary", "kernels_root"]
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
-_MESSAGE = re.compile(r"(?:error: )?(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<text>[^\n]+)")
+_MESSAGE = re.compile(
+    r"(?:error: )?(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<text>[^\n]+)"
+)
 
 
 def kernels_root() -> Path:
@@ -39,7 +41,9 @@ def kernels_root() -> Path:
     for folder in (package / "kernels_cl", package.parent / "kernels_cl"):
         if folder.is_dir():
             return folder
-    raise InternalError(f"the OpenCL sources are missing: no kernels_cl in {package} or {package.parent}")
+    raise InternalError(
+        f"the OpenCL sources are missing: no kernels_cl in {package} or {package.parent}"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +119,9 @@ class ProgramLibrary:
         device = self._unit.inline if inline else self._unit.device
         options = self._options(module)
         text = self._expanded(module)
-        key = hashlib.sha256("\0".join((self._unit.fingerprint(), device.name, *options, text)).encode()).hexdigest()
+        key = hashlib.sha256(
+            "\0".join((self._unit.fingerprint(), device.name, *options, text)).encode()
+        ).hexdigest()
         self._keep_source(module, key)
         if not self._own_cache:
             return Built(self._from_source(module, options, device, key), key, module.file)
@@ -194,7 +200,9 @@ class ProgramLibrary:
 
     def _keep_source(self, module: Module, key: str) -> None:
         if self._settings.keep_source and not module.file:
-            write_atomically(Path(self._settings.keep_source) / f"{key[:16]}.cl", module.source.encode())
+            write_atomically(
+                Path(self._settings.keep_source) / f"{key[:16]}.cl", module.source.encode()
+            )
 
     def _failure(self, module: Module, source: str, log: str, key: str) -> KernelBuildError:
         path = self._settings.cache_path / "failed" / f"{key[:16]}.cl"
@@ -204,7 +212,10 @@ class ProgramLibrary:
         except OSError as e:
             kept = f"nowhere: {e}"
         what = f"the library kernels {module.file}" if module.file else "a generated program"
-        lines = [f"OpenCL cannot build {what} on {self._unit.device.name.strip()}", f"  source kept in {kept}"]
+        lines = [
+            f"OpenCL cannot build {what} on {self._unit.device.name.strip()}",
+            f"  source kept in {kept}",
+        ]
         found = _MESSAGE.search(log)
         if found:
             number = int(found["line"])

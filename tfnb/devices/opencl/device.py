@@ -54,6 +54,14 @@ class _Ticket:
             self._keep = None
             self._before = None
 
+    def poll(self) -> bool:
+        if (
+            not self.done
+            and self._event.command_execution_status <= cl.command_execution_status.COMPLETE
+        ):
+            self.wait()
+        return self.done
+
 
 class OpenCLDevice:
     """A logical device on a unit; several may share one. `memory_limit` in bytes, 0: the unit's own.
@@ -62,7 +70,12 @@ class OpenCLDevice:
     """
 
     def __init__(
-        self, name: str, unit: Unit, library: ProgramLibrary, memory_limit: int = 0, shared: bool | None = None
+        self,
+        name: str,
+        unit: Unit,
+        library: ProgramLibrary,
+        memory_limit: int = 0,
+        shared: bool | None = None,
     ) -> None:
         self.name = name
         self.unit = unit
@@ -205,7 +218,9 @@ def list_devices(settings: Settings) -> list[dict[str, Any]]:
     counts = {"cpu": 0, "gpu": 0}
     found = []
     for unit in units(settings):
-        found.append({"name": f"/device:{unit.kind.upper()}:{counts[unit.kind]}", **unit.describe()})
+        found.append(
+            {"name": f"/device:{unit.kind.upper()}:{counts[unit.kind]}", **unit.describe()}
+        )
         counts[unit.kind] += 1
     return found
 
@@ -238,5 +253,9 @@ def make_devices(
             limit = memory_limit
             if kind == "gpu" and gpu_memory_fraction > 0 and not limit:
                 limit = int(gpu_memory_fraction * unit.device.global_mem_size)
-            made.append(OpenCLDevice(f"{prefix}/device:{kind.upper()}:{i}", unit, _library(unit, settings), limit))
+            made.append(
+                OpenCLDevice(
+                    f"{prefix}/device:{kind.upper()}:{i}", unit, _library(unit, settings), limit
+                )
+            )
     return made

@@ -142,7 +142,13 @@ def _unit(platform: Any, device: Any, inline: Any) -> Unit:
     except cl.Error:
         fp64 = False
     local = min(int(device.local_mem_size), _MAX_LOCAL)
-    return Unit(platform, device, inline, context, DeviceFacts(kind, int(device.max_compute_units), local, fp64))
+    return Unit(
+        platform,
+        device,
+        inline,
+        context,
+        DeviceFacts(kind, int(device.max_compute_units), local, fp64),
+    )
 
 
 def _choose(found: Iterable[Unit], wish: str) -> tuple[Unit, ...]:
@@ -158,7 +164,9 @@ def _choose(found: Iterable[Unit], wish: str) -> tuple[Unit, ...]:
         matching = [u for u in found if part in _names(u)]
         if not matching:
             known = "; ".join(f"{u.device.name.strip()} ({u.platform.name.strip()})" for u in found)
-            raise DeviceNotFoundError(f"TFNB_DEVICES: no OpenCL device matches {part!r}; there are: {known}. {_HOW_TO}")
+            raise DeviceNotFoundError(
+                f"TFNB_DEVICES: no OpenCL device matches {part!r}; there are: {known}. {_HOW_TO}"
+            )
         chosen.update(dict.fromkeys(matching))
     # Something must take the nodes that were not placed on a GPU and have no kernel there.
     if default is not None and not any(u.kind == "cpu" for u in chosen):

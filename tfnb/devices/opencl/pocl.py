@@ -77,7 +77,11 @@ def teach_avx512(device: Any) -> bool:
     through a file so that a wrong guess cannot crash. Returns whether the name was changed; before any build.
     """
     target = _TARGET.search(device.version.strip())
-    if target is None or not _KNOWS_NO_AVX512.fullmatch(target.group(2)) or not _cpu_flags() >= _AVX512:
+    if (
+        target is None
+        or not _KNOWS_NO_AVX512.fullmatch(target.group(2))
+        or not _cpu_flags() >= _AVX512
+    ):
         return False
     triple, cpu = (text.encode() + b"\0" for text in target.groups())
     try:

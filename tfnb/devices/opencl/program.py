@@ -128,11 +128,26 @@ class OpenCLProgram:
             if isinstance(arg, Slot):
                 nbytes += self._bind_slot((kernel.set_arg, place), arg)
             else:
-                kind = np.int32 if isinstance(arg, I32) else np.float32 if isinstance(arg, F32) else np.float64
+                kind = (
+                    np.int32
+                    if isinstance(arg, I32)
+                    else np.float32
+                    if isinstance(arg, F32)
+                    else np.float64
+                )
                 kernel.set_arg(place, kind(arg.value))
         sizes = tuple(g * n for g, n in zip(step.groups, step.local, strict=True))
         width = max((i + 1 for i in range(3) if sizes[i] != 1), default=1)
-        self._add(kernel, built, step.entry, sizes[:width], step.local[:width], step.label, step.nodes, nbytes)
+        self._add(
+            kernel,
+            built,
+            step.entry,
+            sizes[:width],
+            step.local[:width],
+            step.label,
+            step.nodes,
+            nbytes,
+        )
 
     def _bind_copy(self, step: Copy) -> None:
         if not step.nbytes:
@@ -181,9 +196,14 @@ class OpenCLProgram:
             return p.variables[slot.index].info.nbytes
         return int(p.consts[slot.index].nbytes) if slot.kind == "const" else 0
 
-    def _table(self, kind: str, infos: Sequence[TensorInfo]) -> list[tuple[TensorInfo, int, list[Use], list[Any]]]:
+    def _table(
+        self, kind: str, infos: Sequence[TensorInfo]
+    ) -> list[tuple[TensorInfo, int, list[Use], list[Any]]]:
         found = [self._uses.get((kind, i)) or _Uses() for i in range(len(infos))]
-        return [(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, found, strict=True)]
+        return [
+            (t, capacity_of(t.nbytes), u.plain, u.further)
+            for t, u in zip(infos, found, strict=True)
+        ]
 
     # ---- running ---------------------------------------------------------------------------
 
@@ -196,7 +216,9 @@ class OpenCLProgram:
     ) -> list[DeviceTensor]:
         device = self._device
         # Before the lock: fetching from another device may take that one's lock.
-        values = [v.numpy() if type(v) is DeviceTensor and v.device is not device else v for v in inputs]
+        values = [
+            v.numpy() if type(v) is DeviceTensor and v.device is not device else v for v in inputs
+        ]
         with device.lock:
             try:
                 return self._run(values, cells, rng, recorder)
@@ -204,7 +226,11 @@ class OpenCLProgram:
                 raise error_of(e, device.name) from None
 
     def _run(
-        self, inputs: Sequence[Any], cells: Sequence[Cell], rng: np.ndarray | None, recorder: Recorder | None
+        self,
+        inputs: Sequence[Any],
+        cells: Sequence[Cell],
+        rng: np.ndarray | None,
+        recorder: Recorder | None,
     ) -> list[DeviceTensor]:
         device = self._device
         memory = device.memory
@@ -250,7 +276,9 @@ class OpenCLProgram:
 
     def _bind_rows(self, rng: np.ndarray | None) -> DeviceTensor:
         if rng is None or len(rng) < len(self.program.random):
-            raise InternalError(f"{self.program.name} needs {len(self.program.random)} random states")
+            raise InternalError(
+                f"{self.program.name} needs {len(self.program.random)} random states"
+            )
         tensor, rows = self._device.memory.rows(rng)
         for (set_arg, place), index in self._rows:
             set_arg(place, rows[index])
@@ -262,7 +290,9 @@ class OpenCLProgram:
         for i, cell in enumerate(cells):
             use = self.program.variables[i]
             tensor = cell.tensor
-            if use.writes and (tensor is None or (tensor.info is not use.info and tensor.info != use.info)):
+            if use.writes and (
+                tensor is None or (tensor.info is not use.info and tensor.info != use.info)
+            ):
                 tensor = self._fresh(cell, use.info, use.reads)
                 changes.append((cell, "tensor", tensor))
             if tensor is None:
@@ -284,7 +314,12 @@ class OpenCLProgram:
         return tensor
 
     def _finish(
-        self, keep: list[Any], outputs: list[DeviceTensor], cells: Sequence[Cell], changes: list[Any], recorder: Any
+        self,
+        keep: list[Any],
+        outputs: list[DeviceTensor],
+        cells: Sequence[Cell],
+        changes: list[Any],
+        recorder: Any,
     ) -> None:
         device = self._device
         keep.append([c.tensor for c in cells])
@@ -294,7 +329,9 @@ class OpenCLProgram:
         elif not self._warm and any(not self._is_compiled(b) for b in self._launches):
             event, interrupt = self._first(changes)
         else:
-            events, interrupt = _all_of(chain(starmap(_enqueue, self._calls), starmap(setattr, changes)), len(changes))
+            events, interrupt = _all_of(
+                chain(starmap(_enqueue, self._calls), starmap(setattr, changes)), len(changes)
+            )
             event = events[0] if self._calls else None
         self._warm = True
         if event is None or self.inline or recorder is not None:

@@ -1,0 +1,51 @@
+"""Telling a running step, and the kernels in it that wait, to stop.
+
+White paper, section 4.6 (queues) and OSDI'16, section 3.3: an operation that waits registers what wakes it.
+Invariant: a callback is called at most once and never under the lock; the first error stays.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+__all__ = ["Cancellation"]
+
+Callback = Callable[[BaseException], None]
+
+
+class Cancellation:
+    """All methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._callbacks: dict[int, Callback] = {}
+        self._next = 0
+        self.error: BaseException | None = None
+
+    def on_cancel(self, callback: Callback) -> Callable[[], None]:
+        """Calls `callback(error)` on cancellation, at once if it has happened; returns what withdraws it."""
+        with self._lock:
+            error, place = self.error, self._next
+            if error is None:
+                self._callbacks[place] = callback
+                self._next += 1
+        if error is not None:
+            callback(error)
+        return lambda: self._withdraw(place)
+
+    def cancel(self, error: BaseException) -> bool:
+        """Returns False, and does nothing, if it was cancelled before."""
+        with self._lock:
+            if self.error is not None:
+                return False
+            self.error = error
+            callbacks = list(self._callbacks.values())
+            self._callbacks.clear()
+        for callback in callbacks:
+            callback(error)
+        return True
+
+    def _withdraw(self, place: int) -> None:
+        with self._lock:
+            self._callbacks.pop(place, None)

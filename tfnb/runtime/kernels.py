@@ -1,0 +1,400 @@
+"""What runs the nodes of a plan: compiled clusters, host kernels, kernels that finish later.
+
+OSDI'16, sections 3.3 and 5: kernels are chosen when a step is built; a cluster's program is specialised to the shapes
+that come and kept by them. Invariant: a kernel changes state only after all checks that could refuse the run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple, NoReturn, Protocol
+
+import numpy as np
+
+from tfnb.codegen.program import Program
+from tfnb.devices.buffers import Cell, DeviceTensor
+from tfnb.devices.interface import Device, LoadedProgram
+from tfnb.errors import (
+    FailedPreconditionError,
+    InternalError,
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+)
+from tfnb.ir.cluster import Cluster
+from tfnb.ir.graph import Edge, Node
+from tfnb.ir.kernelcall import TensorInfo
+from tfnb.ir.opdef import HostCall
+from tfnb.ir.scalar import walk
+from tfnb.ir.scalar_host import host_kernel, scalar_exprs
+from tfnb.runtime.cancel import Cancellation
+from tfnb.runtime.rendezvous import Received, Rendezvous
+from tfnb.runtime.resources import ResourceManager
+from tfnb.runtime.stats import StepStats
+from tfnb.runtime.values import Value, info_of, nbytes_of, to_host
+
+__all__ = [
+    "AsyncKernel",
+    "ClusterKernel",
+    "HostKernel",
+    "RecvKernel",
+    "SendKernel",
+    "StepContext",
+    "blame",
+    "reraise",
+]
+
+Compile = Callable[
+    [
+        Cluster,
+        Sequence[TensorInfo],
+        Mapping[Edge, np.ndarray],
+        Mapping[int, "TensorInfo | None"],
+        Any,
+    ],
+    Program,
+]
+Done = Callable[["Sequence[Value] | None", "BaseException | None"], None]
+_MAX_PROGRAMS = 64  # per cluster; the oldest goes
+
+
+class StepContext:
+    """What the kernels of one run of a plan share."""
+
+    __slots__ = ("cancellation", "recorder", "rendezvous")
+
+    def __init__(
+        self, rendezvous: Rendezvous | None = None, cancellation: Cancellation | None = None,
+        recorder: StepStats | None = None,
+    ) -> None:  # fmt: skip
+        self.rendezvous = rendezvous or Rendezvous()
+        self.cancellation = cancellation or Cancellation()
+        self.recorder = recorder
+
+
+class AsyncKernel(Protocol):
+    """A kernel that finishes later.
+
+    `start` calls `done(outputs, None)` or `done(None, error)` exactly once, from any thread, at once or later; after
+    a cancellation (`step.cancellation.on_cancel`) soon.
+    """
+
+    node: Node
+
+    def start(
+        self, inputs: Sequence[Value], is_dead: bool, tag: str, step: StepContext, done: Done
+    ) -> None: ...
+
+
+def blame(error: BaseException, node: Any) -> BaseException:
+    """The error to raise when `node`'s kernel raised `error`: one of ours that names the node."""
+    if isinstance(error, OpError):
+        return error.with_op(node)
+    if not isinstance(error, Exception):
+        return error
+    text = str(error) or type(error).__name__
+    kinds: tuple[tuple[type[Exception], type[OpError]], ...] = (
+        (MemoryError, ResourceExhaustedError),
+        (NotImplementedError, UnimplementedError),
+        (StopIteration, OutOfRangeError),
+        (TypeError, InvalidArgumentError),
+        (ValueError, InvalidArgumentError),
+    )
+    for foreign, ours in kinds:
+        if isinstance(error, foreign):
+            made = ours(f"{type(error).__name__}: {text}", node)
+            break
+    else:
+        made = UnknownError(f"{type(error).__name__}: {text}", node)
+    return made
+
+
+def reraise(error: BaseException, node: Any) -> NoReturn:
+    """Raises what `blame` says, inside an `except` block."""
+    found = blame(error, node)
+    if found is error:
+        raise error
+    raise found from error
+
+
+# ---- clusters ------------------------------------------------------------------------------------
+
+
+class _Specialised(NamedTuple):
+    """`missing`: the first variable that the program reads and that has no value."""
+
+    loaded: LoadedProgram
+    cells: tuple[Cell, ...]
+    random: tuple[Node, ...]
+    missing: Node | None
+
+
+class ClusterKernel:
+    """Runs a cluster on a device.
+
+    `compile_program` is the code generator: (cluster, input infos, shape values, variable infos, device facts) ->
+    Program. Programs are kept by shapes; threads that want the same one wait for one compilation.
+    """
+
+    def __init__(
+        self, cluster: Cluster, device: Device, compile_program: Compile, resources: ResourceManager
+    ) -> None:
+        self.cluster = cluster
+        self.device = device
+        self.node = next((n for n in reversed(cluster.nodes)), None)
+        self._compile = compile_program
+        self._random = resources.random
+        self._nodes = cluster.by_id()
+        self._cells = [resources.variable(self._nodes[i]) for i in cluster.variables]
+        places = {e: i for i, e in enumerate(cluster.inputs)}
+        self._shape_values = [(e, places[e]) for e in cluster.shape_values]
+        self._programs: dict[Any, _Specialised] = {}
+        self._lock = threading.Lock()
+
+    def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> list[DeviceTensor]:
+        """Enqueues the cluster; the outputs in the order of `cluster.outputs`.
+
+        Raises `FailedPreconditionError` for an uninitialised variable, before anything ran.
+        """
+        shapes: Any = tuple([v.shape for v in inputs])
+        if self._shape_values:
+            shapes = shapes, tuple([to_host(inputs[i]).tobytes() for _, i in self._shape_values])
+        while True:
+            state = self._state()
+            found = self._programs.get((shapes, state))
+            if found is None:
+                found = self._specialise((shapes, state), inputs)
+            if not state:
+                return self._launch(found, inputs, recorder)
+            with self.device.lock:
+                if self._state() == state:  # else another step gave a variable another shape
+                    return self._launch(found, inputs, recorder)
+
+    def _state(self) -> tuple[tuple[int, ...] | None, ...]:
+        return tuple([None if (t := c.tensor) is None else t.shape for c in self._cells])
+
+    def _launch(
+        self, found: _Specialised, inputs: Sequence[Value], recorder: StepStats | None
+    ) -> list[DeviceTensor]:
+        if found.missing is not None:
+            raise _uninitialised(found.missing)
+        rng = self._random.table(found.random) if found.random else None
+        try:
+            return found.loaded.run(inputs, found.cells, rng, recorder)
+        except ResourceExhaustedError as e:
+            raise e.with_op(self._largest(found.loaded.program)) from None
+        except OpError as e:
+            raise e.with_op(self.node) from None
+
+    # ---- specialisation --------------------------------------------------------------------
+
+    def _specialise(self, key: Any, inputs: Sequence[Value]) -> _Specialised:
+        with self._lock:
+            found = self._programs.get(key)
+            if found is None:
+                found = self._build(key[1], inputs)
+                if len(self._programs) >= _MAX_PROGRAMS:
+                    del self._programs[next(iter(self._programs))]
+                self._programs[key] = found
+        return found
+
+    def _build(
+        self, state: Sequence[tuple[int, ...] | None], inputs: Sequence[Value]
+    ) -> _Specialised:
+        ids = self.cluster.variables
+        variables = {
+            i: None if shape is None else TensorInfo(self._nodes[i].specs[0].dtype, shape)
+            for i, shape in zip(ids, state, strict=True)
+        }
+        values = {e: to_host(inputs[i]) for e, i in self._shape_values}
+        infos = [info_of(v) for v in inputs]
+        try:
+            program = self._compile(self.cluster, infos, values, variables, self.device.facts)
+        except FailedPreconditionError as e:
+            empty = [self._nodes[i] for i in ids if variables[i] is None]
+            raise (_uninitialised(empty[0]) if empty else e) from None
+        missing = next(
+            (u.node for u in program.variables if u.reads and variables[u.node] is None), None
+        )
+        cells = dict(zip(ids, self._cells, strict=True))
+        return _Specialised(
+            self.device.load(program),
+            tuple(cells[u.node] for u in program.variables),
+            tuple(self._nodes[i] for i in program.random),
+            None if missing is None else self._nodes[missing],
+        )
+
+    def programs(self) -> list[Program]:
+        """The programs compiled so far, for people who look."""
+        return [s.loaded.program for s in list(self._programs.values())]
+
+    def _largest(self, program: Program) -> Any:
+        """The node to blame for want of memory."""
+        sizes = [(info.nbytes, -i) for i, info in enumerate(program.outputs)]
+        return self._nodes[self.cluster.outputs[-max(sizes)[1]].id] if sizes else self.node
+
+
+def _uninitialised(node: Node) -> FailedPreconditionError:
+    return FailedPreconditionError(f"Attempting to use uninitialized value {node.name}", node)
+
+
+# ---- host kernels --------------------------------------------------------------------------------
+
+
+class HostKernel:
+    """Runs an op's NumPy kernel.
+
+    `variables` maps places among the node's inputs to the Variable nodes whose state they are, `constants` to arrays;
+    the plan gives the others, in order. `device` takes what the op writes. `expensive` kernels, which take long or
+    wait for something, run in the pool.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        resources: ResourceManager,
+        device: Device,
+        variables: Mapping[int, Node] | None = None,
+        constants: Mapping[int, np.ndarray] | None = None,
+        expensive: bool = False,
+    ) -> None:
+        kernel = host_kernel(node.opdef)
+        if kernel is None:
+            raise UnimplementedError(f"{node.type} has no kernel for the host", node)
+        self.node = node
+        self.expensive = expensive
+        self._kernel = kernel
+        self._device = device
+        self._cells = {i: resources.variable(v) for i, v in (variables or {}).items()}
+        self._owners = dict(variables or {})
+        self._constants = dict(constants or {})
+        self._call = HostCall(
+            node.attrs, node.types, node.specs, node, lambda: resources.random.next(node), resources
+        )
+        self._n_inputs = len(node.inputs)
+        self._optional = frozenset(i for i in self._cells if not _reads(node, i))
+        for i in node.opdef.writes:
+            if i not in self._cells:
+                raise InternalError(
+                    f"input {i} is written, but no variable was found behind it", node
+                )
+
+    def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> list[Value]:
+        """The outputs. An exception of the kernel's own is for `blame`."""
+        start = recorder.now_us() if recorder is not None else 0.0
+        if self._cells:
+            with self._device.lock:
+                outputs = self._run(inputs)
+        else:
+            outputs = self._run(inputs)
+        if recorder is not None:
+            recorder.host(self.node, start, sum(nbytes_of(v) for v in (*inputs, *outputs)))
+        return outputs
+
+    def _run(self, inputs: Sequence[Value]) -> list[Value]:
+        arrays = self._arrays(inputs)
+        result = self._kernel(self._call, *arrays)
+        specs, writes = self.node.specs, self.node.opdef.writes
+        if not specs and not writes:
+            return []
+        results = list(result) if isinstance(result, (tuple, list)) else [result]
+        written = [
+            np.asarray(r, self._owners[i].specs[0].dtype.np)
+            for i, r in zip(writes, results, strict=False)
+        ]
+        rest = iter(results[len(writes) :])
+        outputs: list[Value] = []
+        for spec in specs:
+            if spec.ref and writes:
+                outputs.append(written[0])
+            else:
+                outputs.append(np.asarray(next(rest), spec.dtype.np))
+        if written:
+            self._store(written)
+        return outputs
+
+    def _arrays(self, inputs: Sequence[Value]) -> list[Any]:
+        if not self._cells and not self._constants:
+            return [to_host(v) for v in inputs]
+        given = iter(inputs)
+        arrays: list[Any] = []
+        for i in range(self._n_inputs):
+            cell = self._cells.get(i)
+            if cell is not None:
+                arrays.append(self._state(i, cell))
+            elif i in self._constants:
+                arrays.append(self._constants[i])
+            else:
+                arrays.append(to_host(next(given)))
+        return arrays
+
+    def _state(self, i: int, cell: Cell) -> np.ndarray | None:
+        """A variable's value: a copy, since steps to come change it in place."""
+        if cell.tensor is None:
+            if i in self._optional:
+                return None
+            raise _uninitialised(self._owners[i])
+        return np.array(cell.tensor.numpy())
+
+    def _store(self, values: Sequence[np.ndarray]) -> None:
+        tensors = []
+        for value in values:
+            info = info_of(value)
+            if info.dtype.cl:
+                tensors.append(self._device.from_numpy(value))
+            else:  # strings and complex numbers stay on the host
+                tensors.append(DeviceTensor(self._device, info, None, np.array(value)))
+        cells = [self._cells[i] for i in self.node.opdef.writes]
+        # One call into C, so that an interrupt finds all of them changed or none.
+        deque(map(setattr, cells, repeat("tensor"), tensors), 0)
+
+
+def _reads(node: Node, i: int) -> bool:
+    """Does the kernel need the value that variable input `i` had before?"""
+    op = node.opdef
+    if i not in op.writes:
+        return not (len(op.input_args) == len(node.inputs) and op.input_args[i].ref)
+    if op.scalar is None:
+        return True
+    dtypes = tuple(node.specs[0].dtype for _ in node.inputs)
+    return any(
+        e.op == "arg" and e.value == i
+        for root in scalar_exprs(op, node.attrs, dtypes)
+        for e in walk(root)
+    )
+
+
+# ---- between partitions --------------------------------------------------------------------------
+
+
+class SendKernel:
+    """Hands its input to the rendezvous under `key` and the tag of the iteration; dead ones too."""
+
+    def __init__(self, node: Node, key: str) -> None:
+        self.node = node
+        self._key = key
+
+    def send(self, inputs: Sequence[Value], is_dead: bool, tag: str, step: StepContext) -> None:
+        step.rendezvous.send((self._key, tag), None if is_dead else inputs[0], is_dead)
+
+
+class RecvKernel:
+    """Waits for what a Send hands over under `key`."""
+
+    def __init__(self, node: Node, key: str) -> None:
+        self.node = node
+        self._key = key
+
+    def recv(
+        self,
+        tag: str,
+        step: StepContext,
+        done: Callable[[Received | None, BaseException | None], None],
+    ) -> None:
+        step.rendezvous.recv_async((self._key, tag), done)
