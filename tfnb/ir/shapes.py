@@ -17,6 +17,7 @@ __all__ = [
     "broadcast",
     "broadcast_all",
     "broadcast_shapes",
+    "merged",
     "no_outputs",
     "normalize_axes",
     "normalize_axis",
@@ -81,6 +82,19 @@ def broadcast(c: Infer) -> Shape:
         return broadcast_all(c.shapes)
     except ShapeError as e:
         raise ShapeError(f"{c.op_name}: {e.message}") from None
+
+
+def merged(c: Infer, *inputs: int) -> Shape:
+    """What is known of the one shape that these inputs share. Raises `ShapeError` naming both when they differ."""
+    found = c.shapes[inputs[0]]
+    for i in inputs[1:]:
+        try:
+            found = found.merge_with(c.shapes[i])
+        except ShapeError:
+            raise ShapeError(
+                f"{c.op_name}: inputs {inputs[0]} and {i} must have the same shape, got {found} and {c.shapes[i]}"
+            ) from None
+    return found
 
 
 def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:

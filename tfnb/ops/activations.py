@@ -1,0 +1,259 @@
+"""Activation functions and their gradients (white paper, section 2, "neural net building blocks").
+
+Each is one scalar expression of `x`, so host, device and fused code come from the same line; each
+has a Grad op, which keeps only what the derivative needs. Invariant: a Grad op is itself
+differentiable, so second derivatives exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tfnb.ir import scalar as s
+from tfnb.ir.opdef import Infer, OpDef
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import merged, unchanged
+from tfnb.types import FLOATS, REALS, Shape
+
+__all__ = ["API", "ELU", "LEAKY_RELU", "OPS", "RELU", "RELU6", "SELU", "SOFTPLUS", "SOFTSIGN"]
+
+SELU_SCALE = 1.0507009873554805
+SELU_SCALE_ALPHA = 1.7580993408473768
+
+
+@dataclass(frozen=True, slots=True)
+class LeakyReluAttrs:
+    """`alpha`: the slope for negative inputs."""
+
+    alpha: float = 0.2
+
+
+def _same(c: Infer) -> Shape:
+    return merged(c, 0, 1)
+
+
+def _relu_grad(op: Any, dy: Any) -> Any:
+    return RELU_GRAD(dy, op.y)
+
+
+def _relu_grad_grad(op: Any, g: Any) -> Any:
+    return RELU_GRAD(g, op.inputs[1]), None
+
+
+RELU = OpDef(
+    "Relu",
+    "features: T",
+    "activations: T",
+    "max(features, 0), elementwise.\n\nThe output has the shape and dtype of `features` (a real number type).",
+    types={"T": REALS},
+    infer=unchanged,
+    scalar=lambda a, x: s.maximum(x, 0),
+    grad=_relu_grad,
+    api="nn.relu",
+)
+
+RELU_GRAD = OpDef(
+    "ReluGrad",
+    "gradients: T, features: T",
+    "backprops: T",
+    "The gradient of Relu: `gradients` where `features` > 0, else 0.\n\n"
+    "`features` may be Relu's input or its output; all shapes are equal.",
+    types={"T": REALS},
+    infer=_same,
+    scalar=lambda a, g, x: s.where(x > 0, g, 0),
+    grad=_relu_grad_grad,
+)
+
+RELU6 = OpDef(
+    "Relu6",
+    "features: T",
+    "activations: T",
+    "min(max(features, 0), 6), elementwise.",
+    types={"T": REALS},
+    infer=unchanged,
+    scalar=lambda a, x: s.minimum(s.maximum(x, 0), 6),
+    grad=lambda op, dy: RELU6_GRAD(dy, op.y),
+    api="nn.relu6",
+)
+
+RELU6_GRAD = OpDef(
+    "Relu6Grad",
+    "gradients: T, features: T",
+    "backprops: T",
+    "The gradient of Relu6: `gradients` where 0 < `features` < 6, else 0.",
+    types={"T": REALS},
+    infer=_same,
+    scalar=lambda a, g, x: s.where(s.and_(x > 0, x < 6), g, 0),
+    grad=lambda op, g: (RELU6_GRAD(g, op.inputs[1]), None),
+)
+
+
+def _elu_grad_grad(op: Any, g: Any) -> Any:
+    dy, y = op.inputs
+    return ELU_GRAD(g, y), RELU_GRAD(g * dy, -y)
+
+
+ELU = OpDef(
+    "Elu",
+    "features: T",
+    "activations: T",
+    "exp(features) - 1 where `features` < 0, else `features`: the exponential linear unit.",
+    types={"T": FLOATS},
+    infer=unchanged,
+    scalar=lambda a, x: s.where(x < 0, s.expm1(s.minimum(x, 0)), x),
+    grad=lambda op, dy: ELU_GRAD(dy, op.y),
+    api="nn.elu",
+)
+
+ELU_GRAD = OpDef(
+    "EluGrad",
+    "gradients: T, outputs: T",
+    "backprops: T",
+    "The gradient of Elu, from its outputs: gradients * (outputs + 1) where `outputs` < 0, else `gradients`.",
+    types={"T": FLOATS},
+    infer=_same,
+    scalar=lambda a, g, y: s.where(y < 0, g * (y + 1), g),
+    grad=_elu_grad_grad,
+)
+
+
+def _selu(a: Any, x: Expr) -> Expr:
+    return s.where(x < 0, s.expm1(s.minimum(x, 0)) * SELU_SCALE_ALPHA, x * SELU_SCALE)
+
+
+def _selu_grad(a: Any, g: Expr, y: Expr) -> Expr:
+    return s.where(y < 0, g * (y + SELU_SCALE_ALPHA), g * SELU_SCALE)
+
+
+def _selu_grad_grad(op: Any, g: Any) -> Any:
+    dy, y = op.inputs
+    return SELU_GRAD(g, y), RELU_GRAD(g * dy, -y)
+
+
+SELU = OpDef(
+    "Selu",
+    "features: T",
+    "activations: T",
+    "scale * alpha * (exp(features) - 1) where `features` < 0, else scale * features.\n\n"
+    "scale = 1.0507009873554805 and alpha = 1.6732632423543772 keep mean 0 and variance 1 fixed"
+    " (self-normalising networks).",
+    types={"T": FLOATS},
+    infer=unchanged,
+    scalar=_selu,
+    grad=lambda op, dy: SELU_GRAD(dy, op.y),
+    api="nn.selu",
+)
+
+SELU_GRAD = OpDef(
+    "SeluGrad",
+    "gradients: T, outputs: T",
+    "backprops: T",
+    "The gradient of Selu, from its outputs.",
+    types={"T": FLOATS},
+    infer=_same,
+    scalar=_selu_grad,
+    grad=_selu_grad_grad,
+)
+
+
+def _softplus(a: Any, x: Expr) -> Expr:
+    return s.maximum(x, 0) + s.log1p(s.exp(-s.abs_(x)))
+
+
+def _softplus_grad_grad(op: Any, g: Any) -> Any:
+    dy, x = op.inputs
+    both = SOFTPLUS_GRAD(g, x)
+    return both, dy * SOFTPLUS_GRAD(both, -x)
+
+
+SOFTPLUS = OpDef(
+    "Softplus",
+    "features: T",
+    "activations: T",
+    "log(1 + exp(features)), elementwise, without overflow for large inputs.",
+    types={"T": FLOATS},
+    infer=unchanged,
+    scalar=_softplus,
+    grad=lambda op, dy: SOFTPLUS_GRAD(dy, op.x),
+    api="nn.softplus",
+)
+
+SOFTPLUS_GRAD = OpDef(
+    "SoftplusGrad",
+    "gradients: T, features: T",
+    "backprops: T",
+    "The gradient of Softplus: gradients * sigmoid(features).",
+    types={"T": FLOATS},
+    infer=_same,
+    scalar=lambda a, g, x: g * s.sigmoid(x),
+    grad=_softplus_grad_grad,
+)
+
+
+def _softsign_grad(a: Any, g: Expr, x: Expr) -> Expr:
+    d = s.abs_(x) + 1
+    return g / (d * d)
+
+
+def _softsign_grad_grad(op: Any, g: Any) -> Any:
+    """d/dx (1 + |x|)^-2 = -2 sign(x) (1 + |x|)^-3; `size` is without the factor -2 sign(x)."""
+    dy, x = op.inputs
+    both = SOFTSIGN_GRAD(g, x)
+    size = SOFTSIGN_GRAD(both * dy, x) * (abs(x) + 1.0)
+    return both, (RELU_GRAD(size, -x) - RELU_GRAD(size, x)) * 2.0
+
+
+SOFTSIGN = OpDef(
+    "Softsign",
+    "features: T",
+    "activations: T",
+    "features / (1 + |features|), elementwise.",
+    types={"T": FLOATS},
+    infer=unchanged,
+    scalar=lambda a, x: x / (s.abs_(x) + 1),
+    grad=lambda op, dy: SOFTSIGN_GRAD(dy, op.x),
+    api="nn.softsign",
+)
+
+SOFTSIGN_GRAD = OpDef(
+    "SoftsignGrad",
+    "gradients: T, features: T",
+    "backprops: T",
+    "The gradient of Softsign: gradients / (1 + |features|)^2.",
+    types={"T": FLOATS},
+    infer=_same,
+    scalar=_softsign_grad,
+    grad=_softsign_grad_grad,
+)
+
+LEAKY_RELU = OpDef(
+    "LeakyRelu",
+    "features: T",
+    "activations: T",
+    "`features` where they are > 0, else alpha * features.",
+    types={"T": FLOATS},
+    attrs=LeakyReluAttrs,
+    infer=unchanged,
+    scalar=lambda a, x: s.where(x > 0, x, x * a.alpha),
+    grad=lambda op, dy: LEAKY_RELU_GRAD(dy, op.x, alpha=op.attrs.alpha),
+    api="nn.leaky_relu",
+)
+
+LEAKY_RELU_GRAD = OpDef(
+    "LeakyReluGrad",
+    "gradients: T, features: T",
+    "backprops: T",
+    "The gradient of LeakyRelu: `gradients` where `features` > 0, else alpha * gradients.",
+    types={"T": FLOATS},
+    attrs=LeakyReluAttrs,
+    infer=_same,
+    scalar=lambda a, g, x: s.where(x > 0, g, g * a.alpha),
+    grad=lambda op, g: (LEAKY_RELU_GRAD(g, op.inputs[1], alpha=op.attrs.alpha), None),
+)
+
+OPS: tuple[OpDef, ...] = (
+    RELU, RELU_GRAD, RELU6, RELU6_GRAD, ELU, ELU_GRAD, SELU, SELU_GRAD,
+    SOFTPLUS, SOFTPLUS_GRAD, SOFTSIGN, SOFTSIGN_GRAD, LEAKY_RELU, LEAKY_RELU_GRAD,
+)  # fmt: skip
+API: dict[str, Any] = {}

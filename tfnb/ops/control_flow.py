@@ -1,0 +1,269 @@
+"""Control-flow primitives (white paper, section 4.4; OSDI'16, section 3.4).
+
+Switch and Merge make branches, and with Enter, Exit and NextIteration loops; the executor gives them their
+meaning by their `Kind`, here stand signatures, shapes and gradients. Invariant: a dead input makes
+every op but Merge dead, so exactly the tokens of the taken path arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import ShapeError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
+from tfnb.ir.shapes import no_outputs, unchanged, with_rank
+from tfnb.ops.shaping import IDENTITY
+from tfnb.types import ALL, Shape, scalar, unknown_shape
+
+__all__ = [
+    "API",
+    "CONTROL_TRIGGER",
+    "ENTER",
+    "EXIT",
+    "LOOP_COND",
+    "MERGE",
+    "NEXT_ITERATION",
+    "NO_OP",
+    "OPS",
+    "REF_ENTER",
+    "REF_EXIT",
+    "REF_MERGE",
+    "REF_NEXT_ITERATION",
+    "REF_SWITCH",
+    "SWITCH",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class EnterAttrs:
+    """`frame_name`: the loop's frame; `is_constant`: the value is the same in all its iterations."""
+
+    frame_name: str = ""
+    is_constant: bool = False
+    parallel_iterations: int = 10
+
+
+def _pass(call: HostCall, x: np.ndarray) -> np.ndarray:
+    return x
+
+
+def _scalar_input(c: Infer, i: int, what: str) -> None:
+    if not c.shapes[i].is_compatible_with(scalar):
+        raise ShapeError(f"{c.op_name}: {what} must be a scalar, got shape {c.shapes[i]}")
+
+
+def _switch_shapes(c: Infer) -> tuple[Shape, Shape]:
+    _scalar_input(c, 1, "pred")
+    return c.shapes[0], c.shapes[0]
+
+
+def _switch_host(call: HostCall, data: np.ndarray, pred: np.ndarray) -> tuple[Any, Any]:
+    """(data, None) or (None, data): the output that is not taken is dead."""
+    return (None, data) if bool(pred) else (data, None)
+
+
+def _common(shapes: Sequence[Shape]) -> Shape:
+    """What holds for a tensor that has one of the shapes."""
+    if any(s.dims is None for s in shapes) or len({s.ndims for s in shapes}) != 1:
+        return unknown_shape
+    columns = zip(*(s.as_list() for s in shapes), strict=True)
+    return Shape(tuple(ds[0] if len(set(ds)) == 1 else None for ds in columns))
+
+
+def _merge_shapes(c: Infer) -> tuple[Shape, Shape]:
+    return _common(c.shapes), scalar
+
+
+def _merge_host(call: HostCall, *inputs: Any) -> tuple[Any, Any]:
+    """The input that is not dead (None), and its number."""
+    i = next((i for i, x in enumerate(inputs) if x is not None), -1)
+    return (None if i < 0 else inputs[i]), np.asarray(i, np.int32)
+
+
+def _loop_cond_shape(c: Infer) -> Shape:
+    with_rank(c, 0, 0)
+    return scalar
+
+
+def _behind_switch(t: Any) -> bool:
+    """Does a Switch decide whether the tensor is dead?"""
+    seen: set[Any] = set()
+    stack = [t.op]
+    while stack:
+        op = stack.pop()
+        if op.opdef.kind is Kind.SWITCH:
+            return True
+        if op not in seen:
+            seen.add(op)
+            stack.extend(x.op for x in op.inputs)
+    return False
+
+
+def _gated(op: Any, port: int, grad: Any) -> Any:
+    """The gradient, dead where the switch's output `port` is: constant zeros would always be alive."""
+    if _behind_switch(grad):
+        return grad
+    with op.graph.control_dependencies([IDENTITY(op.outputs[port])]):
+        return IDENTITY(grad)
+
+
+def _grad_switch(op: Any, when_false: Any, when_true: Any) -> Any:
+    """The gradient of the taken branch; for an output that nobody used zeros come in."""
+    return MERGE([_gated(op, 0, when_false), _gated(op, 1, when_true)])[0], None
+
+
+def _grad_merge(op: Any, dy: Any, dindex: Any) -> Any:
+    """Sends the gradient back along the input that was taken.
+
+    With more than two inputs a chain of switches takes them off one by one from the left.
+    """
+    found = []
+    rest = dy
+    index = op.outputs[1]
+    for i in range(len(op.inputs) - 1):
+        rest_or_this = SWITCH(rest, index > i)
+        found.append(rest_or_this[0])
+        rest = rest_or_this[1]
+    return (*found, rest)
+
+
+def _grad_enter(op: Any, dy: Any) -> Any:
+    return EXIT(dy)
+
+
+def _grad_exit(op: Any, dy: Any) -> Any:
+    return ENTER(dy, frame_name=f"{op.name}_grad")
+
+
+NO_OP = OpDef(
+    "NoOp",
+    doc="Does nothing: a place for control edges.\n\nNo inputs, no outputs.",
+    infer=no_outputs,
+    host=lambda call: (),
+    grad=NOT_DIFFERENTIABLE,
+    kind=Kind.NO_OP,
+    api="no_op",
+)
+
+CONTROL_TRIGGER = OpDef(
+    "ControlTrigger",
+    doc="As NoOp, but runs also when some of its control inputs are dead.",
+    infer=no_outputs,
+    host=lambda call: (),
+    grad=NOT_DIFFERENTIABLE,
+    kind=Kind.CONTROL_TRIGGER,
+)
+
+_SWITCH_DOC = """Sends `data` to output_true where the scalar bool `pred` is true, else to output_false.
+
+The other output is dead. Both have the dtype and shape of `data`. Errors: `pred` is not a scalar."""
+
+SWITCH = OpDef(
+    "Switch",
+    "data: T, pred: bool",
+    "output_false: T, output_true: T",
+    _SWITCH_DOC,
+    types={"T": ALL},
+    infer=_switch_shapes,
+    host=_switch_host,
+    grad=_grad_switch,
+    kind=Kind.SWITCH,
+)
+
+REF_SWITCH = OpDef(
+    "RefSwitch",
+    "data: Ref(T), pred: bool",
+    "output_false: Ref(T), output_true: Ref(T)",
+    "Switch for references: the taken output refers to the same variable as `data`.",
+    types={"T": ALL},
+    infer=_switch_shapes,
+    host=_switch_host,
+    grad=_grad_switch,
+    kind=Kind.SWITCH,
+)
+
+_MERGE_DOC = """Gives the one of N `inputs` that is not dead, as soon as it is there, and its number.
+
+inputs: N tensors of one dtype. output: that dtype; its static shape is what the inputs' shapes have in common.
+value_index: an int32 scalar."""
+
+MERGE = OpDef(
+    "Merge",
+    "inputs: N*T",
+    "output: T, value_index: int32",
+    _MERGE_DOC,
+    types={"T": ALL},
+    infer=_merge_shapes,
+    host=_merge_host,
+    grad=_grad_merge,
+    kind=Kind.MERGE,
+)
+
+REF_MERGE = OpDef(
+    "RefMerge",
+    "inputs: N*Ref(T)",
+    "output: Ref(T), value_index: int32",
+    "Merge for references: the output refers to the variable of the taken input.",
+    types={"T": ALL},
+    infer=_merge_shapes,
+    host=_merge_host,
+    grad=_grad_merge,
+    kind=Kind.MERGE,
+)
+
+
+def _loop_op(
+    name: str, kind: Kind, grad: Any, doc: str, ref: bool = False, attrs: Any = None
+) -> OpDef:
+    of = "Ref(T)" if ref else "T"
+    more = {} if attrs is None else {"attrs": attrs}
+    return OpDef(
+        name, f"data: {of}", f"output: {of}", doc, types={"T": ALL}, infer=unchanged, host=_pass, grad=grad,
+        kind=kind, **more,
+    )  # fmt: skip
+
+
+ENTER = _loop_op(
+    "Enter", Kind.ENTER, _grad_enter, attrs=EnterAttrs,
+    doc="Makes `data` available inside the frame `frame_name`: at its first iteration, or at all if `is_constant`.",
+)  # fmt: skip
+REF_ENTER = _loop_op(
+    "RefEnter", Kind.ENTER, _grad_enter, ref=True, attrs=EnterAttrs,
+    doc="Enter for references: the output refers to the same variable inside the frame.",
+)  # fmt: skip
+EXIT = _loop_op(
+    "Exit", Kind.EXIT, _grad_exit, "Hands `data` of a loop's last iteration to the frame around it."
+)
+REF_EXIT = _loop_op("RefExit", Kind.EXIT, _grad_exit, "Exit for references.", ref=True)
+NEXT_ITERATION = _loop_op(
+    "NextIteration", Kind.NEXT_ITERATION, lambda op, dy: NEXT_ITERATION(dy),
+    "Hands `data` to the next iteration of its loop; only a Merge may read the output.",
+)  # fmt: skip
+REF_NEXT_ITERATION = _loop_op(
+    "RefNextIteration",
+    Kind.NEXT_ITERATION,
+    lambda op, dy: NEXT_ITERATION(dy),
+    "NextIteration for references.",
+    ref=True,
+)
+
+LOOP_COND = OpDef(
+    "LoopCond",
+    "input: bool",
+    "output: bool",
+    "Marks the scalar bool that decides whether a loop goes on; the loop's switches read its output.",
+    infer=_loop_cond_shape,
+    host=_pass,
+    grad=NOT_DIFFERENTIABLE,
+    kind=Kind.LOOP_COND,
+)
+
+OPS: tuple[OpDef, ...] = (
+    NO_OP, CONTROL_TRIGGER, SWITCH, REF_SWITCH, MERGE, REF_MERGE, ENTER, REF_ENTER, EXIT, REF_EXIT,
+    NEXT_ITERATION, REF_NEXT_ITERATION, LOOP_COND,
+)  # fmt: skip
+API: dict[str, Any] = {}

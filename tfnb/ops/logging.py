@@ -1,0 +1,238 @@
+"""Printing, assertions and checks of numbers while a step runs (white paper, section 6 "Debugging").
+
+All run on the host and are stateful, so no pass folds or merges them. Invariant: an error carries the checked values
+and the node, so the user sees which of them was wrong and where it was made.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.shapes import unchanged
+from tfnb.ops.control_flow import NO_OP
+from tfnb.types import ALL, FLOATS, scalar
+
+__all__ = ["API", "ASSERT", "CHECK_NUMERICS", "OPS", "PRINT", "assert_that", "summary"]
+
+
+@dataclass(frozen=True, eq=False)
+class PrintAttrs:
+    """`message`: printed first; `first_n`: only so many times (-1: always); `summarize`: elements per tensor.
+
+    `turns` counts the prints of the op.
+    """
+
+    message: str = ""
+    first_n: int = -1
+    summarize: int = 3
+    turns: Iterator[int] = field(default_factory=itertools.count, init=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AssertAttrs:
+    """`summarize`: how many elements of each tensor the error shows."""
+
+    summarize: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CheckAttrs:
+    """`message`: what the error says first."""
+
+    message: str = ""
+
+
+def _element(x: Any) -> str:
+    if isinstance(x, (bytes, np.bytes_)):
+        return x.decode("utf-8", "replace")
+    if isinstance(x, (bool, np.bool_)):
+        return str(int(x))
+    return f"{x:.6g}" if isinstance(x, (float, np.floating)) else str(x)
+
+
+def _nested(x: np.ndarray, left: int) -> tuple[str, int]:
+    """The first `left` elements with a bracket around each row, and how many may still follow."""
+    if x.ndim == 0:
+        return _element(x.reshape(-1)[0]), left - 1
+    parts = []
+    for row in x:
+        if left <= 0:
+            break
+        text, left = _nested(row, left)
+        parts.append(text if x.ndim == 1 else f"[{text}]")
+    return (" " if x.ndim == 1 else "").join(parts), left
+
+
+def summary(x: np.ndarray, summarize: int) -> str:
+    """The first elements of an array in brackets: `[[1 2][3...]]` as TensorFlow prints them."""
+    limit = x.size if summarize < 0 else min(summarize, x.size)
+    text = _nested(x, limit)[0] if limit else ""
+    if x.size <= limit:
+        return f"[{text}]"
+    return f"[{text}...]"
+
+
+def _print(call: HostCall, value: np.ndarray, *data: np.ndarray) -> np.ndarray:
+    a = call.attrs
+    if a.first_n < 0 or next(a.turns) < a.first_n:
+        text = a.message + "".join(summary(x, a.summarize) for x in data)
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    return value
+
+
+def _infer_condition(c: Infer) -> tuple[()]:
+    if not c.shapes[0].is_compatible_with(scalar):
+        raise ShapeError(f"Assert: the condition must be a scalar, got shape {c.shapes[0]}")
+    return ()
+
+
+def _assert(call: HostCall, condition: np.ndarray, *data: np.ndarray) -> tuple[()]:
+    if not bool(condition):
+        shown = " ".join(summary(x, call.attrs.summarize) for x in data)
+        raise InvalidArgumentError(f"assertion failed: {shown}", call.op)
+    return ()
+
+
+def _check(call: HostCall, x: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(x.astype(np.float32) if x.dtype.itemsize == 2 else x)
+    if finite.all():
+        return x
+    nan, inf = bool(np.isnan(x).any()), bool(np.isinf(x).any())
+    what = " and ".join([w for w, found in (("Inf", inf), ("NaN", nan)) if found])
+    raise InvalidArgumentError(f"{call.attrs.message} : Tensor had {what} values", call.op)
+
+
+def _grad_check(op: Any, dy: Any) -> Any:
+    return CHECK_NUMERICS(
+        dy,
+        message=f"Not a number (NaN) or infinity (Inf) values in the gradient. {op.attrs.message}",
+    )
+
+
+PRINT = OpDef(
+    "Print",
+    "input: T, data: [U]",
+    "output: T",
+    """Gives `input` on and prints `message` and the first `summarize` elements of each tensor in `data` to stderr.
+
+    input: any dtype and shape, which output has. data: tensors of any dtypes. Only the first `first_n` runs print,
+    unless
+    it is negative.""",
+    types={"T": ALL, "U": ALL},
+    attrs=PrintAttrs,
+    infer=unchanged,
+    host=_print,
+    grad=lambda op, dy: (dy, *([None] * (len(op.inputs) - 1))),
+    stateful=True,
+)
+
+ASSERT = OpDef(
+    "Assert",
+    "condition: bool, data: [T]",
+    "",
+    """Fails with `InvalidArgumentError` when the scalar bool `condition` is false; the error shows `data`.
+
+    data: tensors of any dtypes; `summarize` elements of each are shown.""",
+    types={"T": ALL},
+    attrs=AssertAttrs,
+    infer=_infer_condition,
+    host=_assert,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
+
+CHECK_NUMERICS = OpDef(
+    "CheckNumerics",
+    "tensor: T",
+    "output: T",
+    """Gives `tensor` on, or fails with `InvalidArgumentError` when it holds a NaN or an infinity.
+
+    tensor: a float type, any shape. `message` begins the error.""",
+    types={"T": FLOATS},
+    attrs=CheckAttrs,
+    infer=unchanged,
+    host=_check,
+    grad=_grad_check,
+    stateful=True,
+    api="check_numerics debugging.check_numerics",
+)
+
+
+def print_(
+    input_: Any, data: Sequence[Any], message: str | None = None, first_n: int | None = None,
+    summarize: int | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """Gives `input_` on; each time it is computed, `message` and `data` are printed to stderr.
+
+    data: a list of tensors. first_n: print only the first so many times. summarize: elements printed per tensor (3).
+    """
+    return PRINT(
+        input_,
+        list(data),
+        message=message or "",
+        first_n=-1 if first_n is None else int(first_n),
+        summarize=3 if summarize is None else int(summarize),
+        name=name,
+    )
+
+
+def assert_that(
+    condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None
+) -> Any:
+    """An operation that fails with `InvalidArgumentError`, showing `data`, when `condition` is false.
+
+    condition: a scalar bool. data: a list of tensors. summarize: elements shown per tensor (3). Let other ops depend on
+    it by `tf.control_dependencies`.
+    """
+    graph = graph_of((condition, data))
+    with graph.as_default():
+        return ASSERT(
+            condition,
+            list(data),
+            summarize=3 if summarize is None else int(summarize),
+            name=name,
+            graph=graph,
+        )
+
+
+def verify_tensor_all_finite(t: Any, msg: str, name: str | None = None) -> Any:
+    """Gives `t` on, or fails with `msg` when it holds a NaN or an infinity."""
+    return CHECK_NUMERICS(t, message=msg, name=name)
+
+
+def add_check_numerics_ops() -> Any:
+    """An operation that checks every float tensor of the default graph for NaN and infinities, in the graph's order.
+
+    Each check runs before those behind it, so the first tensor that went wrong is the one reported.
+    """
+    graph = get_default_graph()
+    checks: list[Any] = []
+    for op in graph.get_operations():
+        for i, t in enumerate(op.outputs):
+            if t.dtype.is_floating and op.opdef is not CHECK_NUMERICS:
+                with graph.control_dependencies(checks[-1:]):
+                    checks.append(CHECK_NUMERICS(t, message=f"{op.name}:{i}"))
+    with graph.control_dependencies(checks):
+        return NO_OP(graph=graph)
+
+
+OPS: tuple[OpDef, ...] = (PRINT, ASSERT, CHECK_NUMERICS)
+API: dict[str, Any] = {
+    "Print": print_,
+    "Assert": assert_that,
+    "debugging.Assert": assert_that,
+    "add_check_numerics_ops": add_check_numerics_ops,
+    "verify_tensor_all_finite": verify_tensor_all_finite,
+    "assert_all_finite": verify_tensor_all_finite,
+}

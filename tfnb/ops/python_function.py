@@ -1,0 +1,138 @@
+"""Python functions as nodes of a graph (`tf.py_func`; FEATURES G8).
+
+The function runs in the client's process, on NumPy arrays, each time a step computes the node. Invariant: its results
+have the dtypes that were declared; shapes are not known before it ran, so it stays out of clusters.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, OpError, UnknownError
+from tfnb.ir.bind import bind
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.types import ALL, DType, Shape, as_dtype, unknown_shape
+
+__all__ = ["API", "OPS", "PY_FUNC", "PY_FUNC_STATELESS"]
+
+_TOKENS = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class PyFuncAttrs:
+    """`token`: the function's name in a GraphDef; `function`: the function itself, which lives as long as the graph."""
+
+    token: str = ""
+    function: Callable[..., Any] | None = field(default=None, repr=False)
+
+
+def _unknown(c: Infer) -> tuple[Shape, ...]:
+    return (unknown_shape,) * len(c.types["Tout"])
+
+
+def _as_output(call: HostCall, value: Any, dtype: DType, i: int) -> np.ndarray:
+    array = np.asarray(value)
+    if array.dtype.kind in "SU":
+        array = array.astype(object)
+    if array.dtype == dtype.np:
+        return array
+    plain = not isinstance(value, (np.ndarray, np.generic))
+    if dtype.is_string or not (
+        (plain and array.size == 0) or np.can_cast(array.dtype, dtype.np, "same_kind")
+    ):
+        raise InvalidArgumentError(
+            f"py_func {call.attrs.token}: result {i} is {array.dtype}, but {dtype.name} was declared",
+            call.op,
+        )
+    return array.astype(dtype.np)
+
+
+def _call(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+    function, wanted = call.attrs.function, call.types["Tout"]
+    if function is None:
+        raise InvalidArgumentError(
+            f"py_func {call.attrs.token}: its function is not in this process", call.op
+        )
+    try:
+        found = function(*inputs)
+    except OpError:
+        raise
+    except Exception as e:
+        raise UnknownError(f"py_func {call.attrs.token}: {type(e).__name__}: {e}", call.op) from e
+    results = list(found) if isinstance(found, (list, tuple)) else [] if found is None else [found]
+    if isinstance(found, (list, tuple)) and len(wanted) == 1 and len(results) != 1:
+        results = [np.asarray(found)]
+    if len(results) != len(wanted):
+        raise InvalidArgumentError(
+            f"py_func {call.attrs.token}: the function gave {len(results)} results, {len(wanted)} were declared",
+            call.op,
+        )
+    return tuple(
+        _as_output(call, r, d, i) for i, (r, d) in enumerate(zip(results, wanted, strict=True))
+    )
+
+
+def _py_func(name: str, stateful: bool, doc: str) -> OpDef:
+    return OpDef(
+        name,
+        "input: [Tin]",
+        "output: [Tout]",
+        doc
+        + "\n\ninput: tensors of any dtypes. output: tensors of the dtypes `Tout`, of any shapes.",
+        types={"Tin": ALL, "Tout": ALL},
+        attrs=PyFuncAttrs,
+        infer=_unknown,
+        host=_call,
+        grad=NOT_DIFFERENTIABLE,
+        stateful=stateful,
+        dynamic=True,
+    )
+
+
+PY_FUNC = _py_func("PyFunc", True, "Calls a Python function on the inputs' values.")
+PY_FUNC_STATELESS = _py_func(
+    "PyFuncStateless",
+    False,
+    "Calls a Python function that has no effects and always gives the same for the same inputs.",
+)
+
+
+def py_func(
+    func: Callable[..., Any],
+    inp: Sequence[Any],
+    Tout: Any,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Makes a node of a Python function of NumPy arrays.
+
+    func: called with the values of `inp` (read-only arrays); gives one array or value per output, or a list of them.
+    Tout:
+    a dtype, or a list of dtypes. stateful=False lets equal calls be merged. Gives a tensor, a list of tensors when Tout
+    is a list, or the operation when it is empty. At run time a result that does not fit `Tout` is an
+    `InvalidArgumentError`, an exception in the function an `UnknownError`.
+    """
+    if not callable(func):
+        raise InvalidArgumentError(f"py_func needs a function, got {func!r}")
+    listed = isinstance(Tout, (list, tuple))
+    types = [as_dtype(t) for t in Tout] if listed else [as_dtype(Tout)]
+    op = PY_FUNC if stateful else PY_FUNC_STATELESS
+    token = f"pyfunc_{next(_TOKENS)}"
+    graph = graph_of((inp,))
+    bound = bind(
+        op, [list(inp)], {"Tout": types, "token": token, "function": func}, graph.to_tensor
+    )
+    node = graph.create_op(op, bound.inputs, bound.attrs, bound.types, name)
+    if not types:
+        return node
+    return list(node.outputs) if listed else node.outputs[0]
+
+
+OPS: tuple[OpDef, ...] = (PY_FUNC, PY_FUNC_STATELESS)
+API: dict[str, Any] = {"py_func": py_func}

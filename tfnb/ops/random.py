@@ -1,0 +1,213 @@
+"""Random ops: counter-based, so equal on every device (Salmon et al., SC'11; FEATURES O4 of white paper, section 2).
+
+An element's bits are Philox-4x32 of (key, call number, element's position): no state but the number of calls, and
+a kernel may compute any element alone. Keys come from the graph's and the op's seed. Invariant: two runs of a
+session with the same seeds give the same numbers, whatever the device and its number of units.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir import scalar as s
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.philox import philox_4x32
+from tfnb.ir.scalar import Expr
+from tfnb.ir.scalar_host import evaluate
+from tfnb.types import FLOATS, INDEX, Shape, float32, float64, int32, int64, uint32, uint64
+
+__all__ = [
+    "OPS",
+    "RANDOM_STANDARD_NORMAL",
+    "RANDOM_UNIFORM",
+    "RANDOM_UNIFORM_INT",
+    "TRUNCATED_NORMAL",
+    "SeedAttrs",
+]
+
+Words = Any  # number of the word (0..3) -> its uint32 expression
+_WIDTH = math.erf(math.sqrt(2.0))  # the chance of a normal number to lie within two deviations
+
+
+@dataclass(frozen=True, slots=True)
+class SeedAttrs:
+    """`seed`, `seed2`: the generator's key; (0, 0) lets the runtime pick one."""
+
+    seed: int = 0
+    seed2: int = 0
+
+
+def _shape(c: Infer) -> Shape:
+    return c.as_shape(0)
+
+
+def _unit(word: Words, first: int, dtype: Any) -> Expr:
+    """A number in [0, 1): 24 random bits, or 53 from two words for float64."""
+    if dtype is float64:
+        high = s.cast(s.shr(word(first), 5), float64)
+        low = s.cast(s.shr(word(first + 1), 6), float64)
+        return (high * 67108864.0 + low) * 2.0**-53
+    return s.cast(s.shr(word(first), 8), float32) * 2.0**-24
+
+
+def _uniform(word: Words, dtype: Any) -> Expr:
+    return _unit(word, 0, dtype)
+
+
+def _normal(word: Words, dtype: Any) -> Expr:
+    """Box and Muller: the radius from one uniform number in (0, 1], the angle from another."""
+    if dtype is float64:
+        u, v = _unit(word, 0, dtype) + 2.0**-53, _unit(word, 2, dtype)
+    else:
+        u, v = (s.cast(word(0), float32) + 1.0) * 2.0**-32, _unit(word, 1, dtype)
+    return s.sqrt(s.log(u) * -2.0) * s.cos(v * (2.0 * math.pi))
+
+
+def _truncated(word: Words, dtype: Any) -> Expr:
+    """The inverse of the normal distribution at a uniform number between its values at -2 and 2."""
+    if dtype is float64:
+        u = _unit(word, 0, dtype) + 2.0**-54
+    else:
+        u = _unit(word, 0, dtype) + 2.0**-25
+    return s.erfinv((u * 2.0 - 1.0) * _WIDTH) * math.sqrt(2.0)
+
+
+def _lower(of: Any) -> Any:
+    """The `lower` recipe of a distribution `of(words, dtype) -> Expr`."""
+
+    def recipe(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+        dtype = site.outputs[0].dtype
+        wide = float64 if dtype is float64 else float32
+        return s.cast(of(_words(site, idx), wide), dtype)
+
+    return recipe
+
+
+def _words(site: LowerSite, idx: tuple[Expr, ...]) -> Words:
+    linear: Expr = s.const(0, int32)
+    for i, d in zip(idx, site.outputs[0].shape, strict=True):
+        linear = linear * d + i
+    position = s.cast(linear, uint32)
+    return lambda n: s.philox(site.rng(0), site.rng(1), position, site.rng(2), n)
+
+
+def _host(of: Any) -> Any:
+    """The host kernel of a distribution: its expression over all words at once."""
+
+    def kernel(call: HostCall, shape: np.ndarray, *bounds: np.ndarray) -> np.ndarray:
+        dims = tuple(int(d) for d in shape)
+        dtype = call.outputs[0].dtype
+        words = random_words(call, math.prod(dims))
+        wide = dtype if dtype.is_integer else float64 if dtype is float64 else float32
+        leaves = [s.arg(i, uint32) for i in range(4)]
+        low_high = [s.arg(4 + i, dtype) for i in range(len(bounds))]
+        arrays = [*words, *bounds]
+        e = of(lambda n: leaves[n], wide, *low_high)
+        value = evaluate(e, lambda leaf: arrays[leaf.value])
+        return value.astype(dtype.np, copy=False).reshape(dims)
+
+    return kernel
+
+
+def random_words(call: HostCall, n: int) -> tuple[np.ndarray, ...]:
+    """Four uint32 words for each of `n` elements of this call."""
+    key0, key1, number, _ = call.rng()  # type: ignore[misc]
+    return philox_4x32(key0, key1, np.arange(n, dtype=np.uint32), number)
+
+
+def _uniform_int(word: Words, dtype: Any, low: Expr, high: Expr) -> Expr:
+    """low + bits mod (high - low), in unsigned arithmetic; the bias is below (high - low) / 2^32 (2^64)."""
+    if dtype is int32:
+        span = s.cast(high, uint32) - s.cast(low, uint32)
+        return s.bitcast(s.cast(low, uint32) + word(0) % span, int32)
+    bits = s.bitor(s.shl(s.cast(word(0), uint64), 32), s.cast(word(1), uint64))
+    span = s.cast(high, uint64) - s.cast(low, uint64)
+    return s.bitcast(s.cast(low, uint64) + bits % span, int64)
+
+
+def _lower_uniform_int(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    low, high = site.load(1, ()), site.load(2, ())
+    return _uniform_int(_words(site, idx), site.outputs[0].dtype, low, high)
+
+
+def _host_uniform_int(
+    call: HostCall, shape: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
+    if low >= high:
+        raise InvalidArgumentError(
+            f"RandomUniformInt: minval {low} must be less than maxval {high}"
+        )
+    return _host(_uniform_int)(call, shape, low, high)  # type: ignore[no-any-return]
+
+
+def _infer_uniform_int(c: Infer) -> Shape:
+    low, high = c.value(1), c.value(2)
+    if low is not None and high is not None and low >= high:
+        raise InvalidArgumentError(
+            f"RandomUniformInt: minval {low} must be less than maxval {high}"
+        )
+    return c.as_shape(0)
+
+
+_SHAPES = """
+
+shape: an integer vector. output: dtype `dtype`, that shape. seed, seed2: the generator's key; with equal keys
+the n-th call in a session gives equal numbers on every device."""
+
+
+def _floats(name: str, of: Any, doc: str) -> OpDef:
+    return OpDef(
+        name,
+        "shape: T",
+        "output: dtype",
+        doc + _SHAPES,
+        types={"T": INDEX, "dtype": FLOATS},
+        attrs=SeedAttrs,
+        infer=_shape,
+        host=_host(of),
+        lower=_lower(of),
+        grad=NOT_DIFFERENTIABLE,
+        shape_inputs=(0,),
+        stateful=True,
+    )
+
+
+RANDOM_UNIFORM = _floats("RandomUniform", _uniform, "Numbers evenly distributed in [0, 1).")
+RANDOM_STANDARD_NORMAL = _floats(
+    "RandomStandardNormal", _normal, "Normal numbers of mean 0 and deviation 1."
+)
+TRUNCATED_NORMAL = _floats(
+    "TruncatedNormal",
+    _truncated,
+    "Normal numbers of mean 0 and deviation 1, but only those in (-2, 2).",
+)
+
+RANDOM_UNIFORM_INT = OpDef(
+    "RandomUniformInt",
+    "shape: T, minval: Tout, maxval: Tout",
+    "output: Tout",
+    "Integers evenly distributed in [minval, maxval)."
+    + _SHAPES
+    + "\nErrors: minval >= maxval, where known.",
+    types={"T": INDEX, "Tout": INDEX},
+    attrs=SeedAttrs,
+    infer=_infer_uniform_int,
+    host=_host_uniform_int,
+    lower=_lower_uniform_int,
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(0,),
+    stateful=True,
+)
+
+OPS: tuple[OpDef, ...] = (
+    RANDOM_UNIFORM,
+    RANDOM_STANDARD_NORMAL,
+    TRUNCATED_NORMAL,
+    RANDOM_UNIFORM_INT,
+)
+API: dict[str, Any] = {}

@@ -1,0 +1,236 @@
+"""Variables and their updates (white paper, section 2 "Variables"; OSDI'16, section 3.1).
+
+A `VariableV2` node owns a buffer and hands out a reference; the ops here change that buffer in place and hand the
+reference on. Invariant: host kernels are pure: they get the references' values and return the new ones
+first, then the outputs that are not references; who runs them stores the values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, OutOfRangeError, ShapeError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
+from tfnb.ir.shapes import scalar_shape
+from tfnb.types import ALL, INDEX, NUMBERS, Shape, scalar, unknown_shape
+
+__all__ = [
+    "API",
+    "ASSIGN",
+    "ASSIGN_ADD",
+    "ASSIGN_SUB",
+    "COUNT_UP_TO",
+    "IS_VARIABLE_INITIALIZED",
+    "OPERATORS",
+    "OPS",
+    "VARIABLE",
+    "VARIABLE_V2",
+    "LockAttrs",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class VariableAttrs:
+    """`shape`: the static shape; `container`, `shared_name`: where the state lives, and under which name."""
+
+    shape: Shape = unknown_shape
+    container: str = ""
+    shared_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AssignAttrs:
+    """`validate_shape`: the value must have the variable's shape; else the variable takes the value's."""
+
+    validate_shape: bool = True
+    use_locking: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LockAttrs:
+    """`use_locking`: updates of one variable exclude each other (here they always do)."""
+
+    use_locking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CountAttrs:
+    """`limit`: the number at which counting ends."""
+
+    limit: int = 0
+
+
+def _variable(name: str) -> OpDef:
+    return OpDef(
+        name,
+        "",
+        "ref: Ref(dtype)",
+        "State that survives between steps: a reference to a buffer of `dtype` and `shape`.\n\n"
+        "It must be assigned before it is read; `container` and `shared_name` say where sessions find it.",
+        types={"dtype": ALL},
+        attrs=VariableAttrs,
+        infer=lambda c: c.attrs.shape,
+        grad=NOT_DIFFERENTIABLE,
+        kind=Kind.VARIABLE,
+        stateful=True,
+    )
+
+
+VARIABLE_V2 = _variable("VariableV2")
+VARIABLE = _variable("Variable")
+
+
+def _assigned(c: Infer) -> Shape:
+    if not c.attrs.validate_shape:
+        return c.shapes[1]
+    return _updated(c)
+
+
+def _updated(c: Infer) -> Shape:
+    try:
+        return c.shapes[0].merge_with(c.shapes[1])
+    except ShapeError:
+        raise ShapeError(
+            f"{c.op_name}: the variable has shape {c.shapes[0]}, the value {c.shapes[1]}"
+        ) from None
+
+
+ASSIGN = OpDef(
+    "Assign",
+    "ref: Ref(T), value: T",
+    "output_ref: Ref(T)",
+    "Sets the variable `ref` to `value` and gives the reference.\n\n"
+    "The shapes must be equal unless `validate_shape` is false; then the variable takes the value's shape.",
+    types={"T": ALL},
+    attrs=AssignAttrs,
+    infer=_assigned,
+    scalar=lambda a, ref, value: value,
+    host=lambda call, ref, value: value,
+    grad=NOT_DIFFERENTIABLE,
+    writes=(0,),
+)
+
+ASSIGN_ADD = OpDef(
+    "AssignAdd",
+    "ref: Ref(T), value: T",
+    "output_ref: Ref(T)",
+    "Adds `value`, of the variable's shape, to the variable `ref` and gives the reference.",
+    types={"T": NUMBERS},
+    attrs=LockAttrs,
+    infer=_updated,
+    scalar=lambda a, ref, value: ref + value,
+    host=lambda call, ref, value: ref + value,
+    grad=NOT_DIFFERENTIABLE,
+    writes=(0,),
+)
+
+ASSIGN_SUB = OpDef(
+    "AssignSub",
+    "ref: Ref(T), value: T",
+    "output_ref: Ref(T)",
+    "Subtracts `value`, of the variable's shape, from the variable `ref` and gives the reference.",
+    types={"T": NUMBERS},
+    attrs=LockAttrs,
+    infer=_updated,
+    scalar=lambda a, ref, value: ref - value,
+    host=lambda call, ref, value: ref - value,
+    grad=NOT_DIFFERENTIABLE,
+    writes=(0,),
+)
+
+IS_VARIABLE_INITIALIZED = OpDef(
+    "IsVariableInitialized",
+    "ref: Ref(dtype)",
+    "is_initialized: bool",
+    "Has the variable `ref` been assigned? A bool scalar.\n\nIts host kernel gets None for a variable without a value.",
+    types={"dtype": ALL},
+    infer=scalar_shape,
+    host=lambda call, ref: np.asarray(ref is not None),
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
+
+
+def _count_shape(c: Infer) -> Shape:
+    if not c.shapes[0].is_compatible_with(scalar):
+        raise ShapeError(f"CountUpTo: the variable must be a scalar, got shape {c.shapes[0]}")
+    return scalar
+
+
+def _count(call: HostCall, ref: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(the variable's new value, the output: its old one)."""
+    if ref >= call.attrs.limit:
+        raise OutOfRangeError(f"CountUpTo: the limit of {call.attrs.limit} is reached", call.op)
+    return np.asarray(ref + 1, ref.dtype), np.array(ref)
+
+
+COUNT_UP_TO = OpDef(
+    "CountUpTo",
+    "ref: Ref(T)",
+    "output: T",
+    "Gives the value of the integer scalar variable `ref`, then adds one to the variable.\n\n"
+    "Errors: OutOfRangeError once the variable has reached `limit`.",
+    types={"T": INDEX},
+    attrs=CountAttrs,
+    infer=_count_shape,
+    host=_count,
+    grad=NOT_DIFFERENTIABLE,
+    writes=(0,),
+    stateful=True,
+)
+
+
+def assign(
+    ref: Any,
+    value: Any,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: Any = None,
+) -> Any:
+    """Sets the variable `ref` to `value`; gives the reference, whose value is the new one.
+
+    ref: a Variable or a reference tensor. value: of the variable's dtype and, unless `validate_shape` is False, of its
+    shape. Raises `ShapeError` when the shapes differ, `DTypeError` when `ref` is not a variable.
+    """
+    validate = True if validate_shape is None else bool(validate_shape)
+    return ASSIGN(
+        ref, value, validate_shape=validate, use_locking=use_locking is not False, name=name
+    )
+
+
+def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: Any = None) -> Any:
+    """Adds `value` (of the variable's dtype and shape) to the variable `ref`; gives the reference."""
+    return ASSIGN_ADD(ref, value, use_locking=bool(use_locking), name=name)
+
+
+def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: Any = None) -> Any:
+    """Subtracts `value` (of the variable's dtype and shape) from the variable `ref`; gives the reference."""
+    return ASSIGN_SUB(ref, value, use_locking=bool(use_locking), name=name)
+
+
+def count_up_to(ref: Any, limit: int, name: Any = None) -> Any:
+    """The value of the integer scalar variable `ref`, which is then one more; an error from `limit` on."""
+    if not isinstance(limit, (int, np.integer)):
+        raise InvalidArgumentError(f"count_up_to: limit must be an integer, got {limit!r}")
+    return COUNT_UP_TO(ref, limit=int(limit), name=name)
+
+
+def is_variable_initialized(variable: Any, name: Any = None) -> Any:
+    """A bool scalar: has the variable a value?"""
+    return IS_VARIABLE_INITIALIZED(variable, name=name)
+
+
+OPS: tuple[OpDef, ...] = (
+    VARIABLE_V2, VARIABLE, ASSIGN, ASSIGN_ADD, ASSIGN_SUB, IS_VARIABLE_INITIALIZED, COUNT_UP_TO,
+)  # fmt: skip
+API: dict[str, Any] = {
+    "assign": assign,
+    "assign_add": assign_add,
+    "assign_sub": assign_sub,
+    "count_up_to": count_up_to,
+    "is_variable_initialized": is_variable_initialized,
+}
+OPERATORS: dict[str, Any] = {"count_up_to": count_up_to}
