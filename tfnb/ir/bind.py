@@ -103,6 +103,9 @@ def bind(opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], to_tensor: 
             given = attrs.pop(var)
             many = isinstance(given, (list, tuple))
             types[var] = [as_dtype(t) for t in given] if many else as_dtype(given)
+    for a in opdef.output_args:  # as many outputs as an attribute says (Split)
+        if a.number is not None and a.number in attrs:
+            types[a.number] = int(attrs[a.number])
     args = opdef.input_args
     if len(values) != len(args):
         raise InvalidArgumentError(

@@ -60,8 +60,8 @@ def constant_value(tensor: Any, depth: int = 24) -> np.ndarray | None:
         return None
     if op.opdef.partial is not None:
         shape = constant_shape(tensor, depth)
-        if shape.is_fully_defined() and tensor.dtype.is_integer and tensor.shape.ndims == 1:
-            return np.asarray(shape.known(), tensor.dtype.np)
+        if shape.is_fully_defined() and tensor.dtype.is_integer and tensor.shape.ndims in (0, 1):
+            return np.asarray(shape.known(), tensor.dtype.np).reshape((-1,) if tensor.shape.ndims else ())
     kernel = host_kernel(op.opdef)
     if kernel is None or not op.inputs:
         return None

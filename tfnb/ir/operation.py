@@ -60,8 +60,6 @@ class Operation:
         return self.outputs[0]
 
     @property
-
-    @property
     def traceback(self) -> list[Any]:
         o = self.origin
         return [] if o is None else [(o.filename, o.lineno, o.function, o.code)]

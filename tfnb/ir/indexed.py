@@ -1,0 +1,64 @@
+"""IndexedSlices: a tensor that is zero but for some rows (OSDI'16, section 4.2: sparse gradients of embeddings).
+
+The gradient of a gather is one; optimizers apply it row by row. Invariant: it stands for the sum, over i, of `values[i]` at
+row `indices[i]`, and can be used wherever a tensor can (rows are then summed into a dense one).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.errors import DTypeError
+from tfnb.ir.tensor import Tensor, call_operator
+from tfnb.types import DType, Shape
+
+__all__ = ["IndexedSlices"]
+
+
+class IndexedSlices:
+    """`values` (n, ...) are the rows `indices` (n) of a tensor of shape `dense_shape` (an integer vector, or None)."""
+
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Any = None) -> None:
+        self.values = values
+        self.indices = indices
+        self.dense_shape = dense_shape
+
+    @property
+    def graph(self) -> Any:
+        return self.values.graph
+
+    @property
+    def op(self) -> Any:
+        return self.values.op
+
+    @property
+    def name(self) -> str:
+        return self.values.name
+
+    @property
+    def device(self) -> str:
+        return self.values.device
+
+    @property
+    def dtype(self) -> DType:
+        return self.values.dtype
+
+    @property
+    def shape(self) -> Shape:
+        """The static shape of the dense tensor."""
+        return call_operator("indexed_shape", self)  # type: ignore[no-any-return]
+
+    def get_shape(self) -> Shape:
+        return self.shape
+
+    def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
+        """The dense tensor; rows that occur several times are summed. Raises `DTypeError` for another dtype."""
+        if dtype is not None and dtype is not self.dtype:
+            raise DTypeError(f"indexed slices of {self.dtype.name} cannot be a tensor of {dtype.name}")
+        return call_operator("densify", self)  # type: ignore[no-any-return]
+
+    def __neg__(self) -> IndexedSlices:
+        return IndexedSlices(-self.values, self.indices, self.dense_shape)
+
+    def __repr__(self) -> str:
+        return f"<tf.IndexedSlices values={self.values!r} indices={self.indices!r} dense_shape={self.dense_shape!r}>"

@@ -1,0 +1,113 @@
+"""Conversion between element types (white paper, section 2: elements have one of a set of types).
+
+Invariant: a conversion truncates and wraps as C's does; to bool it asks "not zero".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.ir import scalar as s
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import unchanged
+from tfnb.types import (
+    FIXED_SIZE,
+    DType,
+    Shape,
+    as_dtype,
+    bfloat16,
+    float32,
+    float64,
+    int32,
+    int64,
+)
+
+__all__ = ["API", "CAST", "OPS", "cast", "cast_to"]
+
+
+@dataclass(frozen=True, slots=True)
+class CastAttrs:
+    """`Truncate`: accepted for TensorFlow's sake; values are always rounded to the nearest 16-bit float."""
+
+    Truncate: bool = False
+
+
+def _host_cast(call: HostCall, x: np.ndarray) -> np.ndarray:
+    wanted = call.outputs[0].dtype
+    if wanted.is_bool:
+        return x != 0
+    with np.errstate(all="ignore"):
+        if x.dtype.kind == "c" and not wanted.is_complex:
+            x = x.real
+        return x.astype(wanted.np)
+
+
+def _lower_cast(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    return s.cast(site.load(0, idx), site.outputs[0].dtype)
+
+
+def _cast_partial(c: Infer) -> Shape | None:
+    return c.as_shape(0) if c.dtypes[0].is_integer and c.types["DstT"] in (int32, int64) else None
+
+
+def _grad_cast(op: Any, dy: Any) -> Any:
+    if not (op.x.dtype.is_floating and op.y.dtype.is_floating):
+        return None
+    return CAST(dy, DstT=op.x.dtype)
+
+
+CAST = OpDef(
+    "Cast",
+    inputs="x: SrcT",
+    outputs="y: DstT",
+    types={"SrcT": FIXED_SIZE, "DstT": FIXED_SIZE},
+    attrs=CastAttrs,
+    doc="""Converts the elements to another dtype.
+
+    x: any number or bool, any shape. y: dtype `DstT`, shape of x. Floats become integers by dropping the fraction, out
+    of range the result is undefined; numbers become bool by asking "not zero"; bool becomes 0 or 1.""",
+    infer=unchanged,
+    host=_host_cast,
+    lower=_lower_cast,
+    grad=_grad_cast,
+    partial=_cast_partial,
+)
+
+
+def cast_to(x: Any, dtype: DType) -> Any:
+    """Tensor `x` as `dtype`; itself when it is that already."""
+    return x if x.dtype is dtype else CAST(x, DstT=dtype)
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+    """Converts `x` (tensor or value) to `dtype`; a tensor of that dtype is returned as it is."""
+    t = graph_of((x,)).to_tensor(x)
+    wanted = as_dtype(dtype)
+    if t.dtype is wanted and not t.spec.ref:
+        return t
+    return CAST(t, DstT=wanted, name=name)
+
+
+def _named(dtype: DType, old: str) -> Any:
+    def convert(x: Any, name: str | None = None) -> Any:
+        return cast(x, dtype, name or old)
+
+    convert.__name__ = convert.__qualname__ = old
+    convert.__doc__ = f"`tf.cast(x, tf.{dtype.name})`."
+    return convert
+
+
+OPS: tuple[OpDef, ...] = (CAST,)
+API: dict[str, Any] = {
+    "cast": cast,
+    "to_float": _named(float32, "to_float"),
+    "to_double": _named(float64, "to_double"),
+    "to_int32": _named(int32, "to_int32"),
+    "to_int64": _named(int64, "to_int64"),
+    "to_bfloat16": _named(bfloat16, "to_bfloat16"),
+}

@@ -1,0 +1,400 @@
+"""Rows by number: gather, its inverse the segment sum, and the sparse gradient between them (OSDI'16, section 4.2).
+
+An index out of range is an error on the host; a device, which cannot raise, gives 0. Invariant: the gradient of a gather along
+axis 0 is `IndexedSlices` and touches only the rows that were read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.const import constant_shape, constant_value
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
+from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import normalize_axis
+from tfnb.ops.compare import GREATER_EQUAL, SELECT
+from tfnb.ops.concat import CONCAT, PACK
+from tfnb.ops.constants import ZEROS_LIKE
+from tfnb.ops.convert import cast_to
+from tfnb.ops.elements import element_defines
+from tfnb.ops.math_binary import MAXIMUM
+from tfnb.ops.move import TRANSPOSE
+from tfnb.ops.reduce_sum import BROADCAST_TO
+from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE, SIZE, shape_of, size_of
+from tfnb.types import ALL, INDEX, REALS, Shape, int32, unknown_shape
+
+__all__ = [
+    "API",
+    "GATHER",
+    "GATHER_ND",
+    "GATHER_V2",
+    "OPERATORS",
+    "OPS",
+    "SCATTER_ND",
+    "UNSORTED_SEGMENT_SUM",
+    "densify",
+    "gather",
+    "indexed_shape",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class GatherAttrs:
+    """`validate_indices`: accepted for TensorFlow's sake; indices are always checked where that is possible."""
+
+    validate_indices: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GatherV2Attrs:
+    """`batch_dims`: must be 0."""
+
+    batch_dims: int = 0
+
+
+def _gathered(c: Infer, axis: int | None) -> Shape:
+    params, indices = c.shapes[:2]
+    if params.dims is None or indices.dims is None:
+        return unknown_shape
+    if axis is None:
+        return Shape((None,) * (len(params.dims) + len(indices.dims) - 1))
+    if not params.dims:
+        raise ShapeError(f"{c.op_name}: cannot take rows of a scalar")
+    a = normalize_axis(axis, len(params.dims), f"{c.op_name}: axis")
+    return Shape((*params.dims[:a], *indices.dims, *params.dims[a + 1 :]))
+
+
+def _gather_values(c: Infer) -> Shape | None:
+    """Some of a vector of dimensions."""
+    if not c.dtypes[0].is_integer or c.shapes[0].ndims != 1 or c.value(1) is None:
+        return None
+    dims, wanted = c.as_shape(0).dims, c.value(1)
+    if dims is None or wanted.ndim > 1 or (wanted < 0).any() or (wanted >= len(dims)).any():
+        return None
+    picked = [dims[int(i)] for i in wanted.reshape(-1)]
+    return None if wanted.ndim == 0 and picked[0] is None else Shape(tuple(picked))
+
+
+def _host_gather(call: HostCall, params: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
+    size = params.shape[axis]
+    if indices.size and (indices.min() < 0 or indices.max() >= size):
+        bad = indices[(indices < 0) | (indices >= size)].reshape(-1)[0]
+        raise InvalidArgumentError(f"index {bad} is not in [0, {size})", call.op)
+    return np.take(params, indices, axis=axis)
+
+
+def _lower_gather(site: LowerSite, idx: tuple[Expr, ...], axis: int) -> Expr:
+    params, indices = site.inputs[:2]
+    a = normalize_axis(axis, len(params.shape))
+    zero = s.const(0, site.outputs[0].dtype)
+    size = params.shape[a]
+    if size == 0 or params.size == 0:
+        return zero
+    row = site.load(1, idx[a : a + len(indices.shape)])
+    inside = s.and_(s.ge(row, 0), s.lt(row, size))
+    at = s.cast(s.minimum(s.maximum(row, 0), size - 1), int32)
+    return s.where(inside, site.load(0, (*idx[:a], at, *idx[a + len(indices.shape) :])), zero)
+
+
+def _row_shape(params: Any, indices: Any) -> Any:
+    """(number of indices, shape of a row of `params`): a NumPy vector if known, else a tensor."""
+    dims = params.shape.dims
+    if dims is not None and None not in dims[1:]:
+        count = size_of(indices) if 0 in dims[1:] else -1
+        if isinstance(count, int):
+            return np.asarray([count, *dims[1:]], np.int32)
+    rows = RESHAPE(SIZE(indices, out_type=int32), np.asarray([1], np.int32))
+    return CONCAT(np.int32(0), [rows, SHAPE(params, out_type=int32)[1:]])
+
+
+def _rows_gradient(params: Any, indices: Any, dy: Any) -> IndexedSlices:
+    """The gradient of taking whole rows of `params`."""
+    values = RESHAPE(dy, _row_shape(params, indices))
+    flat = RESHAPE(indices, np.asarray([-1], np.int32))
+    return IndexedSlices(values, flat, params.graph.to_tensor(shape_of(params)))
+
+
+GATHER = OpDef(
+    "Gather",
+    inputs="params: Tparams, indices: Tindices",
+    outputs="output: Tparams",
+    types={"Tparams": ALL, "Tindices": INDEX},
+    attrs=GatherAttrs,
+    doc="""Rows of a tensor by their numbers: output[i, ..., j, ...] = params[indices[i, ...], j, ...].
+
+    params: any dtype, rank >= 1. indices: integers in [0, size of params' first axis), any shape. output: shape of indices, then
+    that of a row. Errors: an index out of range (on the host; a device gives 0).""",
+    infer=lambda c: _gathered(c, 0),
+    host=lambda call, params, indices: _host_gather(call, params, indices, 0),
+    lower=lambda site, idx, port: _lower_gather(site, idx, 0),
+    grad=lambda op, dy: (_rows_gradient(op.inputs[0], op.inputs[1], dy), None),
+    partial=_gather_values,
+)
+
+
+def _grad_gather(op: Any, dy: Any) -> Any:
+    params, indices, axis = op.inputs
+    known, rank = constant_value(axis), params.shape.ndims
+    if known is None or rank is None or indices.shape.ndims is None:
+        raise ShapeError("the gradient of GatherV2 needs a constant axis and known ranks", op)
+    a = normalize_axis(int(known.reshape(())), rank)
+    if a == 0:
+        return _rows_gradient(params, indices, dy), None, None
+    k = indices.shape.ndims  # bring the gathered axes to the front, sum the rows, and bring the axis back
+    front = [*range(a, a + k), *range(a), *range(a + k, rank + k - 1)]
+    rows = TRANSPOSE(dy, np.asarray(front, np.int32))
+    size = params.shape.dims[a]
+    total = UNSORTED_SEGMENT_SUM(rows, indices, SHAPE(params, out_type=int32)[a] if size is None else np.int32(size))
+    back = [*range(1, a + 1), 0, *range(a + 1, rank)]
+    return TRANSPOSE(total, np.asarray(back, np.int32)), None, None
+
+
+def _check_batch(c: Infer) -> Shape:
+    if c.attrs.batch_dims:
+        raise InvalidArgumentError(f"GatherV2: batch_dims must be 0, got {c.attrs.batch_dims}")
+    axis = c.value(2)
+    return _gathered(c, None if axis is None else int(axis.reshape(())))
+
+
+GATHER_V2 = OpDef(
+    "GatherV2",
+    inputs="params: Tparams, indices: Tindices, axis: Taxis",
+    outputs="output: Tparams",
+    types={"Tparams": ALL, "Tindices": INDEX, "Taxis": INDEX},
+    attrs=GatherV2Attrs,
+    doc="""Slices of a tensor along one axis by their numbers.
+
+    params: any dtype. indices: integers in [0, size of the axis), any shape. axis: an integer scalar, negative from the end.
+    output: params' shape with the axis replaced by the shape of indices. Errors: an index (on the host; a device gives 0) or
+    the axis out of range.""",
+    infer=_check_batch,
+    host=lambda call, params, indices, axis: _host_gather(
+        call, params, indices, normalize_axis(int(axis.reshape(())), params.ndim)
+    ),
+    lower=lambda site, idx, port: _lower_gather(site, idx, int(site.value(2).reshape(()))),
+    grad=_grad_gather,
+    shape_inputs=(2,),
+    partial=_gather_values,
+)
+
+
+def _segmented(c: Infer) -> Shape:
+    data, ids, count = c.shapes[0], c.shapes[1], c.value(2)
+    n = None if count is None else int(count.reshape(()))
+    if n is not None and n < 0:
+        raise InvalidArgumentError(f"UnsortedSegmentSum: num_segments must be >= 0, got {n}")
+    if data.dims is None or ids.dims is None:
+        return unknown_shape
+    if not Shape(data.dims[: len(ids.dims)]).is_compatible_with(ids):
+        raise ShapeError(f"UnsortedSegmentSum: data of shape {data} must begin with the shape {ids} of segment_ids")
+    return Shape((n, *data.dims[len(ids.dims) :]))
+
+
+def _host_segment_sum(call: HostCall, data: np.ndarray, ids: np.ndarray, num: np.ndarray) -> np.ndarray:
+    n, rest = int(num.reshape(())), data.shape[ids.ndim :]
+    flat = ids.reshape(-1)
+    if flat.size and flat.max() >= n:
+        raise InvalidArgumentError(f"segment id {flat.max()} is not below the number of segments, {n}", call.op)
+    wide = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
+    out = np.zeros((n, *rest), wide)
+    keep = flat >= 0
+    np.add.at(out, flat[keep], data.reshape((flat.size, *rest))[keep].astype(wide, copy=False))
+    return out.astype(data.dtype)
+
+
+def _segment_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    data, ids = site.inputs[:2]
+    out = site.outputs[0]
+    if out.size == 0:
+        return ()
+    row = out.size // out.shape[0]
+    groups = min(max(1, site.units), out.shape[0])
+    args = (In(0), In(1), Out(0), I32(ids.size), I32(row), I32(out.shape[0]))
+    defines = (*element_defines(data.dtype), ("ID", ids.dtype.cl))
+    return (KernelCall("array/segment_sum.cl", "segment_sum", args, (groups, 1, 1), (1, 1, 1), defines),)
+
+
+def _grad_segment_sum(op: Any, dy: Any) -> Any:
+    """Rows with a negative id took no part, so they get zeros."""
+    data, ids, _ = op.inputs
+    rows = GATHER(dy, MAXIMUM(ids, 0))
+    taken = GREATER_EQUAL(ids, 0)
+    if data.shape.ndims is not None and ids.shape.ndims is not None and ids.shape.ndims != 1:
+        for _ in range(data.shape.ndims - ids.shape.ndims):
+            taken = EXPAND_DIMS(taken, np.int32(-1))
+        taken = BROADCAST_TO(taken, shape_of(rows))
+    return SELECT(taken, rows, ZEROS_LIKE(rows)), None, None
+
+
+UNSORTED_SEGMENT_SUM = OpDef(
+    "UnsortedSegmentSum",
+    inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
+    outputs="output: T",
+    types={"T": REALS, "Tindices": INDEX, "Tnumsegments": INDEX},
+    doc="""Sums rows that have the same number: output[k] = the sum of all data[i] with segment_ids[i] = k.
+
+    data: a number type; its shape begins with that of segment_ids. segment_ids: integers below num_segments; rows with a
+    negative one are dropped. num_segments: an integer scalar. output: shape (num_segments, the rest of data's shape).
+    Errors: an id too large (on the host; a device drops the row).""",
+    infer=_segmented,
+    host=_host_segment_sum,
+    opencl=_segment_calls,
+    grad=_grad_segment_sum,
+    shape_inputs=(2,),
+    api="unsorted_segment_sum",
+)
+
+
+def densify(slices: IndexedSlices) -> Any:
+    """The dense tensor of indexed slices."""
+    if slices.dense_shape is None:
+        raise InvalidArgumentError("indexed slices without a dense shape cannot become a tensor", slices.values.op)
+    shape = slices.graph.to_tensor(slices.dense_shape)
+    rows = constant_shape(shape).dims
+    known = rows[0] if rows else None
+    count = shape[0] if known is None else np.asarray(known, shape.dtype.np)
+    dense = UNSORTED_SEGMENT_SUM(slices.values, slices.indices, count)
+    dense.set_shape(constant_shape(shape))
+    return dense
+
+
+def indexed_shape(slices: IndexedSlices) -> Shape:
+    """The static shape of the dense tensor of indexed slices."""
+    if slices.dense_shape is None:
+        return unknown_shape
+    return constant_shape(slices.graph.to_tensor(slices.dense_shape))
+
+
+def _nd_shape(c: Infer) -> Shape:
+    params, indices = c.shapes
+    if params.dims is None or indices.dims is None or not indices.dims or indices.dims[-1] is None:
+        return unknown_shape
+    k = indices.dims[-1]
+    if k > len(params.dims):
+        raise ShapeError(f"GatherNd: indices of {k} numbers are too long for a tensor of shape {params}")
+    return Shape((*indices.dims[:-1], *params.dims[k:]))
+
+
+def _host_gather_nd(call: HostCall, params: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    k = indices.shape[-1]
+    bad = (indices < 0) | (indices >= np.asarray(params.shape[:k], indices.dtype))
+    if bad.any():
+        where = indices[bad.any(-1)].reshape(-1, k)[0]
+        raise InvalidArgumentError(f"the index {where.tolist()} is not inside shape {params.shape}", call.op)
+    return params[tuple(np.moveaxis(indices, -1, 0))] if k else np.broadcast_to(params, (*indices.shape[:-1], *params.shape))
+
+
+def _lower_gather_nd(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    params, indices = site.inputs
+    lead, k = len(indices.shape) - 1, indices.shape[-1]
+    zero = s.const(0, site.outputs[0].dtype)
+    if params.size == 0:
+        return zero
+    own: list[Any] = []
+    inside: Expr | None = None
+    for j in range(k):
+        i, size = site.load(1, (*idx[:lead], j)), params.shape[j]
+        test = s.and_(s.ge(i, 0), s.lt(i, size))
+        inside = test if inside is None else s.and_(inside, test)
+        own.append(s.cast(s.minimum(s.maximum(i, 0), size - 1), int32))
+    element = site.load(0, (*own, *idx[lead:]))
+    return element if inside is None else s.where(inside, element, zero)
+
+
+GATHER_ND = OpDef(
+    "GatherNd",
+    inputs="params: Tparams, indices: Tindices",
+    outputs="output: Tparams",
+    types={"Tparams": ALL, "Tindices": INDEX},
+    doc="""Elements or slices of a tensor, each by its own index: output[i, ...] = params[indices[i, ..., :]].
+
+    params: any dtype, rank n. indices: integers, last dimension k <= n: each row names an element (k = n) or a slice. output:
+    shape of indices without its last dimension, then params' dimensions from k on. Errors: an index outside params (on the
+    host; a device gives 0).""",
+    infer=_nd_shape,
+    host=_host_gather_nd,
+    lower=_lower_gather_nd,
+    grad=lambda op, dy: (SCATTER_ND(op.inputs[1], dy, SHAPE(op.inputs[0], out_type=op.inputs[1].dtype)), None),
+    api="gather_nd",
+)
+
+
+def _host_scatter_nd(call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    out, k = np.zeros(shape.tolist(), updates.dtype), indices.shape[-1]
+    if ((indices < 0) | (indices >= shape[:k])).any():
+        raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
+    np.add.at(out, tuple(np.moveaxis(indices, -1, 0)), updates)
+    return out
+
+
+def _expand_scatter_nd(op: Any, indices: Any, updates: Any, shape: Any) -> Any:
+    """Each index becomes one row number, so that it is a segment sum."""
+    dims, depth = constant_shape(shape).dims, indices.shape.dims
+    if dims is None or not depth or not depth[-1]:
+        raise ShapeError("ScatterNd: the rank of the result and the last dimension of indices must be known", op)
+    k = depth[-1]
+    sizes = [shape[i] if d is None else d for i, d in enumerate(dims)]
+    number = indices[..., k - 1]
+    for j in range(k - 1):
+        number = number + indices[..., j] * math.prod(sizes[j + 1 : k])
+    flat = RESHAPE(updates, _vector([size_of(number), math.prod(sizes[k:])], indices.dtype))
+    sums = UNSORTED_SEGMENT_SUM(flat, RESHAPE(number, np.asarray([-1], np.int32)), math.prod(sizes[:k]))
+    return RESHAPE(sums, shape)
+
+
+def _vector(numbers: Sequence[Any], dtype: Any) -> Any:
+    """Numbers, some of them scalar tensors, as a vector."""
+    if all(isinstance(n, int) for n in numbers):
+        return np.asarray(numbers, dtype.np)
+    return PACK([n if isinstance(n, int) else cast_to(n, dtype) for n in numbers])
+
+
+SCATTER_ND = OpDef(
+    "ScatterNd",
+    inputs="indices: Tindices, updates: T, shape: Tindices",
+    outputs="output: T",
+    types={"T": REALS, "Tindices": INDEX},
+    doc="""A tensor of zeros to which updates are added, each at its own index; the inverse of GatherNd.
+
+    indices: integers, last dimension k. updates: a number type, shape of indices without its last dimension, then that of a
+    slice. shape: an integer vector, the output's shape. Equal indices add up. Errors: an index outside the shape (checked on the
+    host only).""",
+    infer=lambda c: c.as_shape(2),
+    host=_host_scatter_nd,
+    expand=_expand_scatter_nd,
+    grad=lambda op, dy: (None, GATHER_ND(dy, op.inputs[0]), None),
+    shape_inputs=(2,),
+    api="scatter_nd",
+)
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    name: str | None = None,
+    axis: Any = 0,
+    batch_dims: int = 0,
+) -> Any:
+    """Rows (or slices along `axis`) of `params` by their numbers.
+
+    params: any dtype. indices: integers, any shape. Result: params' shape, the axis replaced by the shape of indices.
+    Errors: an index out of range (on the host; a device gives 0).
+    """
+    if isinstance(axis, (int, np.integer)) and axis == 0 and not batch_dims:
+        return GATHER(params, indices, name=name)
+    return GATHER_V2(params, indices, axis, batch_dims=batch_dims, name=name)
+
+
+OPS: tuple[OpDef, ...] = (GATHER, GATHER_V2, GATHER_ND, UNSORTED_SEGMENT_SUM, SCATTER_ND)
+API: dict[str, Any] = {"gather": gather, "IndexedSlices": IndexedSlices}
+OPERATORS: dict[str, Any] = {"densify": densify, "indexed_shape": indexed_shape}

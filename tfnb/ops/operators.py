@@ -1,0 +1,67 @@
+"""What Python's operators mean on tensors (0.x and 1.x semantics).
+
+Invariant: the operand that is a tensor gives the dtype; a Python or NumPy value on the other side is converted to it. `/` is the
+true quotient also of integers, `//` rounds down, `==` compares identities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfnb.ir.opdef import OpDef
+from tfnb.ops import gather
+from tfnb.ops.compare import (
+    GREATER,
+    GREATER_EQUAL,
+    LESS,
+    LESS_EQUAL,
+    LOGICAL_AND,
+    LOGICAL_NOT,
+    LOGICAL_OR,
+    logical_xor,
+)
+from tfnb.ops.concat import pack_nested
+from tfnb.ops.index import getitem
+from tfnb.ops.math_binary import ADD, FLOOR_DIV, FLOOR_MOD, MUL, POW, SUB, operands, truediv
+from tfnb.ops.math_unary import ABS, NEG
+from tfnb.ops.matmul import matmul
+
+__all__ = ["OPERATORS"]
+
+
+def _of(op: OpDef, name: str | None = None) -> Callable[[Any, Any], Any]:
+    def operator(x: Any, y: Any) -> Any:
+        return op(*operands(x, y), name=name)
+
+    operator.__name__ = op.name
+    return operator
+
+
+def _divided(x: Any, y: Any) -> Any:
+    return truediv(x, y, "truediv")
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": _of(ADD, "add"),
+    "sub": _of(SUB, "sub"),
+    "mul": _of(MUL, "mul"),
+    "truediv": _divided,
+    "floordiv": _of(FLOOR_DIV, "floordiv"),
+    "mod": _of(FLOOR_MOD, "mod"),
+    "pow": _of(POW, "pow"),
+    "matmul": matmul,
+    "and": _of(LOGICAL_AND, "and"),
+    "or": _of(LOGICAL_OR, "or"),
+    "xor": logical_xor,
+    "lt": _of(LESS),
+    "le": _of(LESS_EQUAL),
+    "gt": _of(GREATER),
+    "ge": _of(GREATER_EQUAL),
+    "neg": NEG,
+    "abs": ABS,
+    "invert": LOGICAL_NOT,
+    "getitem": getitem,
+    "pack_nested": pack_nested,
+    **gather.OPERATORS,
+}

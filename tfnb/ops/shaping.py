@@ -1,0 +1,438 @@
+"""Shapes as tensors, and giving the same elements another shape (white paper, section 2; Table 1, array operations).
+
+`Shape`, `Size` and `Rank` are numbers known as soon as the input's shape is, so a compiled step holds them as
+constants; `Reshape` and its kin are views of their input's memory. Invariant: nothing here computes on elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import normalize_axis, scalar_shape, unchanged, with_rank
+from tfnb.types import ALL, INDEX, DType, Shape, as_dtype, int32, unknown_shape
+
+__all__ = [
+    "API",
+    "BROADCAST_GRADIENT_ARGS",
+    "EXPAND_DIMS",
+    "IDENTITY",
+    "OPS",
+    "RANK",
+    "RESHAPE",
+    "SHAPE",
+    "SIZE",
+    "SQUEEZE",
+    "STOP_GRADIENT",
+    "constant_lookup",
+    "identity",
+    "reshape_like",
+    "shape_of",
+    "size_of",
+]
+
+
+def constant_lookup(values: Sequence[int], i: Expr, dtype: DType) -> Expr:
+    """`values[i]` as an expression; for the short vectors that describe shapes."""
+    found = s.const(values[-1] if len(values) else 0, dtype)
+    for k in reversed(range(len(values) - 1)):
+        found = s.where(s.eq(i, k), s.const(values[k], dtype), found)
+    return found
+
+
+def _element_count(shape: Sequence[int]) -> int:
+    return int(np.prod(np.asarray(shape, np.int64), dtype=np.int64))
+
+
+def _output_dtype(call: HostCall) -> Any:
+    return call.outputs[0].dtype.np
+
+
+SHAPE = OpDef(
+    "Shape",
+    inputs="input: T",
+    outputs="output: out_type",
+    types={"T": ALL, "out_type": INDEX},
+    doc="""The shape of a tensor as an integer vector.
+
+    input: any dtype, any shape. output: int32 or int64 (`out_type`), shape (rank of input,).""",
+    infer=lambda c: Shape((c.shapes[0].ndims,)),
+    partial=lambda c: c.shapes[0],
+    host=lambda call, x: np.asarray(x.shape, _output_dtype(call)),
+    lower=lambda site, idx, port: constant_lookup(site.inputs[0].shape, idx[0], site.outputs[0].dtype),
+    grad=NOT_DIFFERENTIABLE,
+    shape_only=True,
+)
+
+SIZE = OpDef(
+    "Size",
+    inputs="input: T",
+    outputs="output: out_type",
+    types={"T": ALL, "out_type": INDEX},
+    doc="""The number of elements of a tensor.
+
+    input: any dtype, any shape. output: a scalar, int32 or int64 (`out_type`).""",
+    infer=scalar_shape,
+    partial=lambda c: None if c.shapes[0].num_elements() is None else Shape((c.shapes[0].num_elements(),)),
+    host=lambda call, x: np.asarray(x.size, _output_dtype(call)),
+    lower=lambda site, idx, port: s.const(_element_count(site.inputs[0].shape), site.outputs[0].dtype),
+    grad=NOT_DIFFERENTIABLE,
+    shape_only=True,
+)
+
+RANK = OpDef(
+    "Rank",
+    inputs="input: T",
+    outputs="output: int32",
+    types={"T": ALL},
+    doc="""The number of dimensions of a tensor.
+
+    input: any dtype, any shape. output: an int32 scalar.""",
+    infer=scalar_shape,
+    partial=lambda c: None if c.shapes[0].ndims is None else Shape((c.shapes[0].ndims,)),
+    host=lambda call, x: np.asarray(x.ndim, np.int32),
+    lower=lambda site, idx, port: s.const(len(site.inputs[0].shape), int32),
+    grad=NOT_DIFFERENTIABLE,
+    shape_only=True,
+)
+
+
+def shape_of(x: Any) -> Any:
+    """The shape of tensor `x`: a NumPy vector when it is known already, else `Shape(x)`."""
+    if x.shape.is_fully_defined():
+        return np.asarray(x.shape.known(), np.int32)
+    return SHAPE(x, out_type=int32)
+
+
+def size_of(x: Any) -> Any:
+    """The number of elements of tensor `x`: an int when it is known already, else `Size(x)`."""
+    n = x.shape.num_elements()
+    return SIZE(x, out_type=int32) if n is None else n
+
+
+def _reshaped(c: Infer) -> Shape:
+    with_rank(c, 1, 1)
+    x, target, value = c.shapes[0], c.as_shape(1), c.value(1)
+    if value is not None and ((value < -1).any() or (value == -1).sum() > 1):
+        raise InvalidArgumentError(f"Reshape: {value.tolist()} is not a shape; at most one dimension may be -1")
+    if target.dims is None:
+        return unknown_shape
+    n = x.num_elements()
+    free = [i for i, d in enumerate(target.dims) if d is None]
+    rest = _element_count([d for d in target.dims if d is not None])
+    if not free:
+        if n is not None and n != rest:
+            raise ShapeError(f"Reshape: a tensor of shape {x} has {n} elements, needed {rest} for {target}")
+        return target
+    if n is None or len(free) > 1:
+        return target
+    if rest == 0:
+        if value is not None:
+            raise ShapeError(f"Reshape: the -1 of {value.tolist()} can be anything, for another dimension is 0")
+        return target
+    if n % rest:
+        raise ShapeError(f"Reshape: the {n} elements of shape {x} do not fill {target}")
+    return Shape(tuple(n // rest if d is None else d for d in target.dims))
+
+
+def _host_reshape(call: HostCall, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    try:
+        return x.reshape(tuple(int(d) for d in shape))
+    except ValueError:
+        raise InvalidArgumentError(
+            f"Reshape: a tensor of shape {x.shape} cannot take the shape {shape.tolist()}", call.op
+        ) from None
+
+
+def reshape_like(value: Any, x: Any) -> Any:
+    """`value` with the shape of tensor `x`."""
+    if value.shape.is_fully_defined() and value.shape == x.shape:
+        return value
+    dims = x.shape.dims
+    if dims is not None and list(dims).count(None) == 1 and 0 not in dims:
+        return RESHAPE(value, np.asarray([-1 if d is None else d for d in dims], np.int32))
+    return RESHAPE(value, shape_of(x))
+
+
+RESHAPE = OpDef(
+    "Reshape",
+    inputs="tensor: T, shape: Tshape",
+    outputs="output: T",
+    types={"T": ALL, "Tshape": INDEX},
+    doc="""The same elements in row-major order under another shape.
+
+    tensor: any dtype, any shape. shape: an integer vector; one entry may be -1, which becomes what fills the
+    number of elements. output: dtype of tensor, shape `shape`. Errors: the numbers of elements differ.""",
+    infer=_reshaped,
+    host=_host_reshape,
+    grad=lambda op, dy: (reshape_like(dy, op.x), None),
+    alias=0,
+    shape_inputs=(1,),
+    partial=lambda c: c.as_shape(0) if c.dtypes[0].is_integer and c.as_shape(1).ndims == 1 else None,
+    api="reshape",
+)
+
+
+def _expanded(c: Infer) -> Shape:
+    x, axis = c.shapes[0], c.value(1)
+    if x.dims is None:
+        return unknown_shape
+    if axis is None:
+        return Shape((None,) * (len(x.dims) + 1))
+    i = normalize_axis(int(axis.reshape(())), len(x.dims) + 1, f"{c.op_name}: dim")
+    return Shape((*x.dims[:i], 1, *x.dims[i:]))
+
+
+EXPAND_DIMS = OpDef(
+    "ExpandDims",
+    inputs="input: T, dim: Tdim",
+    outputs="output: T",
+    types={"T": ALL, "Tdim": INDEX},
+    doc="""Inserts a dimension of size 1 at position `dim`.
+
+    input: any dtype, rank n. dim: an integer scalar in [-n-1, n]; negative counts from the end. output: rank n+1.
+    Errors: dim out of range.""",
+    infer=_expanded,
+    host=lambda call, x, dim: np.expand_dims(x, normalize_axis(int(dim.reshape(())), x.ndim + 1, "dim")),
+    grad=lambda op, dy: (reshape_like(dy, op.x), None),
+    alias=0,
+    shape_inputs=(1,),
+    partial=lambda c: Shape((int(c.value(0)),)) if _small_count(c) else None,
+)
+
+
+def _small_count(c: Infer) -> bool:
+    """Is input 0 a known integer scalar that could be a dimension?"""
+    return c.dtypes[0].is_integer and c.shapes[0].ndims == 0 and c.value(0) is not None and c.value(0) >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class SqueezeAttrs:
+    """`squeeze_dims`: the axes to drop; none means every axis of size 1."""
+
+    squeeze_dims: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        dims = self.squeeze_dims
+        flat = (dims,) if isinstance(dims, (int, np.integer)) else tuple(dims or ())
+        object.__setattr__(self, "squeeze_dims", tuple(int(d) for d in flat))
+
+
+def _squeezed(c: Infer) -> Shape:
+    x, wanted = c.shapes[0], c.attrs.squeeze_dims
+    if x.dims is None:
+        return unknown_shape
+    if not wanted:
+        return unknown_shape if None in x.dims else Shape(tuple(d for d in x.dims if d != 1))
+    gone = {normalize_axis(a, len(x.dims), "Squeeze: axis") for a in wanted}
+    for a in gone:
+        if x.dims[a] not in (1, None):
+            raise ShapeError(f"Squeeze: dimension {a} of shape {x} is not 1")
+    return Shape(tuple(d for i, d in enumerate(x.dims) if i not in gone))
+
+
+def _host_squeeze(call: HostCall, x: np.ndarray) -> np.ndarray:
+    wanted = call.attrs.squeeze_dims
+    gone = {normalize_axis(a, x.ndim) for a in wanted} if wanted else {i for i, d in enumerate(x.shape) if d == 1}
+    bad = [a for a in gone if x.shape[a] != 1]
+    if bad:
+        raise InvalidArgumentError(f"Squeeze: dimension {bad[0]} of shape {x.shape} is not 1", call.op)
+    return x.reshape(tuple(d for i, d in enumerate(x.shape) if i not in gone))
+
+
+SQUEEZE = OpDef(
+    "Squeeze",
+    inputs="input: T",
+    outputs="output: T",
+    types={"T": ALL},
+    attrs=SqueezeAttrs,
+    doc="""Drops dimensions of size 1.
+
+    input: any dtype, any shape. `squeeze_dims`: the axes to drop (negative from the end), all of size 1; empty: every
+    axis of size 1. Errors: an axis named is not of size 1 or out of range.""",
+    infer=_squeezed,
+    host=_host_squeeze,
+    grad=lambda op, dy: reshape_like(dy, op.x),
+    alias=0,
+)
+
+IDENTITY = OpDef(
+    "Identity",
+    inputs="input: T",
+    outputs="output: T",
+    types={"T": ALL},
+    doc="""The input itself, as a new tensor.
+
+    input: any dtype, any shape. Useful to pin a value after control dependencies or to name it.""",
+    infer=unchanged,
+    host=lambda call, x: x,
+    grad=lambda op, dy: dy,
+    alias=0,
+    partial=lambda c: c.as_shape(0) if c.dtypes[0].is_integer and c.shapes[0].ndims == 1 else None,
+    api="identity",
+)
+
+STOP_GRADIENT = OpDef(
+    "StopGradient",
+    inputs="input: T",
+    outputs="output: T",
+    types={"T": ALL},
+    doc="""The input, taken for a constant by `tf.gradients`.
+
+    input: any dtype, any shape.""",
+    infer=unchanged,
+    host=lambda call, x: x,
+    grad=lambda op, dy: None,
+    alias=0,
+    api="stop_gradient",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PreventGradientAttrs:
+    """`message`: what the error says."""
+
+    message: str = ""
+
+
+def _no_gradient_allowed(op: Any, dy: Any) -> Any:
+    raise InvalidArgumentError(f"no gradient may be taken through {op.name}: {op.attrs.message}", op)
+
+
+PREVENT_GRADIENT = OpDef(
+    "PreventGradient",
+    inputs="input: T",
+    outputs="output: T",
+    types={"T": ALL},
+    attrs=PreventGradientAttrs,
+    doc="""The input; asking for a gradient through it is an error.
+
+    input: any dtype, any shape. Errors: `InvalidArgumentError` with `message` when a gradient is built.""",
+    infer=unchanged,
+    host=lambda call, x: x,
+    grad=_no_gradient_allowed,
+    alias=0,
+    api="prevent_gradient",
+)
+
+
+def reduced_axes(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The axes of the broadcast result along which shapes `a` and `b` were repeated."""
+    n = max(len(a), len(b))
+    left, right = [1] * (n - len(a)) + list(a), [1] * (n - len(b)) + list(b)
+    for x, y in zip(left, right, strict=True):
+        if x != y and 1 not in (x, y):
+            raise InvalidArgumentError(f"shapes {tuple(a)} and {tuple(b)} cannot be broadcast together")
+    missing = n - len(a), n - len(b)
+    first = [i for i in range(n) if i < missing[0] or (left[i] == 1 and right[i] != 1)]
+    second = [i for i in range(n) if i < missing[1] or (right[i] == 1 and left[i] != 1)]
+    return first, second
+
+
+def _host_gradient_args(call: HostCall, s0: np.ndarray, s1: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    first, second = reduced_axes(s0.tolist(), s1.tolist())
+    return np.asarray(first, s0.dtype), np.asarray(second, s0.dtype)
+
+
+def _gradient_args_shapes(c: Infer) -> tuple[Shape, Shape]:
+    a, b = c.value(0), c.value(1)
+    if a is None or b is None:
+        return Shape((None,)), Shape((None,))
+    first, second = reduced_axes(a.tolist(), b.tolist())
+    return Shape((len(first),)), Shape((len(second),))
+
+
+def _lower_gradient_args(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    axes = reduced_axes(site.value(0).tolist(), site.value(1).tolist())[port]
+    return constant_lookup(axes, idx[0], site.outputs[port].dtype)
+
+
+BROADCAST_GRADIENT_ARGS = OpDef(
+    "BroadcastGradientArgs",
+    inputs="s0: T, s1: T",
+    outputs="r0: T, r1: T",
+    types={"T": INDEX},
+    doc="""The axes over which the gradients of two operands that were broadcast together must be summed.
+
+    s0, s1: integer vectors, the operands' shapes. r0, r1: integer vectors of axes of the broadcast shape.
+    Errors: the shapes cannot be broadcast together.""",
+    infer=_gradient_args_shapes,
+    host=_host_gradient_args,
+    lower=_lower_gradient_args,
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(0, 1),
+)
+
+
+def _as_tensor(value: Any) -> Any:
+    return graph_of((value,)).to_tensor(value)
+
+
+def shape(input: Any, name: str | None = None, out_type: Any = int32) -> Any:
+    """The shape of a tensor as an integer vector (`out_type` int32 or int64): a constant when it is known already."""
+    x = _as_tensor(input)
+    if x.shape.is_fully_defined():
+        dtype = as_dtype(out_type)
+        return x.graph.constant(np.asarray(x.shape.known(), dtype.np), name or "Shape")
+    return SHAPE(x, out_type=out_type, name=name)
+
+
+def size(input: Any, name: str | None = None, out_type: Any = int32) -> Any:
+    """The number of elements of a tensor as a scalar of `out_type`: a constant when it is known already."""
+    x = _as_tensor(input)
+    if x.shape.is_fully_defined():
+        return x.graph.constant(np.asarray(x.shape.num_elements(), as_dtype(out_type).np), name or "Size")
+    return SIZE(x, out_type=out_type, name=name)
+
+
+def rank(input: Any, name: str | None = None) -> Any:
+    """The number of dimensions of a tensor as an int32 scalar: a constant when it is known already."""
+    x = _as_tensor(input)
+    if x.shape.ndims is not None:
+        return x.graph.constant(np.asarray(x.shape.ndims, np.int32), name or "Rank")
+    return RANK(x, name=name)
+
+
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+    """Inserts a dimension of size 1 at position `axis` (0.x: `dim`), which may count from the end.
+
+    Errors: neither or both of axis and dim are given; the position is out of range.
+    """
+    if (axis is None) == (dim is None):
+        raise InvalidArgumentError("expand_dims takes one position: axis (or dim, its older name)")
+    return EXPAND_DIMS(input, dim if axis is None else axis, name=name)
+
+
+def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Any:
+    """Drops dimensions of size 1: those in `axis` (0.x: `squeeze_dims`), or all of them.
+
+    Errors: an axis named is not of size 1.
+    """
+    wanted = squeeze_dims if axis is None else axis
+    return SQUEEZE(input, squeeze_dims=() if wanted is None else wanted, name=name)
+
+
+def identity(input: Any, name: str | None = None) -> Any:
+    """The input as a new tensor."""
+    return IDENTITY(input, name=name)
+
+
+OPS: tuple[OpDef, ...] = (
+    SHAPE, SIZE, RANK, RESHAPE, EXPAND_DIMS, SQUEEZE, IDENTITY, STOP_GRADIENT, PREVENT_GRADIENT,
+    BROADCAST_GRADIENT_ARGS,
+)  # fmt: skip
+API: dict[str, Any] = {
+    "shape": shape,
+    "size": size,
+    "rank": rank,
+    "expand_dims": expand_dims,
+    "squeeze": squeeze,
+}
