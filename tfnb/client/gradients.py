@@ -17,7 +17,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops import CATALOG
-from tfnb.ops.math import ADD_N
+from tfnb.ops.math_binary import ADD_N
 from tfnb.ops.constants import ones_like, zeros_like
 from tfnb.ops.concat import concat
 

@@ -15,7 +15,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import constant, ones, zeros
-from tfnb.ops.random import random_normal, random_uniform, truncated_normal
+from tfnb.ops.random_functions import random_normal, random_uniform, truncated_normal
 from tfnb.types import DType, as_dtype, as_shape, float32
 
 __all__ = ["API", "Constant", "VarianceScaling", "default_initializer"]

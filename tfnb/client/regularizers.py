@@ -12,7 +12,7 @@ from tfnb.client.keys import GraphKeys
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ops import CATALOG
-from tfnb.ops.reduce import reduce_sum
+from tfnb.ops.reduce_api import reduce_sum
 
 __all__ = ["API", "apply_regularization", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer"]
 

@@ -16,8 +16,19 @@ from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, call_operator
-from tfnb.ops.array import IDENTITY
-from tfnb.ops.state import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, VARIABLE_V2
+from tfnb.ops.compare import LOGICAL_NOT
+from tfnb.ops.control_flow import NO_OP
+from tfnb.ops.partition import boolean_mask
+from tfnb.ops.scatter import SCATTER_SUB
+from tfnb.ops.shaping import IDENTITY
+from tfnb.ops.state import (
+    ASSIGN,
+    ASSIGN_ADD,
+    ASSIGN_SUB,
+    COUNT_UP_TO,
+    IS_VARIABLE_INITIALIZED,
+    VARIABLE_V2,
+)
 from tfnb.types import DType, Shape, as_dtype, as_shape, unknown_shape
 
 __all__ = ["API", "Variable"]
@@ -161,10 +172,10 @@ class Variable:
         return ASSIGN_SUB(self._ref, delta, use_locking=use_locking)  # type: ignore[no-any-return]
 
     def count_up_to(self, limit: int) -> Tensor:
-        return call_operator("count_up_to", self._ref, limit)  # type: ignore[no-any-return]
+        return COUNT_UP_TO(self._ref, limit=limit)  # type: ignore[no-any-return]
 
     def scatter_sub(self, sparse_delta: Any, use_locking: bool = False) -> Tensor:
-        return call_operator("scatter_sub", self._ref, sparse_delta.indices, sparse_delta.values)  # type: ignore[no-any-return]
+        return SCATTER_SUB(self._ref, sparse_delta.indices, sparse_delta.values)  # type: ignore[no-any-return]
 
     def __getitem__(self, key: Any) -> Tensor:
         return self._snapshot[key]
@@ -254,7 +265,7 @@ def group(*inputs: Any, name: str | None = None, **_: Any) -> Operation:
         flat.extend(x if isinstance(x, (list, tuple)) else [x])
     graph = flat[0].graph if flat else get_default_graph()
     with graph.as_default(), graph.control_dependencies(flat):
-        return call_operator("no_op", name or "group_deps")  # type: ignore[no-any-return]
+        return NO_OP(name=name or "group_deps")  # type: ignore[no-any-return]
 
 
 def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
@@ -269,7 +280,7 @@ def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) ->
 
 def is_variable_initialized(variable: Any) -> Tensor:
     """A bool scalar: has the variable a value?"""
-    return call_operator("is_variable_initialized", variable)  # type: ignore[no-any-return]
+    return IS_VARIABLE_INITIALIZED(variable)  # type: ignore[no-any-return]
 
 
 def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Tensor:
@@ -279,9 +290,9 @@ def report_uninitialized_variables(var_list: Any = None, name: str = "report_uni
     with graph.name_scope(name):
         if not found:
             return graph.constant(np.empty((0,), object))  # type: ignore[no-any-return]
-        missing = [call_operator("invert", is_variable_initialized(v)) for v in found]
+        missing = [LOGICAL_NOT(IS_VARIABLE_INITIALIZED(v)) for v in found]
         names = graph.constant(np.array([v.op.name for v in found], object))
-        return call_operator("boolean_mask", names, graph.to_tensor(missing))  # type: ignore[no-any-return]
+        return boolean_mask(names, graph.to_tensor(missing))  # type: ignore[no-any-return]
 
 
 def assert_variables_initialized(var_list: Any = None) -> Any:
