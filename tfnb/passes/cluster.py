@@ -131,11 +131,7 @@ class _Levels:
 def _add_fetched_variables(graph: Graph, groups: dict[Any, list[int]]) -> None:
     """A fetched Variable joins the last cluster that touches it, or one of its own."""
     fetched = dict.fromkeys(e.id for e in graph.fetches if graph.nodes[e.id].opdef.kind is Kind.VARIABLE)
-    shared = {
-        e.id for n in graph.nodes.values() if not n.opdef.on_device for e in n.inputs
-        if graph.nodes[e.id].opdef.kind is Kind.VARIABLE and not graph.spec(e).ref
-    }  # fmt: skip
-    for v in (*fetched, *sorted(shared - set(fetched))):
+    for v in fetched:
         users = [k for k, ids in groups.items() if any(v in _roots(graph, graph.nodes[i]) for i in ids)]
         key = max(users, key=lambda k: k[0]) if users else (0, graph.nodes[v].device, frozenset())
         groups.setdefault(key, []).append(v)

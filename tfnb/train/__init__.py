@@ -2,3 +2,14 @@
 
 User-level code over graph, gradients and variables: nothing in the runtime knows an optimizer.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.train import global_step, learning_rate_decay, moving_averages, optimizers
+
+__all__ = ["API"]
+
+MODULES = (optimizers, learning_rate_decay, moving_averages, global_step)
+API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

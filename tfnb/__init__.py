@@ -1,0 +1,57 @@
+"""tfnb: a Jupyter-first research environment for stateful dataflow graphs.
+
+`import tfnb as tf` gives the graph-mode API of TensorFlow 0.6 to 1.x. This module is the package's edge: it lays the
+public names out, and loads what is heavy (devices, widgets) when it is first used. Invariant: a public name stands
+in the API table of exactly one module.
+"""
+
+from __future__ import annotations
+
+import sys as _sys
+from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
+from typing import Any as _Any
+
+from tfnb import client as _client
+from tfnb import errors
+from tfnb import ops as _ops
+from tfnb import train as _train
+from tfnb.ir.tensor import install_operators as _install_operators
+from tfnb.namespace import lay_out as _lay_out
+from tfnb.session.default import evaluate as _evaluate
+from tfnb.session.default import get_default_session
+from tfnb.session.default import run_operation as _run_operation
+
+__version__ = "0.1.0"
+
+# name -> module, imported on first use
+_LAZY = {
+    "Session": "tfnb.session.api",
+    "InteractiveSession": "tfnb.session.api",
+    "ConfigProto": "tfnb.session.api",
+    "GPUOptions": "tfnb.session.api",
+    "GraphOptions": "tfnb.session.api",
+    "RunOptions": "tfnb.session.api",
+    "RunMetadata": "tfnb.session.api",
+    "list_devices": "tfnb.session.api",
+    "notebook": "tfnb.notebook",
+    "datasets": "tfnb.datasets",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module 'tfnb' has no attribute {name!r}")
+    loaded = _import_module(module)
+    value = loaded if module == f"tfnb.{name}" else getattr(loaded, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(n for n in {*globals(), *_LAZY} if not n.startswith("_"))
+
+
+_install_operators({"eval": _evaluate, "run": _run_operation})
+_lay_out(_sys.modules[__name__], _ops.API | _client.API | _train.API)

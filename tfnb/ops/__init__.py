@@ -1,0 +1,72 @@
+"""The catalogue: an explicit list of all operations, a file per family.
+
+`CATALOG` maps op names to definitions, `API` public names to functions. Invariant: nothing registers itself; an
+op exists because its family stands in this list.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.ir.tensor import install_operators
+from tfnb.ops import (
+    activations,
+    checks,
+    clip,
+    compare,
+    concat,
+    constants,
+    control_flow,
+    conv,
+    convert,
+    diag,
+    gather,
+    index,
+    logging,
+    losses,
+    math_binary,
+    math_unary,
+    matmul,
+    move,
+    nn,
+    operators,
+    partition,
+    placeholder,
+    pool,
+    python_function,
+    random,
+    random_functions,
+    reduce,
+    reduce_api,
+    reduce_sum,
+    scan,
+    scatter,
+    shaping,
+    softmax,
+    state,
+    training,
+    training_sparse,
+)
+from tfnb.ops.catalog import Catalog, op_function
+
+__all__ = ["API", "CATALOG", "FAMILIES", "op_function"]
+
+FAMILIES = (
+    math_unary, math_binary, compare, convert, clip, reduce_sum, reduce, reduce_api, scan, matmul, constants, shaping,
+    concat, move, index, gather, partition, diag, activations, softmax, losses, nn, conv, pool, random,
+    random_functions, state, scatter, training, training_sparse, control_flow, logging, checks, python_function,
+    placeholder, operators,
+)  # fmt: skip
+
+CATALOG = Catalog(*(getattr(family, "OPS", ()) for family in FAMILIES))
+
+
+def _merged(attribute: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for family in FAMILIES:
+        found.update(getattr(family, attribute, {}))
+    return found
+
+
+API: dict[str, Any] = CATALOG.functions() | _merged("API")
+install_operators(_merged("OPERATORS"))

@@ -1,0 +1,155 @@
+"""Arithmetic and structural simplification (white paper, section 5.1; "A Tour of TensorFlow", section on optimisation).
+
+Rules say what one node becomes; the pass applies them until nothing changes. Invariant: results are the same to
+the last bit, NaN and infinity included, so `x * 0` stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tfnb.ir.edit import GraphEdit
+from tfnb.ir.graph import Edge, Graph, Node
+from tfnb.ir.opdef import Kind
+from tfnb.ops.convert import CAST
+from tfnb.ops.math_binary import ADD, ADD_N, DIV, MUL, REAL_DIV, SUB
+from tfnb.ops.math_unary import NEG
+from tfnb.ops.move import TRANSPOSE
+from tfnb.ops.shaping import IDENTITY, RESHAPE
+
+__all__ = ["drop_no_ops", "simplify"]
+
+Rule = Callable[[Graph, Node], Edge | None]
+
+
+def simplify(graph: Graph) -> Graph:
+    """Replaces nodes by one of their (indirect) inputs where the value is the same."""
+    table: dict[Edge, Edge] = {}
+    for i in graph.order:
+        node = graph.nodes[i]
+        if node.control or len(node.specs) != 1 or node.specs[0].ref:
+            continue
+        for rule in RULES:
+            found = rule(graph, node)
+            if found is not None and not graph.spec(found).ref:
+                table[Edge(i, 0)] = found
+                break
+    if not table:
+        return graph
+    edit = GraphEdit(graph)
+    edit.redirect_all(table)
+    for e in table:  # a target that became another node's value
+        edit.targets = [table[e].id if t == e.id else t for t in edit.targets]
+    return edit.freeze()
+
+
+def drop_no_ops(graph: Graph) -> Graph:
+    """Removes no-ops: who waited for one waits for what it waited for."""
+    gone = [n.id for n in graph.nodes.values() if n.opdef.kind is Kind.NO_OP]
+    if not gone:
+        return graph
+    edit = GraphEdit(graph)
+    edit.remove(gone)
+    return edit.freeze()
+
+
+def _identity(graph: Graph, node: Node) -> Edge | None:
+    """Identity(x) -> x; not of a reference, where it is the read."""
+    return node.inputs[0] if node.opdef is IDENTITY else None
+
+
+def _same_cast(graph: Graph, node: Node) -> Edge | None:
+    """Cast to the type it has."""
+    if node.opdef is CAST and graph.spec(node.inputs[0]).dtype is node.specs[0].dtype:
+        return node.inputs[0]
+    return None
+
+
+def _one_summand(graph: Graph, node: Node) -> Edge | None:
+    """AddN of one tensor."""
+    return node.inputs[0] if node.opdef is ADD_N and len(node.inputs) == 1 else None
+
+
+def _neutral(graph: Graph, node: Node) -> Edge | None:
+    """x * 1, 1 * x, x / 1, x - 0. (x + 0 would turn -0 into 0.)"""
+    if node.opdef not in (MUL, DIV, REAL_DIV, SUB):
+        return None
+    neutral = 0 if node.opdef is SUB else 1
+    a, b = node.inputs
+    if _is_all(graph, b, neutral) and _same_shape(graph, node, a):
+        return a
+    if node.opdef is MUL and _is_all(graph, a, neutral) and _same_shape(graph, node, b):
+        return b
+    return None
+
+
+def _integer_zero(graph: Graph, node: Node) -> Edge | None:
+    """x + 0 of integers."""
+    if node.opdef is not ADD or not node.specs[0].dtype.is_integer:
+        return None
+    a, b = node.inputs
+    if _is_all(graph, b, 0) and _same_shape(graph, node, a):
+        return a
+    return b if _is_all(graph, a, 0) and _same_shape(graph, node, b) else None
+
+
+def _double_negation(graph: Graph, node: Node) -> Edge | None:
+    """-(-x)."""
+    before = graph.nodes[node.inputs[0].id] if node.inputs else None
+    if node.opdef is NEG and before is not None and before.opdef is NEG and not before.control:
+        return before.inputs[0]
+    return None
+
+
+def _inverse_transposes(graph: Graph, node: Node) -> Edge | None:
+    """Transpose(Transpose(x, p), q) where q undoes p, and Transpose by the identity."""
+    if node.opdef is not TRANSPOSE:
+        return None
+    perm = _value(graph, node.inputs[1])
+    if perm is None:
+        return None
+    if np.array_equal(perm, np.arange(perm.size)):
+        return node.inputs[0]
+    before = graph.nodes[node.inputs[0].id]
+    first = _value(graph, before.inputs[1]) if before.opdef is TRANSPOSE and not before.control else None
+    if first is not None and np.array_equal(first[perm], np.arange(perm.size)):
+        return before.inputs[0]
+    return None
+
+
+def _same_reshape(graph: Graph, node: Node) -> Edge | None:
+    """Reshape to the shape it has."""
+    if node.opdef is RESHAPE and _same_shape(graph, node, node.inputs[0]):
+        return node.inputs[0]
+    return None
+
+
+def _value(graph: Graph, e: Edge) -> np.ndarray | None:
+    node = graph.nodes[e.id]
+    return node.attrs.value if node.opdef.kind is Kind.CONST else None
+
+
+def _is_all(graph: Graph, e: Edge, number: int) -> bool:
+    value = _value(graph, e)
+    if value is None or value.dtype.kind not in "fiu" or value.size == 0 or value.size > 4096:
+        return False
+    return bool(np.all(value == number)) and not (number == 0 and bool(np.any(np.signbit(value))))
+
+
+def _same_shape(graph: Graph, node: Node, e: Edge) -> bool:
+    shape = graph.spec(e).shape
+    return shape.is_fully_defined() and shape == node.specs[0].shape
+
+
+RULES: tuple[Rule, ...] = (
+    _identity,
+    _same_cast,
+    _one_summand,
+    _neutral,
+    _integer_zero,
+    _double_negation,
+    _inverse_transposes,
+    _same_reshape,
+)

@@ -1,0 +1,21 @@
+"""The public names of this package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.devices.opencl import list_devices as _list_devices
+from tfnb.session.config import ConfigProto, GPUOptions, GraphOptions, RunMetadata, RunOptions
+from tfnb.session.default import get_default_session
+from tfnb.session.session import InteractiveSession, Session
+from tfnb.settings import load_settings
+
+__all__ = [
+    "ConfigProto", "GPUOptions", "GraphOptions", "InteractiveSession", "RunMetadata", "RunOptions", "Session",
+    "get_default_session", "list_devices",
+]  # fmt: skip
+
+
+def list_devices() -> list[dict[str, Any]]:
+    """The devices that sessions get (chosen by TFNB_DEVICES). Raises `DeviceNotFoundError` when there is none."""
+    return _list_devices(load_settings())

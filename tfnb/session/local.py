@@ -1,0 +1,115 @@
+"""The local worker: this process's devices, the session's state, and the execution of compiled steps.
+
+Invariant: devices and state belong to one session and end with it; what was compiled is shared by the process.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.devices.opencl import make_devices
+from tfnb.runtime.executor import Executor, HostThreads
+from tfnb.runtime.resources import ResourceManager
+from tfnb.runtime.stats import NodeTime, StepStats
+from tfnb.session.compile import CompiledStep, Context
+from tfnb.session.config import ConfigProto, NodeStats, RunMetadata, RunOptions
+from tfnb.settings import load_settings
+
+__all__ = ["DeviceDescription", "LocalWorker"]
+
+
+@dataclass(frozen=True)
+class DeviceDescription:
+    """A device of a session: full `name`, `device_type`, `memory_limit_bytes`, and what the platform says of it."""
+
+    name: str
+    device_type: str
+    memory_limit_bytes: int
+    details: dict[str, Any]
+
+
+class LocalWorker:
+    """Runs steps on this machine."""
+
+    def __init__(self, graph: Any, config: ConfigProto) -> None:
+        settings = load_settings()
+        made = make_devices(
+            settings,
+            config.device_count,
+            config.memory_limit,
+            gpu_memory_fraction=config.gpu_options.per_process_gpu_memory_fraction,
+        )
+        self.config = config
+        self.resources = ResourceManager()
+        self.context = Context(
+            {d.name: d for d in made},  # type: ignore[misc]
+            self.resources,
+            settings,
+            config.allow_soft_placement,
+            settings.optimize and config.graph_options.optimize,
+        )
+        self._threads = HostThreads()
+        self._executors: weakref.WeakKeyDictionary[CompiledStep, Executor] = weakref.WeakKeyDictionary()
+        self._running = 0
+        self._idle = threading.Condition()
+
+    def execute(
+        self,
+        step: CompiledStep,
+        feeds: Sequence[np.ndarray],
+        options: RunOptions | None,
+        metadata: RunMetadata | None,
+    ) -> list[np.ndarray]:
+        """Runs a step; the values of its fetches."""
+        executor = self._executors.get(step)
+        if executor is None:
+            executor = self._executors.setdefault(step, Executor(step.plan, step.payloads, self._threads))
+        timeout = (options.timeout_in_ms if options is not None else 0) or self.config.operation_timeout_in_ms
+        trace = options is not None and options.trace_level > 0 and metadata is not None
+        recorder = StepStats() if trace else None
+        with self._idle:
+            self._running += 1
+        try:
+            return executor.run(feeds, timeout=timeout / 1000 if timeout else None, recorder=recorder)
+        finally:
+            with self._idle:
+                self._running -= 1
+                if not self._running:
+                    self._idle.notify_all()
+            if recorder is not None and metadata is not None:
+                metadata.step_stats = [_node_stats(step, t) for t in recorder.in_order()]
+
+    def log_placement(self, step: CompiledStep) -> None:
+        """Prints where the nodes run, under `log_device_placement`."""
+        if self.config.log_device_placement:
+            for node in step.graph.nodes.values():
+                print(f"{node.name}: ({node.type}): {node.device}", file=sys.stderr)
+
+    def describe_devices(self) -> list[DeviceDescription]:
+        return [
+            DeviceDescription(d.name, d.facts.kind.upper(), d.memory_stats().limit, d.describe())
+            for d in self.context.devices.values()
+        ]
+
+    def close(self) -> None:
+        """Waits for running steps, then gives threads, state and memory back."""
+        with self._idle:
+            self._idle.wait_for(lambda: self._running == 0)
+        self._threads.close()
+        self.resources.reset()
+        self._executors.clear()
+        for device in self.context.devices.values():
+            device.close()
+
+
+def _node_stats(step: CompiledStep, t: NodeTime) -> NodeStats:
+    nodes = [step.graph.nodes[i] for i in t.nodes if i in step.graph.nodes]
+    op = nodes[-1].type if nodes else ""
+    return NodeStats(t.label, op, t.device, t.start_us, t.end_us, t.nbytes, tuple(n.name for n in nodes))

@@ -1,0 +1,189 @@
+"""From a clustered graph to a plan: numbers for the propagator, kernels for the executor.
+
+Every cluster, host node and control-flow primitive becomes one plan node. State is no edge: kernels find variables by
+name. Invariant: plan node i and payload i belong together; constants that a host node reads are part of its payload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tfnb.devices.interface import Device
+from tfnb.errors import InternalError
+from tfnb.ir.graph import Edge, Graph, Node
+from tfnb.ir.opdef import Kind
+from tfnb.passes.cluster import Clustered, root_variable
+from tfnb.runtime.kernels import ClusterKernel, HostKernel
+from tfnb.runtime.plan import Plan, PlanKind, PlanNode, build_plan
+from tfnb.runtime.resources import ResourceManager
+
+__all__ = ["ConstantKernel", "Planner"]
+
+_KINDS = {
+    Kind.NO_OP: PlanKind.NO_OP,
+    Kind.SWITCH: PlanKind.SWITCH,
+    Kind.MERGE: PlanKind.MERGE,
+    Kind.ENTER: PlanKind.ENTER,
+    Kind.EXIT: PlanKind.EXIT,
+    Kind.NEXT_ITERATION: PlanKind.NEXT_ITERATION,
+    Kind.LOOP_COND: PlanKind.LOOP_COND,
+    Kind.CONTROL_TRIGGER: PlanKind.CONTROL_TRIGGER,
+}
+
+
+class ConstantKernel:
+    """Gives a constant: for one that is fetched, or that goes into a Switch, Merge or Enter."""
+
+    expensive = False
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self._value: np.ndarray = node.attrs.value
+
+    def run(self, inputs: Any, recorder: Any = None) -> list[np.ndarray]:
+        return [self._value]
+
+
+class Planner:
+    """Numbers the parts of a clustered graph and makes their kernels."""
+
+    def __init__(
+        self,
+        clustered: Clustered,
+        devices: Mapping[str, Device],
+        resources: ResourceManager,
+        compile_program: Callable[..., Any],
+    ) -> None:
+        self.clustered = clustered
+        self.graph: Graph = clustered.graph
+        self.devices = devices
+        self.resources = resources
+        self.compile_program = compile_program
+        self.place: dict[int, int] = {}  # node id -> plan node, for all but members of clusters
+        self.nodes: list[PlanNode | None] = []
+        self.payloads: list[Any] = []
+
+    def build(self) -> tuple[Plan, tuple[Any, ...]]:
+        self._number()
+        for e in self.graph.feeds:
+            self._set(self.place[e.id], PlanNode(PlanKind.FEED, name=self.graph.nodes[e.id].name), None)
+        for c in range(len(self.clustered.clusters)):
+            self._cluster(c)
+        for i in self.clustered.singles:
+            self._single(self.graph.nodes[i])
+        for i in self._constants():
+            node = self.graph.nodes[i]
+            control = self._control(node.control)
+            self._set(self.place[i], PlanNode(PlanKind.HOST, 1, (), control, node.name), ConstantKernel(node))
+        fetches = tuple(self._source(e) for e in self.graph.fetches)
+        plan_nodes = [n for n in self.nodes if n is not None]
+        if len(plan_nodes) != len(self.nodes):
+            raise InternalError("a part of the graph got no place in the plan")
+        return build_plan(plan_nodes, fetches), tuple(self.payloads)
+
+    def _number(self) -> None:
+        n = 0
+        for e in self.graph.feeds:
+            self.place[e.id] = n
+            n += 1
+        self.first_cluster = n
+        n += len(self.clustered.clusters)
+        for i in (*self.clustered.singles, *self._constants()):
+            self.place[i] = n
+            n += 1
+        self.nodes = [None] * n
+        self.payloads = [None] * n
+
+    def _constants(self) -> list[int]:
+        """Constants that are fetched or go into control-flow primitives."""
+        wanted = {e.id for e in self.graph.fetches}
+        for i in self.clustered.singles:
+            node = self.graph.nodes[i]
+            if node.opdef.kind in _KINDS:
+                wanted.update(e.id for e in node.inputs)
+        return [i for i in sorted(wanted) if self.graph.nodes[i].opdef.kind is Kind.CONST]
+
+    def _set(self, place: int, node: PlanNode, payload: Any) -> None:
+        self.nodes[place] = node
+        self.payloads[place] = payload
+
+    def _cluster(self, c: int) -> None:
+        found = self.clustered.clusters[c]
+        inputs = tuple(self._source(e) for e in found.inputs)
+        control = self._control(self.clustered.waits[c], besides=self.first_cluster + c)
+        plan_node = PlanNode(PlanKind.CLUSTER, len(found.outputs), inputs, control, found.name)
+        kernel = ClusterKernel(found, self.devices[found.device], self.compile_program, self.resources)
+        self._set(self.first_cluster + c, plan_node, kernel)
+
+    def _single(self, node: Node) -> None:
+        place = self.place[node.id]
+        control = self._control(node.control)
+        kind = _KINDS.get(node.opdef.kind)
+        if kind is not None:
+            self._set(place, self._primitive(node, kind, control), None)
+            return
+        constants: dict[int, np.ndarray] = {}
+        variables: dict[int, Node] = {}
+        inputs: list[tuple[int, int]] = []
+        for n, e in enumerate(node.inputs):
+            source = self.graph.nodes[e.id]
+            if self.graph.spec(e).ref:
+                variables[n] = self.graph.nodes[root_variable(self.graph, e)]
+                if source.opdef.kind is not Kind.VARIABLE:
+                    control = tuple(dict.fromkeys((*control, self._source_node(e.id))))
+            elif source.opdef.kind is Kind.CONST:
+                constants[n] = source.attrs.value
+                control = tuple(dict.fromkeys((*control, *self._control(source.control))))
+            else:
+                inputs.append(self._source(e))
+        device = self.devices.get(node.device) or next(iter(self.devices.values()))
+        kernel = HostKernel(node, self.resources, device, variables, constants)
+        self._set(place, PlanNode(PlanKind.HOST, len(node.specs), tuple(inputs), control, node.name), kernel)
+
+    def _primitive(self, node: Node, kind: PlanKind, control: tuple[int, ...]) -> PlanNode:
+        inputs = tuple(self._source(e) for e in node.inputs)
+        extra: dict[str, Any] = {}
+        if kind is PlanKind.ENTER:
+            extra = {
+                "frame": node.attrs.frame_name,
+                "is_constant": node.attrs.is_constant,
+                "parallel_iterations": node.attrs.parallel_iterations,
+            }
+        return PlanNode(kind, len(node.specs), inputs, control, node.name, **extra)
+
+    def _source_node(self, i: int) -> int:
+        c = self.clustered.member.get(i)
+        return self.place[i] if c is None else self.first_cluster + c
+
+    def _source(self, e: Edge) -> tuple[int, int]:
+        """The plan node and output slot that carry an edge."""
+        c = self.clustered.member.get(e.id)
+        if c is None and e.id in self.place:
+            return self.place[e.id], e.port
+        for c in [c] if c is not None else range(len(self.clustered.clusters)):
+            outputs = self.clustered.clusters[c].outputs
+            if e in outputs:
+                return self.first_cluster + c, outputs.index(e)
+        raise InternalError(f"nothing computes output {e.port}", self.graph.nodes[e.id])
+
+    def _control(self, ids: tuple[int, ...], besides: int = -1) -> tuple[int, ...]:
+        """Plan nodes to wait for; waiting for a constant, variable or feed means waiting for what it waits for."""
+        found: dict[int, None] = {}
+        stack = list(ids)
+        seen: set[int] = set()
+        while stack:
+            i = stack.pop()
+            if i in seen:
+                continue
+            seen.add(i)
+            node = self.graph.nodes[i]
+            if i in self.clustered.member or i in self.place:
+                place = self._source_node(i)
+                if place != besides:
+                    found[place] = None
+            elif node.opdef.kind in (Kind.CONST, Kind.VARIABLE):
+                stack.extend(node.control)
+        return tuple(found)
