@@ -1,7 +1,7 @@
 """Constant folding: pure nodes whose inputs are constants become constants (white paper, section 5.1).
 
 A node whose output depends only on a fully known static shape (`tf.shape`) folds too. Invariant: the folded value is
-what the node's host kernel gives; large results (over 16 MiB) are left to the step.
+what the node's host kernel gives; a large result that grows out of little (a fill, a tile) is left to the step.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tfnb.ir.scalar_host import host_kernel
 
 __all__ = ["fold"]
 
+_SMALL = 16 << 10  # bytes: up to here a constant costs nothing to keep
 _LIMIT = 16 << 20
 
 
@@ -59,8 +60,9 @@ def _try(graph: Graph, node: Node, known: dict[Edge, np.ndarray]) -> None:
             values.append(np.broadcast_to(np.zeros((), graph.spec(e).dtype.np), shape.known()))
         else:
             return
+    limit = min(_LIMIT, max(_SMALL, 2 * sum(v.nbytes for v in values if v.strides or not v.ndim)))
     size = node.specs[0].shape.num_elements()
-    if size is not None and size * node.specs[0].dtype.size > _LIMIT:
+    if size is not None and size * node.specs[0].dtype.size > limit:
         return
     try:
         result = host_kernel(op)(HostCall(node.attrs, node.types, node.specs, node), *values)  # type: ignore[misc]
@@ -69,7 +71,7 @@ def _try(graph: Graph, node: Node, known: dict[Edge, np.ndarray]) -> None:
     outputs = result if isinstance(result, (tuple, list)) else (result,)
     for port, value in enumerate(outputs):
         array = np.asarray(value)
-        if array.nbytes <= _LIMIT:
+        if array.nbytes <= limit:
             known[Edge(node.id, port)] = array
 
 
