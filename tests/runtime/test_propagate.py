@@ -387,6 +387,45 @@ def test_partly_dead_loop_ends():
     assert every_order(s, [0, 4, 1, True], "exit", "exit2", "after2")[0] == [4, 4, 4]
 
 
+def test_merge_with_two_enters():
+    """Iteration 0 can have both Enters, a later one its NextIteration only; here that one is dead."""
+    s = while_loop()
+    s(K.FEED, "p")
+    s(K.SWITCH, "branch", "start", "p")
+    for slot, name in enumerate(("enter_false", "enter_true")):
+        s(K.ENTER, name, ("branch", slot), frame="loop")
+    s(K.MERGE, "merge2", "enter_false", "enter_true", "next2")
+    s(K.SWITCH, "switch2", "merge2", "loop_cond")
+    s(K.SWITCH, "die", ("switch2", 1), "less")
+    s(K.NEXT_ITERATION, "next2", ("die", 0))  # `less` is true wherever the body lives
+    s(K.EXIT, "exit2", ("switch2", 0))
+    for p in (False, True):
+        assert every_order(s, [0, 4, 1, p], "exit", "exit2")[0] == [4, DEAD]
+        assert every_order(s, [0, 0, 1, p], "exit", "exit2")[0] == [0, 0]
+
+
+def test_late_enter_finds_the_frame_still_there():
+    """The Merge went on with its first Enter and the loop ran out; the second Enter comes after."""
+    s = while_loop()
+    s(K.RECV, "recv", function=None)
+    s(K.ENTER, "late", "recv", frame="loop")
+    s(K.MERGE, "merge2", "enter", "late", "next2")
+    s(K.SWITCH, "switch2", "merge2", "loop_cond")
+    s(K.NEXT_ITERATION, "next2", ("switch2", 1))
+    s(K.EXIT, "exit2", ("switch2", 0))
+    plan = s.plan("exit", "exit2")
+    step = Propagator(plan)
+    started = step.start([0, 3, 1])
+    pool = [r for r in started if plan.name(r.node) != "recv"]
+    (recv,) = (r for r in started if plan.name(r.node) == "recv")
+    while pool:
+        ready = pool.pop()
+        pool += step.done(ready, (s.functions[plan.name(ready.node)](*ready.inputs),))
+    assert not step.finished
+    assert step.done(recv, (8,)) == [] and step.results() == [3, 0]
+    assert_clean(step)
+
+
 def test_dead_invariant_kills_its_readers_in_every_iteration():
     s = while_loop()
     s(K.FEED, "p")
