@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, OpDef
@@ -171,12 +171,12 @@ IS_FINITE = _predicate("IsFinite", "finite", s.isfinite, "is_finite")
 
 
 def _host_zeta(call: Any, x: Any, q: Any) -> Any:
-    return special.zeta(x, q).astype(x.dtype)
+    return import_module("scipy.special").zeta(x, q).astype(x.dtype)
 
 
 def _host_polygamma(call: Any, a: Any, x: Any) -> Any:
     whole = (a >= 0) & (a == np.floor(a))
-    values = special.polygamma(np.where(whole, a, 0).astype(np.int64), x)
+    values = import_module("scipy.special").polygamma(np.where(whole, a, 0).astype(np.int64), x)
     return np.where(whole, values, np.nan).astype(x.dtype)
 
 

@@ -60,7 +60,7 @@ def _try(graph: Graph, node: Node, known: dict[Edge, np.ndarray]) -> None:
             values.append(np.broadcast_to(np.zeros((), graph.spec(e).dtype.np), shape.known()))
         else:
             return
-    limit = min(_LIMIT, max(_SMALL, 2 * sum(v.nbytes for v in values if v.strides or not v.ndim)))
+    limit = min(_LIMIT, max(_SMALL, 2 * sum(v.nbytes for v in values if any(v.strides) or not v.ndim)))
     size = node.specs[0].shape.num_elements()
     if size is not None and size * node.specs[0].dtype.size > limit:
         return

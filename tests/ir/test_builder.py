@@ -1,0 +1,150 @@
+"""The graph under construction: names, scopes, edges, errors that show the user's line."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundError, ShapeError
+
+
+@pytest.fixture
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def test_names_are_unique_and_scoped(graph):
+    a, b = tf.constant(1.0, name="a"), tf.constant(2.0, name="a")
+    with tf.name_scope("s"):
+        c = tf.add(a, b, name="c")
+    with tf.name_scope("s"):
+        d = tf.add(a, b, name="c")
+    assert [t.name for t in (a, b, c, d)] == ["a:0", "a_1:0", "s/c:0", "s_1/c:0"]
+
+
+def test_a_name_with_a_slash_reopens_a_scope(graph):
+    with tf.name_scope("s") as scope:
+        a = tf.constant(1.0, name="a")
+    with tf.name_scope(scope):
+        b = tf.constant(1.0, name="b")
+    assert (scope, a.op.name, b.op.name) == ("s/", "s/a", "s/b")
+
+
+def test_an_error_shows_the_line_that_made_the_node(graph):
+    x = tf.placeholder(tf.float32, [2, 3])
+    with pytest.raises(ShapeError) as caught:
+        tf.matmul(x, x)
+    text = str(caught.value)
+    assert "test_builder.py" in text and "tf.matmul(x, x)" in text
+    assert "(2, 3)" in text
+
+
+def test_a_failed_construction_leaves_the_graph_as_it_was(graph):
+    x = tf.placeholder(tf.float32, [2, 3])
+    y = tf.placeholder(tf.float32, [4, 5])
+    before = [op.name for op in graph.get_operations()]
+    with pytest.raises(ValueError):
+        tf.add(x, y)
+    assert [op.name for op in graph.get_operations()] == before
+
+
+def test_types_must_agree_and_values_are_converted(graph):
+    x = tf.placeholder(tf.float32, [2])
+    assert (x + 1).dtype == tf.float32
+    assert (2 * x).dtype == tf.float32
+    with pytest.raises(TypeError, match="float32"):
+        x + tf.constant([1, 2])
+    with pytest.raises(DTypeError):
+        x + "text"
+
+
+def test_control_dependencies_and_their_clearing(graph):
+    a, b = tf.no_op(name="a"), tf.no_op(name="b")
+    with tf.control_dependencies([a]):
+        c = tf.no_op()
+        with tf.control_dependencies([b]):
+            d = tf.no_op()
+        with tf.control_dependencies(None):
+            e = tf.no_op()
+    assert c.control_inputs == [a]
+    assert set(d.control_inputs) == {a, b}
+    assert e.control_inputs == []
+
+
+def test_device_scopes_fill_what_is_open(graph):
+    with tf.device("/job:ps"), tf.device("/cpu:0"):
+        a = tf.constant(1.0)
+        with tf.device(None):
+            b = tf.constant(1.0)
+    assert a.device == "/job:ps/device:CPU:0"
+    assert b.device == ""
+    with pytest.raises(InvalidArgumentError, match="not a device name"), tf.device("nonsense"):
+        tf.constant(1.0)
+
+
+def test_lookup_by_name(graph):
+    a = tf.constant(1.0, name="a")
+    assert graph.get_tensor_by_name("a:0") == a
+    assert graph.get_operation_by_name("a") is a.op
+    for wrong in ("b:0", "a:3"):
+        with pytest.raises(NotFoundError):
+            graph.get_tensor_by_name(wrong)
+    with pytest.raises(InvalidArgumentError):
+        graph.get_tensor_by_name("a")
+
+
+def test_foreign_tensors_and_finalized_graphs_are_refused(graph):
+    a = tf.constant(1.0)
+    with tf.Graph().as_default():
+        b = tf.constant(2.0)
+        with pytest.raises(GraphError, match="another graph"):
+            tf.add(b, a)
+    graph.finalize()
+    with pytest.raises(GraphError, match="finalized"):
+        tf.constant(1.0)
+
+
+def test_a_constant_keeps_its_value_when_the_array_changes(graph):
+    array = np.ones(3, np.float32)
+    c = tf.constant(array)
+    array[:] = 5
+    assert c.op.attrs.value.tolist() == [1, 1, 1]
+
+
+def test_a_tensor_has_no_truth_value_and_no_length(graph):
+    x = tf.placeholder(tf.float32, [None])
+    with pytest.raises(TypeError, match="truth value"):
+        bool(x)
+    with pytest.raises(TypeError):
+        len(x)
+    with pytest.raises(TypeError):
+        list(x)
+
+
+def test_threads_build_into_one_graph_with_scopes_of_their_own(graph):
+    def build(i):
+        with graph.as_default(), tf.name_scope(f"t{i}"):
+            for _ in range(50):
+                tf.constant(float(i))
+
+    threads = [threading.Thread(target=build, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    names = [op.name for op in graph.get_operations()]
+    assert len(names) == len(set(names)) == 400
+    assert all(name.startswith("t") for name in names)
+    assert [op.id for op in graph.get_operations()] == list(range(400))
+
+
+def test_static_values_flow_through_shape_arithmetic(graph):
+    x = tf.placeholder(tf.float32, [None, 28, 28, 1])
+    flat = tf.reshape(x, [tf.shape(x)[0], 784])
+    assert flat.shape.as_list() == [None, 784]
+    y = tf.zeros([3, 5])
+    assert tf.reshape(y, tf.stack([tf.size(y), 1])).shape.as_list() == [15, 1]

@@ -1,0 +1,172 @@
+"""Each pass by itself on small graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.errors import GraphError, InvalidArgumentError
+from tfnb.ir.graph import Edge, Graph
+from tfnb.ir.opdef import Kind
+from tfnb.ir.verify import verify
+from tfnb.passes.cluster import cluster
+from tfnb.passes.cse import cse
+from tfnb.passes.expand import expand
+from tfnb.passes.fold import fold
+from tfnb.passes.prune import Request, prune
+from tfnb.passes.simplify import drop_no_ops, simplify
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def pruned(*fetches, targets=(), feeds=()):
+    g = prune(Request(tuple(fetches), tuple(targets), tuple(feeds)))
+    verify(g)
+    return g
+
+
+def types(g: Graph) -> list[str]:
+    return sorted(n.type for n in g.nodes.values() if n.opdef.kind is not Kind.CONST)
+
+
+def test_prune_keeps_what_fetches_and_targets_need():
+    x = tf.placeholder(tf.float32)
+    y, _ = tf.exp(x), tf.log(x)
+    with tf.control_dependencies([tf.no_op(name="first")]):
+        z = tf.identity(y)
+    g = pruned(z, feeds=[x])
+    assert types(g) == ["Exp", "Identity", "NoOp", "_Feed"]
+
+
+def test_prune_stops_at_a_fed_edge():
+    x = tf.placeholder(tf.float32)
+    y = tf.exp(x)
+    z = tf.log(y)
+    assert types(pruned(z, feeds=[y])) == ["Log", "_Feed"]
+    assert types(pruned(y, feeds=[y])) == ["_Feed"]
+
+
+def test_prune_names_the_placeholder_that_is_not_fed():
+    x = tf.placeholder(tf.float32, [None, 3], name="images")
+    with pytest.raises(InvalidArgumentError, match=r"images.*float32.*\(\?, 3\)"):
+        pruned(tf.exp(x))
+
+
+def test_fold_computes_constants_and_static_shapes():
+    x = tf.placeholder(tf.float32, [2, 3])
+    y = tf.reshape(x, [tf.shape(x)[0] * tf.shape(x)[1]]) * (tf.constant(2.0) + 3.0)
+    g = fold(pruned(y, feeds=[x]))
+    verify(g)
+    assert types(g) == ["Mul", "Reshape", "_Feed"]
+    values = [n.attrs.value for n in g.nodes.values() if n.opdef.kind is Kind.CONST]
+    assert any(v.shape == () and v == 5.0 for v in values)
+
+
+def test_fold_leaves_randomness_and_large_fills():
+    y = tf.random_uniform([3]) + tf.reduce_sum(tf.zeros([1000, 1000]))
+    assert "RandomUniform" in types(fold(pruned(y)))
+    assert "Fill" in types(fold(pruned(tf.fill([1000, 1000], 2.0))))
+
+
+def test_cse_merges_equal_pure_nodes_only():
+    x = tf.placeholder(tf.float32, [3])
+    same = tf.exp(x) + tf.exp(x)
+    assert types(cse(pruned(same, feeds=[x]))).count("Exp") == 1
+    random = tf.random_uniform([3], seed=1) - tf.random_uniform([3], seed=1)
+    assert types(cse(pruned(random))).count("RandomUniform") == 2
+    v = tf.Variable(1.0)
+    reads = tf.identity(v) + v.read_value()
+    assert types(cse(pruned(reads))).count("Identity") >= 2
+
+
+def test_simplify_removes_what_does_nothing():
+    x = tf.placeholder(tf.float32, [2, 3])
+    y = tf.transpose(tf.transpose(tf.identity(x * 1.0 - 0.0)))
+    y = tf.cast(-(-y), tf.float32) / 1.0
+    g = simplify(fold(pruned(y, feeds=[x])))
+    for _ in range(3):
+        g = simplify(g)
+    verify(g)
+    assert types(g) == ["_Feed"]
+
+
+def test_simplify_keeps_what_changes_a_value():
+    x = tf.placeholder(tf.float32, [2, 3])
+    for y in (x * 0.0, x + 0.0, x * tf.ones([4, 1, 1])):
+        before = fold(pruned(y, feeds=[x]))
+        assert types(simplify(before)) == types(before)
+
+
+def test_expand_leaves_no_composite_and_keeps_control_edges():
+    x = tf.placeholder(tf.float32, [2, 3])
+    with tf.control_dependencies([tf.Print(x, [x]).op]):
+        y = tf.nn.softmax(x)
+    g = expand(pruned(y, feeds=[x]))
+    verify(g)
+    assert all(n.opdef.expand is None for n in g.nodes.values())
+    printing = next(n.id for n in g.nodes.values() if n.type == "Print")
+    assert any(printing in n.control for n in g.nodes.values())
+
+
+def test_no_ops_hand_their_waiting_on():
+    v = tf.Variable(1.0)
+    init = tf.group(tf.group(v.initializer), name="all")
+    g = drop_no_ops(pruned(targets=[init]))
+    verify(g)
+    assert [g.nodes[i].type for i in g.targets] == ["Assign"]
+
+
+def test_a_cycle_is_refused_and_named():
+    x = tf.placeholder(tf.float32, [2], name="x")
+    a = tf.exp(x, name="a")
+    b = tf.log(a, name="b")
+    g = pruned(b, feeds=[x])
+    nodes = dict(g.nodes)
+    from dataclasses import replace
+
+    nodes[a.op.id] = replace(nodes[a.op.id], inputs=(Edge(b.op.id, 0),))
+    with pytest.raises(GraphError, match="cycle: .*a.*b"):
+        verify(Graph(nodes, g.fetches, (), g.feeds))
+
+
+def clusters(*fetches, targets=(), feeds=()):
+    return cluster(expand(drop_no_ops(pruned(*fetches, targets=targets, feeds=feeds))))
+
+
+def test_a_training_step_is_one_cluster():
+    x = tf.placeholder(tf.float32, [None, 4])
+    w = tf.Variable(np.ones((4, 2), np.float32))
+    loss = tf.reduce_mean(tf.square(tf.matmul(x, w)))
+    step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    c = clusters(loss, targets=[step], feeds=[x])
+    assert len(c.clusters) == 1 and not c.singles
+
+
+def test_a_path_through_the_host_splits_a_cluster():
+    x = tf.placeholder(tf.float32, [4])
+    a = tf.exp(x)
+    b = tf.Print(a, [a])
+    c = clusters(tf.log(b) + a, feeds=[x])
+    assert len(c.clusters) == 2 and len(c.singles) == 1
+    first, second = c.clusters
+    assert first.outputs and set(first.outputs) <= set(second.inputs) | {Edge(a.op.id, 0)}
+
+
+def test_a_shape_that_depends_on_data_is_an_input_of_a_later_cluster():
+    v = tf.Variable(3)
+    y = tf.fill([v.read_value() + 1], 2.0)
+    c = clusters(y)
+    assert len(c.clusters) == 2
+    assert c.clusters[1].shape_values
+
+
+def test_a_fed_shape_is_a_shape_value():
+    n = tf.placeholder(tf.int32, [])
+    c = clusters(tf.fill([n, 2], 1.0), feeds=[n])
+    assert len(c.clusters) == 1
+    assert c.clusters[0].shape_values == c.clusters[0].inputs
