@@ -16,7 +16,7 @@ from tfnb.codegen.program import DeviceFacts, Program
 from tfnb.devices.buffers import Cell, DeviceTensor, MemoryStats, Ticket
 from tfnb.ir.kernelcall import TensorInfo
 
-__all__ = ["Device", "LoadedProgram", "Recorder"]
+__all__ = ["Device", "LoadedProgram", "Program", "Recorder"]
 
 
 class Recorder(Protocol):

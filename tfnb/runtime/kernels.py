@@ -14,9 +14,8 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
-from tfnb.codegen.program import Program
 from tfnb.devices.buffers import Cell, DeviceTensor
-from tfnb.devices.interface import Device, LoadedProgram
+from tfnb.devices.interface import Device, LoadedProgram, Program
 from tfnb.errors import (
     FailedPreconditionError,
     InternalError,

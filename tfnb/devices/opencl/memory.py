@@ -180,7 +180,8 @@ class BufferMemory:
     def part(self, tensor: DeviceTensor, offset: int, nbytes: int) -> Any:
         if not offset:
             return tensor.arg
-        return tensor.arg.get_sub_region(offset, nbytes + PAD)
+        # A pooled buffer has no regions itself.
+        return cl.Buffer.from_int_ptr(tensor.arg.int_ptr).get_sub_region(offset, nbytes + PAD)
 
     def rows(self, table: np.ndarray) -> tuple[DeviceTensor, list[Any]]:
         # A sub-buffer must begin at an aligned offset, so the rows stand apart.

@@ -375,11 +375,14 @@ class OpenCLProgram:
             clocks.append((start, recorder.now_us(), event))
         queue.finish()
         _, caught = _all_of(starmap(setattr, changes))
-        for b, (start, end, e) in zip(self._launches, clocks, strict=True):
-            if not self.inline:
-                # The device's clock has an origin of its own; a launch is queued when we enqueue it.
-                start -= 1e-3 * e.profile.queued
-                start, end = start + 1e-3 * e.profile.start, start + 1e-3 * e.profile.end
+        if clocks and not self.inline:
+            # The device's clock has an origin of its own; a launch is queued when we enqueue it.
+            zero = clocks[0][0] - 1e-3 * clocks[0][2].profile.queued
+            clocks = [
+                (zero + 1e-3 * e.profile.start, zero + 1e-3 * e.profile.end, e)
+                for _, _, e in clocks
+            ]
+        for b, (start, end, _) in zip(self._launches, clocks, strict=True):
             recorder.launch(device.name, b.label, b.nodes, start, end, b.nbytes)
         return event, interrupt or caught
 

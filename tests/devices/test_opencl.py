@@ -1,0 +1,367 @@
+"""Programs run on real OpenCL devices: values, memory, state, threads, interrupts."""
+
+from __future__ import annotations
+
+import _thread
+import gc
+import threading
+import time
+
+import device_programs as p
+import numpy as np
+import pytest
+
+from tfnb.codegen.program import F32, Copy, Launch, Program, Slot, VariableUse
+from tfnb.devices.buffers import Cell
+from tfnb.devices.host import capacity_of
+from tfnb.errors import ResourceExhaustedError
+from tfnb.ir.kernelcall import TensorInfo
+from tfnb.types import bfloat16, bool_, float32, int8, uint8
+
+pytestmark = pytest.mark.opencl
+
+
+def floats(n, seed=0):
+    return np.random.default_rng(seed).standard_normal(n).astype(np.float32)
+
+
+@pytest.mark.parametrize("n", [1, 3, 1000])
+def test_values(device, n):
+    a, b = floats(n), floats(n, 1)
+    (y,) = device.load(p.add_scale(n)).run([a, b], [])
+    np.testing.assert_array_equal(y.numpy(), (a + b) * 2)
+    assert y.info == p.vector(n)
+
+
+def test_strided_input(device):
+    a = floats(6).reshape(3, 2).T[0]
+    (y,) = device.load(p.add_scale(3)).run([a, a], [])
+    np.testing.assert_array_equal(y.numpy(), a * 4)
+
+
+def test_empty_tensors(device):
+    empty = Program(
+        "empty", (p.ADD,),
+        (
+            Launch(0, "add", (Slot("input"), Slot("input"), Slot("output")), (0, 1, 1)),
+            Copy(Slot("input"), Slot("output"), 0),
+        ),
+        (p.vector(0),), (TensorInfo(float32, (3, 0)),), (), (), (), 0,
+    )  # fmt: skip
+    (y,) = device.load(empty).run([np.zeros(0, np.float32)], [])
+    assert y.numpy().shape == (3, 0)
+
+
+def test_a_program_without_steps(device):
+    nothing = Program("nothing", (), (), (), (), (), (), (), 0)
+    assert device.load(nothing).run([], []) == []
+    device.synchronize()
+
+
+def test_outputs_are_inputs_of_other_devices(make_device):
+    one, other, far = make_device(), make_device(), make_device(shared=False)
+    a = floats(100)
+    (x,) = one.load(p.add_scale(100)).run([a, a], [])
+    (y,) = other.load(p.add_scale(100)).run([x, x], [])
+    (z,) = far.load(p.add_scale(100)).run([y, x], [])
+    (w,) = one.load(p.add_scale(100)).run([z, x], [])
+    np.testing.assert_allclose(w.numpy(), ((a * 16 + a * 4) * 2 + a * 4) * 2, rtol=1e-6)
+
+
+def test_an_output_fed_again_is_not_copied(make_device):
+    device = make_device()
+    program = device.load(p.add_scale(1000))
+    x = program.run([floats(1000), floats(1000)], [])[0].numpy()
+    before = device.memory_stats().in_use
+    y = program.run([x, x], [])[0]
+    assert device.memory_stats().in_use - before == capacity_of(4000)  # the new output only
+    np.testing.assert_array_equal(y.numpy(), x * 4)
+
+
+def test_inputs_may_change_after_the_outputs_came(device):
+    a = floats(10)
+    before = a.copy()
+    (y,) = device.load(p.add_scale(10)).run([a, a], [])
+    result = y.numpy()
+    a[:] = 0
+    np.testing.assert_array_equal(result, before * 4)
+
+
+def test_constants_scalars_and_offsets(device):
+    c = np.arange(256, dtype=np.float32)
+    program = Program(
+        "offsets", (p.ADD,),
+        (
+            Launch(0, "scale", (Slot("const", 0, 512, 256), Slot("arena", 0, 512, 256), F32(3.0)), (64, 1, 1)),
+            Launch(0, "add", (Slot("arena", 0, 512, 256), Slot("input", 0, 512, 256), Slot("output", 0, 512, 256)),
+                   (64, 1, 1)),
+            Copy(Slot("const", 0), Slot("output", 0), 512),
+        ),
+        (p.vector(256),), (p.vector(256),), (), (c,), (), 1024,
+    )  # fmt: skip
+    x = floats(256)
+    (y,) = device.load(program).run([x], [])
+    np.testing.assert_array_equal(y.numpy()[:128], c[:128])
+    np.testing.assert_array_equal(y.numpy()[128:192], c[128:192] * 3 + x[128:192])
+
+
+@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 1000, 70001, 1 << 20])
+def test_copies_of_any_size(device, n):
+    info = TensorInfo(uint8, (n,))
+    program = Program(
+        "copy", (), (Copy(Slot("input"), Slot("output"), n),), (info,), (info,), (), (), (), 0
+    )
+    x = np.random.default_rng(n).integers(0, 255, n, np.uint8)
+    np.testing.assert_array_equal(device.load(program).run([x], [])[0].numpy(), x)
+
+
+@pytest.mark.parametrize("dtype", [bool_, int8, bfloat16])
+def test_dtypes_pass_unchanged(device, dtype):
+    info = TensorInfo(dtype, (5, 3))
+    steps = (Copy(Slot("input"), Slot("output"), info.nbytes),)
+    x = np.arange(15).reshape(5, 3).astype(dtype.np)
+    (y,) = device.load(Program("p", (), steps, (info,), (info,), (), (), (), 0)).run([x], [])
+    assert y.numpy().dtype == dtype.np
+    np.testing.assert_array_equal(y.numpy(), x)
+
+
+def test_random_states_by_row(device):
+    rows = np.array([[1, 2, 3, 0], [4, 5, 6, 0], [7, 8, 9, 0]], np.uint32)
+    steps = tuple(Launch(0, "bits", (Slot("rng", i), Slot("output", i))) for i in (0, 1, 2))
+    program = Program("rng", (p.ADD,), steps, (), (p.vector(4),) * 3, (), (), (10, 11, 12), 0)
+    outputs = device.load(program).run([], [], rows)
+    assert [y.numpy().tolist() for y in outputs] == rows.tolist()
+
+
+# ---- variables ---------------------------------------------------------------------------------
+
+
+def test_variables_keep_their_value(device):
+    cell = Cell("v")
+    x = floats(20)
+    device.load(p.assign(20)).run([x], [cell])
+    assert cell.tensor.info == p.vector(20)
+    for _ in range(3):
+        (y,) = device.load(p.train(20)).run([x], [cell])
+    np.testing.assert_allclose(y.numpy(), x * 4, rtol=1e-6)
+    (z,) = device.load(p.read(20)).run([], [cell])
+    np.testing.assert_array_equal(z.numpy(), y.numpy())
+
+
+def test_a_fetched_variable_is_a_snapshot(device):
+    cell = Cell("v")
+    device.load(p.assign(8)).run([np.zeros(8, np.float32)], [cell])
+    before = device.load(p.read(8)).run([], [cell])[0].numpy()
+    device.load(p.train(8)).run([np.ones(8, np.float32)], [cell])
+    device.synchronize()
+    assert not before.any()
+
+
+def test_a_variable_takes_another_shape(device):
+    cell = Cell("v")
+    for n in (4, 9):
+        device.load(p.assign(n)).run([np.full(n, n, np.float32)], [cell])
+        assert cell.tensor.shape == (n,)
+        assert device.load(p.read(n)).run([], [cell])[0].numpy().tolist() == [n] * n
+
+
+def test_a_new_shape_in_a_program_that_reads_the_old_value(device):
+    cell = Cell("v")
+    device.load(p.assign(4)).run([np.arange(4, dtype=np.float32)], [cell])
+    program = Program(
+        "regrow", (p.ADD,),
+        (
+            Copy(Slot("variable", 0, 0, 16), Slot("output", 0), 16),
+            Copy(Slot("input", 0), Slot("variable", 0), 40),
+        ),
+        (p.vector(10),), (p.vector(4),), (VariableUse(7, p.vector(10), True, True),), (), (), 0,
+    )  # fmt: skip
+    (old,) = device.load(program).run([np.ones(10, np.float32)], [cell])
+    assert old.numpy().tolist() == [0, 1, 2, 3]
+    assert cell.tensor.numpy().tolist() == [1] * 10
+
+
+def test_programs_of_one_device_share_cells_and_scratch(device):
+    cells = [Cell("v"), Cell("w")]
+    small, large = device.load(p.train(10)), device.load(p.add_scale(100_000))
+    x, big = floats(10), floats(100_000)
+    for c in cells:
+        device.load(p.assign(10)).run([x], [c])
+    for i in range(6):
+        (y,) = small.run([x], [cells[i % 2]])
+        (z,) = large.run([big, big], [])
+    np.testing.assert_allclose(y.numpy(), x * 4, rtol=1e-6)
+    np.testing.assert_array_equal(z.numpy(), big * 4)
+
+
+# ---- memory ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_limit_is_an_error_and_the_device_works_on(make_device, shared):
+    device = make_device(limit=1 << 20, shared=shared)
+    with pytest.raises(
+        ResourceExhaustedError, match=r"CPU:0.*float32\[400000\].*limit is 1,048,576"
+    ):
+        device.load(p.train(400_000)).run([floats(400_000)], [Cell("v")])
+    with pytest.raises(ResourceExhaustedError, match="scratch memory of big"):
+        device.load(p.add_scale(300_000, name="big")).run([floats(300_000)] * 2, [])
+    a = floats(1000)
+    for _ in range(100):
+        (y,) = device.load(p.add_scale(1000)).run([a, a], [])
+        np.testing.assert_array_equal(y.numpy(), a * 4)
+
+
+def test_a_failed_run_leaves_the_variable(make_device):
+    device = make_device(limit=1 << 20)
+    cell = Cell("v")
+    device.load(p.assign(10)).run([np.ones(10, np.float32)], [cell])
+    with pytest.raises(ResourceExhaustedError):
+        device.load(p.assign(200_000)).run([floats(200_000)], [cell])
+    assert device.load(p.read(10)).run([], [cell])[0].numpy().tolist() == [1] * 10
+
+
+def test_memory_comes_back(make_device):
+    device = make_device()
+    program = device.load(p.add_scale(1000))
+    program.run([floats(1000)] * 2, [])[0].numpy()
+    gc.collect()
+    before = device.memory_stats().in_use
+    kept = [program.run([floats(1000)] * 2, [])[0].numpy() for _ in range(10)]
+    views = [k[5:] for k in kept]
+    values = [k.copy() for k in kept]
+    del kept
+    assert device.memory_stats().in_use > before
+    for v, w in zip(views, values, strict=True):  # still theirs
+        np.testing.assert_array_equal(v, w[5:])
+    del views, v
+    device.synchronize()
+    assert device.memory_stats().in_use == before
+
+
+def test_close_gives_memory_back(make_device):
+    device = make_device()
+    device.load(p.add_scale(1000)).run([floats(1000)] * 2, [])
+    device.close()
+    stats = device.memory_stats()
+    assert (stats.in_use, stats.cached) == (0, 0)
+
+
+# ---- threads and interrupts --------------------------------------------------------------------
+
+
+def test_sixteen_threads(device):
+    programs = [
+        device.load(p.add_scale(n, by)) for n, by in ((10, 2.0), (3000, 3.0), (50_000, 4.0))
+    ]
+    wrong = []
+
+    def work(seed):
+        for i in range(12):
+            program = programs[(seed + i) % 3]
+            a = floats(program.program.inputs[0].size, seed * 100 + i)
+            (y,) = program.run([a, a], [])
+            by = (2.0, 3.0, 4.0)[(seed + i) % 3]
+            if not np.array_equal(y.numpy(), (a + a) * np.float32(by)):
+                wrong.append((seed, i))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(16)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_updates_from_threads_all_count(device):
+    cell, program = Cell("v"), device.load(p.train(100))
+    device.load(p.assign(100)).run([np.zeros(100, np.float32)], [cell])
+    one = np.ones(100, np.float32)
+
+    def work():
+        for _ in range(25):
+            program.run([one], [cell])
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert device.load(p.read(100)).run([], [cell])[0].numpy().tolist() == [200] * 100
+
+
+def test_many_runs_that_nobody_waits_for(device):
+    cell, program = Cell("v"), device.load(p.train(10))
+    device.load(p.assign(10)).run([np.zeros(10, np.float32)], [cell])
+    for _ in range(500):
+        program.run([np.ones(10, np.float32)], [cell])
+    device.synchronize()
+    assert device.load(p.read(10)).run([], [cell])[0].numpy()[0] == 500
+
+
+def test_an_interrupt_never_splits_a_run(device):
+    """Two variables are updated by one program; whatever Ctrl-C hits, they stay equal."""
+    n = 64
+    info = p.vector(n)
+    slots = [Slot("variable", i, 0, 4 * n) for i in (0, 1)]
+    add = tuple(
+        Launch(0, "update", (slots[i % 2], Slot("input", 0, 0, 4 * n), F32(1.0)), (n, 1, 1))
+        for i in range(20)
+    )
+    copies = tuple(
+        Copy(Slot("variable", i, 0, 4 * n), Slot("output", i, 0, 4 * n), 4 * n) for i in (0, 1)
+    )
+    uses = (VariableUse(7, info, True, True), VariableUse(8, info, True, True))
+    program = device.load(Program("both", (p.ADD,), add, (info,), (), uses, (), (), 0))
+    reader = device.load(Program("read", (p.ADD,), copies, (), (info, info), uses, (), (), 0))
+    cells = [Cell("v"), Cell("w")]
+    for c in cells:
+        device.load(p.assign(n)).run([np.zeros(n, np.float32)], [c])
+    one = np.ones(n, np.float32)
+    program.run([one], cells)
+    hits = 0
+    rng = np.random.default_rng(0)
+    for delay in rng.uniform(0, 4e-3, 30):
+        timer = threading.Timer(delay, _thread.interrupt_main)
+        try:
+            timer.start()
+            end = time.monotonic() + 0.5
+            while time.monotonic() < end:
+                program.run([one], cells)
+        except KeyboardInterrupt:
+            hits += 1
+        timer.join()
+        device.synchronize()
+        v, w = (y.numpy() for y in reader.run([], cells))
+        assert v.tolist() == w.tolist()
+        assert v[0] % 10 == 0
+    assert hits == 30
+
+
+# ---- times -------------------------------------------------------------------------------------
+
+
+class Recorder:
+    def __init__(self):
+        self.begin = time.perf_counter()
+        self.seen = []
+
+    def now_us(self):
+        return (time.perf_counter() - self.begin) * 1e6
+
+    def launch(self, *what):
+        self.seen.append(what)
+
+
+def test_traced_runs(device):
+    program = device.load(p.add_scale(5000))
+    a = floats(5000)
+    program.run([a, a], [])
+    recorder = Recorder()
+    (y,) = program.run([a, a], [], None, recorder)
+    end = recorder.now_us()
+    np.testing.assert_array_equal(y.numpy(), a * 4)
+    (name, label, nodes, start, stop, nbytes), second = recorder.seen
+    assert (name, label, nodes, nbytes) == (device.name, "add", (1,), 60_000)
+    assert second[1:3] == ("scale", (2,))
+    assert -100 < start < stop <= second[3] + 1e-3 < second[4] < end + 100
