@@ -1,0 +1,140 @@
+"""Every op of the catalogue: defined completely, shapes as inferred, gradients as measured, OpenCL as the host."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from building import CATALOG, KNOWLEDGE, backprop, build
+from cases import Case, all_cases, op_cases
+from evaluate import evaluate
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind
+from tfnb.ir.scalar_host import host_kernel
+
+CASES = list(all_cases())
+BY_OP = op_cases()
+OWN_TESTS = (Kind.PLACEHOLDER, Kind.VARIABLE, Kind.NO_OP)
+
+
+def _differentiable(case: Case) -> bool:
+    grad = CATALOG[case.op].grad
+    return case.grad and grad is not None and grad is not NOT_DIFFERENTIABLE and case.has_float32()
+
+
+def _compute(name: str) -> bool:
+    """Is it an op that a case can run by itself: pure and without state?"""
+    op = CATALOG[name]
+    return op.kind in (Kind.COMPUTE, Kind.CONST) and not op.stateful and not op.writes and bool(op.output_args)
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_definition_is_complete(name):
+    op = CATALOG[name]
+    assert op.doc.strip(), "no doc"
+    assert op.infer is not None or not op.output_args, "no shape function"
+    assert op.grad is not None or not op.output_args, "no gradient, nor NOT_DIFFERENTIABLE"
+    if _compute(name):
+        assert host_kernel(op) is not None, "no host kernel"
+    ways = [w for w in (op.scalar, op.lower, op.reduce, op.opencl, op.expand, op.alias) if w is not None]
+    assert len(ways) <= 1, "more than one way to OpenCL"
+
+
+@pytest.mark.parametrize("name", sorted(n for n in CATALOG if _compute(n)))
+def test_has_a_case(name):
+    assert BY_OP.get(name), f"no case for {name} in tests/ops/cases_*.py"
+
+
+def test_cases_name_ops_of_the_catalogue():
+    assert not set(BY_OP) - set(CATALOG)
+
+
+@pytest.mark.parametrize("knowledge", KNOWLEDGE)
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+def test_host_gives_what_was_inferred(case, knowledge):
+    for c in (case, case.widened()) if case.has_float32() else (case,):
+        built = build(c, knowledge)
+        for t, value in zip(built.outputs, evaluate(built.outputs, built.feeds()), strict=True):
+            assert value.dtype == t.dtype.np
+            assert t.shape.is_compatible_with(value.shape), f"inferred {t.shape}, got {value.shape}"
+            if knowledge == "shapes" and not CATALOG[c.op].dynamic:
+                assert t.shape.is_fully_defined(), f"inferred only {t.shape} of {value.shape}"
+
+
+GRADIENT_CASES = [c for c in CASES if _differentiable(c)]
+
+
+def _slopes(f, arrays, i):
+    """Central differences of the scalar function `f` by the elements of input i (at most 24 of them)."""
+    x = arrays[i]
+    count = min(x.size, 24)
+    picked = np.random.default_rng(0).permutation(x.size)[:count]
+    slopes = []
+    for k in picked:
+        step = 1e-6 * max(1.0, abs(x.flat[k]))
+        values = []
+        for sign in (1, -1):
+            moved = x.copy()
+            moved.flat[k] += sign * step
+            values.append(f([moved if j == i else a for j, a in enumerate(arrays)]))
+        slopes.append((values[0] - values[1]) / (2 * step))
+    return picked, np.array(slopes)
+
+
+def _weights(values):
+    rng = np.random.default_rng(5)
+    return [rng.uniform(0.5, 1.5, np.shape(v)) if np.asarray(v).dtype == np.float64 else None for v in values]
+
+
+@pytest.mark.parametrize("knowledge", KNOWLEDGE)
+@pytest.mark.parametrize("case", GRADIENT_CASES, ids=lambda c: c.id)
+def test_gradient(case, knowledge):
+    built = build(case.widened(), knowledge)
+    weights = _weights(evaluate(built.outputs, built.feeds()))
+    dys = [None if w is None else built.op.graph.constant(w) for w in weights]
+
+    def f(arrays):
+        values = evaluate(built.outputs, dict(zip(built.inputs, arrays, strict=True)))
+        return sum(float((v * w).sum()) for v, w in zip(values, weights, strict=True) if w is not None)
+
+    try:
+        grads = backprop(built.outputs, dys, built.inputs)
+    except InvalidArgumentError:
+        if knowledge == "shapes":
+            raise
+        pytest.skip("this gradient needs known shapes")
+    for i, (x, g) in enumerate(zip(built.arrays, evaluate(grads, built.feeds()), strict=True)):
+        if x.dtype != np.float64:
+            continue
+        picked, expected = _slopes(f, built.arrays, i)
+        g = np.zeros_like(x) if g is None else g
+        assert g.dtype == np.float64 and g.shape == x.shape
+        np.testing.assert_allclose(g.flat[picked], expected, rtol=2e-4, atol=2e-6)
+
+
+SECOND = {c.op: c for c in reversed(GRADIENT_CASES) if all(x.size for x in c.arrays())}
+
+
+@pytest.mark.parametrize("case", SECOND.values(), ids=lambda c: c.id)
+def test_second_derivative(case):
+    built = build(case.widened())
+    values = evaluate(built.outputs, built.feeds())
+    dys = [None if w is None else built.op.graph.constant(w) for w in _weights(values)]
+    floats = [i for i, x in enumerate(built.arrays) if x.dtype == np.float64]
+    first = [backprop(built.outputs, dys, [built.inputs[i] for i in floats])]
+    first = [built.op.graph.to_tensor(g) for g in first[0] if g is not None]
+    if not first:
+        return
+    weights = _weights(evaluate(first, built.feeds()))
+
+    def f(arrays):
+        found = evaluate(first, dict(zip(built.inputs, arrays, strict=True)))
+        return sum(float((v * w).sum()) for v, w in zip(found, weights, strict=True))
+
+    xs = [built.inputs[i] for i in floats]
+    second = evaluate(backprop(first, [built.op.graph.constant(w) for w in weights], xs), built.feeds())
+    for i, g in zip(floats, second, strict=True):
+        x = built.arrays[i]
+        picked, expected = _slopes(f, built.arrays, i)
+        g = np.zeros_like(x) if g is None else g
+        np.testing.assert_allclose(g.flat[picked], expected, rtol=5e-4, atol=2e-5)
