@@ -188,7 +188,7 @@ def _lower_window_sum(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr
 
 
 WINDOW_SUM = OpDef(
-    "_WindowSum",
+    "WindowSum",
     "x: T",
     "y: T",
     """The sum of each element and its `radius` neighbours on both sides along the last dimension.

@@ -193,7 +193,7 @@ def _lower_label_term(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr
 
 
 LABEL_TERM = OpDef(
-    "_LabelTerm",
+    "LabelTerm",
     "values: T, labels: Tlabels",
     "output: T",
     """values[i, j] where j is labels[i], 0 elsewhere; a row whose label is no column is NaN.
