@@ -94,7 +94,9 @@ class HostPool:
         if self._returned:
             self._collect()
         if self._limit and self._in_use + capacity > self._limit:
-            raise self._exhausted(capacity, shape, dtype, f"the limit is {self._limit:,}")
+            self._recount()
+            if self._in_use + capacity > self._limit:
+                raise self._exhausted(capacity, shape, dtype, f"the limit is {self._limit:,}")
         free = self._free.get(capacity)
         if free:
             block = free.pop()
@@ -123,7 +125,7 @@ class HostPool:
         return array.base.arg  # type: ignore[union-attr]
 
     def stats(self) -> MemoryStats:
-        self._collect()
+        self._recount()
         return MemoryStats(self._in_use, self._peak, self._cached, self._limit)
 
     def trim(self) -> None:
@@ -136,13 +138,20 @@ class HostPool:
         while self._returned:
             block = self._returned.popleft().block
             block.lease = None
-            del self._leases[id(block)]
+            if self._leases.pop(id(block), None) is None:
+                continue  # an interrupt cut `take` off
             self._in_use -= block.capacity
             self._free.setdefault(block.capacity, []).append(block)
             self._cached += block.capacity
         if self._cached > max(_KEEP, self._in_use):
             self._free.clear()
             self._cached = 0
+
+    def _recount(self) -> None:
+        """Mends what Ctrl-C may have left behind in the middle of `take` or `_collect`: leases, and the sum of them."""
+        self._collect()
+        self._leases = {key: lease for key, lease in self._leases.items() if lease() is not None}
+        self._in_use = sum(lease.block.capacity for lease in self._leases.values())
 
     def _fresh(self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Block:
         if self._limit and self._in_use + self._cached + capacity > self._limit:

@@ -141,15 +141,30 @@ class ProgramLibrary:
     def _options(self, module: Module) -> tuple[str, ...]:
         defines = tuple(f"-D{name}={value}" for name, value in module.defines)
         root = str(kernels_root())
-        return ("-I", f'"{root}"' if " " in root else root, *defines)
+        return defines if " " in root else ("-I", root, *defines)
 
     def _source(self, module: Module) -> str:
-        if not module.file:
-            return module.source
-        try:
-            return (kernels_root() / module.file).read_text(encoding="utf-8")
-        except OSError as e:
-            raise KernelBuildError(f"cannot read the library kernels {module.file}: {e}") from None
+        """The text to build. Compilers split options at spaces, so a root with one cannot be an option."""
+        source = module.source
+        if module.file:
+            try:
+                source = (kernels_root() / module.file).read_text(encoding="utf-8")
+            except OSError as e:
+                raise KernelBuildError(
+                    f"cannot read the library kernels {module.file}: {e}"
+                ) from None
+        return self._with_includes(source) if " " in str(kernels_root()) else source
+
+    def _with_includes(self, source: str) -> str:
+        lines = []
+        for number, line in enumerate(source.splitlines(), 1):
+            found = _INCLUDE.match(line)
+            if found is None:
+                lines.append(line)
+            else:
+                inner = self._with_includes(self._included(found[1]))
+                lines.append(f"{inner}\n#line {number + 1}")
+        return "\n".join(lines) + "\n"
 
     def _expanded(self, module: Module) -> str:
         """The text with its includes behind it, each once: what the key is made of."""

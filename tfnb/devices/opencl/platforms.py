@@ -7,6 +7,7 @@ choice lists them, then GPUs.
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -105,7 +106,11 @@ def _all(cache: str) -> tuple[Unit, ...]:
             continue  # a driver without devices, or one that does not start
     if not found:
         names = ", ".join(p.name for p in _platforms()) or "none"
-        raise DeviceNotFoundError(f"no OpenCL device was found (platforms: {names}). {_HOW_TO}")
+        told = os.environ.get("POCL_DEVICES")
+        note = f" POCL_DEVICES is {told!r}." if told is not None else ""
+        raise DeviceNotFoundError(
+            f"no OpenCL device was found (platforms: {names}).{note} {_HOW_TO}"
+        )
     return tuple(found)
 
 

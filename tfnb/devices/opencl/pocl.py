@@ -24,7 +24,7 @@ _AVX512 = frozenset(("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"))
 _TARGET = re.compile(r"HSTR: \S+?-((?:x86_64|amd64)-\S+)-([^-\s]+)$")
 _KNOWS_NO_AVX512 = re.compile(r"znver[123]|generic|x86-64(-v[23])?")
 _CPU = b"skylake-avx512\0"
-_DEVICE_STRUCT_BYTES = 4096
+_DEVICE_STRUCT_BYTES = 4096  # at most; the next device may begin within, so the first match counts
 _kept: list[Any] = []  # the driver keeps a pointer into it for ever
 
 
@@ -101,15 +101,13 @@ def teach_avx512(device: Any) -> bool:
 
 
 def _find_pair(memory: int, start: int, first: bytes, second: bytes) -> int | None:
-    """Address of the pointer to `second` that follows a pointer to `first`, if there is exactly one."""
+    """Address of the first pointer to `second` that follows a pointer to `first`."""
     data = _read(memory, start, _DEVICE_STRUCT_BYTES)
     words = struct.unpack(f"<{len(data) // 8}Q", data[: len(data) // 8 * 8])
-    found = [
-        start + 8 * (i + 1)
-        for i, (a, b) in enumerate(zip(words, words[1:], strict=False))
-        if _read(memory, a, len(first)) == first and _read(memory, b, len(second)) == second
-    ]
-    return found[0] if len(found) == 1 else None
+    for i, (a, b) in enumerate(zip(words, words[1:], strict=False)):
+        if _read(memory, a, len(first)) == first and _read(memory, b, len(second)) == second:
+            return start + 8 * (i + 1)
+    return None
 
 
 def _read(memory: int, address: int, nbytes: int) -> bytes:
