@@ -101,9 +101,10 @@ LOG_SOFTMAX = OpDef(
 
 
 def _infer_dense(c: Infer) -> tuple[Shape, Shape]:
-    with_rank(c, 0, 2)
-    with_rank(c, 1, 2)
     both = merged(c, 0, 1)
+    if both.ndims not in (None, 2):
+        raise ShapeError(f"{c.op_name}: features and labels must have rank 2, got shape {both}")
+    both = both.merge_with(Shape((None, None)))
     return Shape(both.as_list()[:1]), both
 
 
@@ -124,24 +125,34 @@ def _expand_dense(op: Any, logits: Any, labels: Any) -> Any:
 
 
 def _is_zero(t: Any) -> bool:
-    """Is the tensor zeros for all that is known while the graph is built?"""
+    """Is the gradient None, or zeros for all that is known while the graph is built?"""
+    if t is None:
+        return True
     if t.op.opdef is FILL:
         return _is_zero(t.op.inputs[1])
     value = constant_value(t)
     return t.op.opdef is ZEROS_LIKE or (value is not None and not value.any())
 
 
+def _sum_of(*parts: Any) -> Any:
+    """The sum of those gradients that are not None; None when all are."""
+    found = None
+    for part in parts:
+        found = part if found is None else found if part is None else found + part
+    return found
+
+
 def _grad_logits(op: Any, dloss: Any, dbackprop: Any) -> Any:
-    grad = EXPAND_DIMS(dloss, -1) * op.outputs[1]
+    by_loss = None if _is_zero(dloss) else EXPAND_DIMS(dloss, -1) * op.outputs[1]
     if _is_zero(dbackprop):
-        return grad
+        return by_loss
     p = SOFTMAX(op.x)
-    return grad + (dbackprop - _sum_last(dbackprop * p)) * p
+    return _sum_of(by_loss, (dbackprop - _sum_last(dbackprop * p)) * p)
 
 
 def _grad_dense(op: Any, dloss: Any, dbackprop: Any) -> Any:
-    labels = EXPAND_DIMS(-dloss, -1) * LOG_SOFTMAX(op.x)
-    return _grad_logits(op, dloss, dbackprop), labels if _is_zero(dbackprop) else labels - dbackprop
+    by_loss = None if _is_zero(dloss) else EXPAND_DIMS(-dloss, -1) * LOG_SOFTMAX(op.x)
+    return _grad_logits(op, dloss, dbackprop), _sum_of(by_loss, None if _is_zero(dbackprop) else -dbackprop)
 
 
 SOFTMAX_CROSS_ENTROPY = OpDef(

@@ -1,0 +1,91 @@
+"""Cases of activations, softmax, cross entropies, bias, local response normalisation."""
+
+from __future__ import annotations
+
+import numpy as np
+from cases import SPECIAL, Case, arr, ints
+
+_SHAPES: tuple[tuple[int, ...], ...] = ((3, 4), (7,), (), (0, 3), (2, 3, 1, 5), (1, 33))
+_UNARY = ("Relu", "Relu6", "Elu", "Selu", "Softplus", "Softsign", "LeakyRelu")
+_GRADS = ("ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad", "LeakyReluGrad")
+
+
+def _away_from_kinks(*shape: int) -> np.ndarray:
+    """Numbers in (-2.5, 8) at least 0.05 away from 0 and 6, where slopes jump."""
+    x = arr(*shape, lo=-2.5, hi=8.0)
+    for kink in (0.0, 6.0):
+        x = np.where(np.abs(x - kink) < 0.05, kink + 0.1, x)
+    return np.asarray(x, np.float32)
+
+
+def _probabilities(*shape: int) -> np.ndarray:
+    x = arr(*shape, lo=0.1, hi=1.0)
+    return np.asarray(x / x.sum(-1, keepdims=True), np.float32)
+
+
+_ACTIVATIONS = (
+    *(Case(op, (_away_from_kinks(*s),)) for op in _UNARY for s in _SHAPES),
+    *(Case(op, (arr(*s), _away_from_kinks(*s))) for op in _GRADS for s in _SHAPES[:4]),
+    *(Case(op, (SPECIAL,), note="special", grad=False) for op in ("Elu", "Selu", "Softplus", "Softsign", "LeakyRelu")),
+    *(Case(op, (SPECIAL[1:],), note="special", grad=False) for op in ("Relu", "Relu6")),
+    *(Case(op, (ints(3, 4),)) for op in ("Relu", "Relu6")),
+    Case("LeakyRelu", (_away_from_kinks(3, 4),), {"alpha": 0.5}),
+    Case("LeakyReluGrad", (arr(3, 4), _away_from_kinks(3, 4)), {"alpha": 0.5}),
+)
+
+_LOGITS = (arr(3, 4), arr(1, 1), arr(5), arr(2, 3, 4), arr(0, 3), arr(40, 10, lo=-30, hi=30), arr(3, 4) + np.float32(1e4))
+
+_SOFTMAX = (
+    *(Case(op, (x,)) for op in ("Softmax", "LogSoftmax") for x in _LOGITS[:5]),
+    *(Case(op, (x,), note="wide", grad=False) for op in ("Softmax", "LogSoftmax") for x in _LOGITS[5:]),
+    *(
+        Case("SoftmaxCrossEntropyWithLogits", (arr(n, k, lo=-5, hi=5), _probabilities(n, k)), grad=False)
+        for n, k in ((3, 4), (1, 1), (17, 10), (0, 3))
+    ),
+    Case("SoftmaxCrossEntropyWithLogits", (arr(3, 4, lo=50, hi=90), np.eye(3, 4, dtype=np.float32)), grad=False),
+    *(
+        Case("SparseSoftmaxCrossEntropyWithLogits", (arr(n, k), ints(n, lo=0, hi=k, dtype=t)))
+        for n, k, t in ((3, 4, np.int32), (1, 1, np.int64), (17, 10, np.int64), (0, 3, np.int32))
+    ),
+    *(Case("LabelTerm", (arr(3, 4), np.array(v, np.int32)), oracle=False) for v in ([0, 3, 1], [2, 2, 2])),
+    Case("LabelTerm", (arr(3, 4), np.array([-1, 4, 1], np.int32)), note="bad", oracle=False, grad=False),
+)
+
+_BIAS = (
+    *(
+        Case("BiasAdd", (arr(*s), arr(s[-1])))
+        for s in ((3, 4), (2, 3, 4), (2, 3, 4, 5), (0, 3), (1, 1), (33, 7))
+    ),
+    Case("BiasAdd", (arr(2, 3, 4, 5), arr(3)), {"data_format": "NCHW"}, oracle=False),
+    Case("BiasAdd", (ints(2, 3), ints(3))),
+    *(Case("BiasAddGrad", (arr(*s),)) for s in ((3, 4), (2, 3, 4, 5), (0, 3), (65, 9))),
+    Case("BiasAddGrad", (arr(2, 3, 4, 5),), {"data_format": "NCHW"}, oracle=False),
+)
+
+_LRN_ATTRS = {"depth_radius": 2, "bias": 1.5, "alpha": 0.3, "beta": 0.7}
+_LRN = (
+    *(
+        Case("LRN", (arr(*s),), attrs, oracle=False)
+        for s, attrs in (
+            ((2, 3, 2, 6), _LRN_ATTRS),
+            ((1, 2, 2, 1), {}),
+            ((1, 1, 2, 3), {"depth_radius": 5}),
+            ((0, 2, 2, 3), {}),
+        )
+    ),
+    Case("LRNGrad", (arr(1, 2, 2, 4), arr(1, 2, 2, 4), arr(1, 2, 2, 4)), _LRN_ATTRS, oracle=False),
+    *(Case("WindowSum", (arr(*s),), {"radius": r}, oracle=False) for s, r in (((2, 5), 1), ((3,), 4), ((2, 2, 7), 2))),
+)
+
+_PYTHON = (
+    Case(
+        "PyFuncStateless",
+        ([arr(3, 4)],),
+        {"Tout": ["float32"], "function": np.negative},
+        float32_only=True,
+        oracle=False,
+        grad=False,
+    ),
+)
+
+CASES: tuple[Case, ...] = (*_ACTIVATIONS, *_SOFTMAX, *_BIAS, *_LRN, *_PYTHON)
