@@ -61,10 +61,13 @@ def build_in(graph: GraphBuilder, case: Case, knowledge: str = "shapes") -> Buil
     opdef = CATALOG[case.op]
     inputs: list[Tensor] = []
     arrays: list[np.ndarray] = []
+    count = len(case.arrays())
 
     def tensor(value: Any) -> Tensor:
         array = np.asarray(value)
-        if knowledge != "nothing" and len(inputs) in opdef.shape_inputs or _is_axis(opdef, len(inputs)):
+        i = len(inputs)
+        fixes = i in opdef.shape_inputs or _fixes_shape(opdef, i, count)
+        if (knowledge != "nothing" and fixes) or (opdef.name, i) == ("GatherV2", 2):
             t = graph.constant(array)
         else:
             shape = {"shapes": Shape(array.shape), "ranks": Shape((None,) * array.ndim), "nothing": Shape(None)}
@@ -79,9 +82,9 @@ def build_in(graph: GraphBuilder, case: Case, knowledge: str = "shapes") -> Buil
     return Built(outputs[0].op, outputs, inputs, arrays)
 
 
-def _is_axis(opdef: OpDef, i: int) -> bool:
-    """The axis of GatherV2 must be known to differentiate, as TensorFlow's users always give it."""
-    return opdef.name == "GatherV2" and i == 2
+def _fixes_shape(opdef: OpDef, i: int, count: int) -> bool:
+    """Inputs whose value fixes the shape, though the op need not know it when a step is compiled."""
+    return (opdef.name, i) in (("Slice", 1), ("ConcatV2", count - 1))
 
 
 def backprop(ys: list[Tensor], dys: list[Any], xs: list[Tensor]) -> list[Any]:

@@ -29,7 +29,7 @@ class Case:
 
     inputs: an array per input argument, a list of arrays for "N*T". attrs: attributes, and type variables that no input
     fixes. grad: differentiate numerically (only float inputs are); oracle: compare with TensorFlow; device: compare OpenCL
-    with the host; exact shapes are always compared. rtol, atol: for float32.
+    with the host; float32_only: the op takes no float64. rtol, atol: for float32; shapes and dtypes are always compared.
     """
 
     op: str
@@ -39,13 +39,14 @@ class Case:
     grad: bool = True
     oracle: bool = True
     device: bool = True
+    float32_only: bool = False
     rtol: float = 1e-5
     atol: float = 1e-6
 
     @property
     def id(self) -> str:
         shapes = "_".join(_shape_text(x) for x in self.inputs)
-        attrs = "_".join(f"{k}={v}" for k, v in self.attrs.items())
+        attrs = "_".join(f"{k}={v}" for k, v in self.attrs.items() if not isinstance(v, np.ndarray))
         return "-".join(part for part in (self.op, shapes, attrs, self.note) if part).replace(" ", "")
 
     def widened(self) -> Case:
@@ -57,8 +58,10 @@ class Case:
         """All inputs, flat."""
         return [np.asarray(y) for x in self.inputs for y in (x if isinstance(x, list) else [x])]
 
-    def has_float32(self) -> bool:
-        return any(x.dtype == np.float32 for x in self.arrays())
+    def both_floats(self) -> list[Case]:
+        """The case, and with float64 for float32 where it has that."""
+        wide = any(x.dtype == np.float32 for x in self.arrays()) and not self.float32_only
+        return [self, self.widened()] if wide else [self]
 
 
 def _shape_text(x: Any) -> str:

@@ -70,8 +70,8 @@ _PARTITIONS = [
       (arr(2, 3, 2), ints(2, 3, lo=0, hi=2), 2), (arr(0), v(), 2))),
     Case("DynamicStitch", ([v(0, 3), v(1, 2)], [arr(2), arr(2)])), Case("DynamicStitch", ([_I(1), v(0, 2)], [arr(3), arr(2, 3)])),
     *(Case("TopKV2", (x, _I(k))) for x, k in ((arr(6), 3), (arr(3, 5), 2), (ints(2, 7, lo=0, hi=3), 4), (arr(2, 3), 0), (arr(2, 3, 4), 4))),
-    *(Case("TopK", (x,), {"k": k}) for x, k in ((arr(6), 3), (arr(3, 5), 1))),
-    *(Case("InTopK", (p, t), {"k": k}) for p, t, k in ((arr(4, 5), v(0, 1, 4, 2), 2), (arr(3, 4), v(0, 3, 1, dtype=np.int64), 1),
+    *(Case("TopK", (x,), {"k": k}, oracle=False) for x, k in ((arr(6), 3), (arr(3, 5), 1))),
+    *(Case("InTopK", (p, t), {"k": k}, float32_only=True) for p, t, k in ((arr(4, 5), v(0, 1, 4, 2), 2), (arr(3, 4), v(0, 3, 1, dtype=np.int64), 1),
       (np.array([[1, 1, 0], [3, 2, 2], [np.inf, 0, 1]], np.float32), v(1, 2, 0), 2))),
 ]  # fmt: skip
 

@@ -25,10 +25,11 @@ _Array = Any
 
 def _int_div(a: _Array, b: _Array) -> _Array:
     """C's division: towards zero; 0 for a zero divisor."""
-    safe = np.where(b == 0, 1, b)
-    q = np.floor_divide(np.abs(a), np.abs(safe)) if a.dtype.kind == "i" else a // safe
-    q = np.where((a < 0) != (b < 0), -q, q) if a.dtype.kind == "i" else q
-    return np.where(b == 0, 0, q)
+    safe = np.where(b == 0, 1, b).astype(b.dtype)
+    q = np.floor_divide(a, safe)
+    if a.dtype.kind == "i":
+        q = q + ((q * safe != a) & ((a < 0) != (b < 0)))
+    return np.where(b == 0, 0, q).astype(a.dtype)
 
 
 def _div(a: _Array, b: _Array) -> _Array:

@@ -69,7 +69,7 @@ FILL = OpDef(
 
 
 def _zero_of(dtype: Any) -> Any:
-    return "" if dtype.is_string else 0
+    return b"" if dtype.is_string else 0
 
 
 ZEROS_LIKE = OpDef(

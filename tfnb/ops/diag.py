@@ -13,12 +13,11 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ops.concat import PACK
 from tfnb.ops.move import PAD
-from tfnb.ops.reduce_sum import SUM, all_axes
 from tfnb.ops.shaping import SHAPE
 from tfnb.types import ALL, FIXED_SIZE, Shape, as_dtype, float32, int32, int64, uint8, unknown_shape
 
@@ -201,12 +200,6 @@ def _lower_one_hot(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(s.eq(wanted, s.cast(idx[a], wanted.dtype)), site.load(2, ()), site.load(3, ()))
 
 
-def _grad_one_hot(op: Any, dy: Any) -> Any:
-    hot = ONE_HOT(op.inputs[0], op.inputs[1], dy.dtype.np.type(1), dy.dtype.np.type(0), axis=op.attrs.axis)
-    on = SUM(dy * hot, all_axes(dy))
-    return None, None, on, SUM(dy * (1 - hot), all_axes(dy))
-
-
 ONE_HOT = OpDef(
     "OneHot",
     inputs="indices: TI, depth: int32, on_value: T, off_value: T",
@@ -220,7 +213,7 @@ ONE_HOT = OpDef(
     infer=_one_hot_shape,
     host=_host_one_hot,
     lower=_lower_one_hot,
-    grad=_grad_one_hot,
+    grad=NOT_DIFFERENTIABLE,
     shape_inputs=(1,),
 )
 

@@ -207,7 +207,8 @@ def _host_segment_sum(call: HostCall, data: np.ndarray, ids: np.ndarray, num: np
     wide = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
     out = np.zeros((n, *rest), wide)
     keep = flat >= 0
-    np.add.at(out, flat[keep], data.reshape((flat.size, *rest))[keep].astype(wide, copy=False))
+    with np.errstate(all="ignore"):
+        np.add.at(out, flat[keep], data.reshape((flat.size, *rest))[keep].astype(wide, copy=False))
     return out.astype(data.dtype)
 
 
@@ -228,7 +229,9 @@ def _grad_segment_sum(op: Any, dy: Any) -> Any:
     data, ids, _ = op.inputs
     rows = GATHER(dy, MAXIMUM(ids, 0))
     taken = GREATER_EQUAL(ids, 0)
-    if data.shape.ndims is not None and ids.shape.ndims is not None and ids.shape.ndims != 1:
+    if ids.shape.ndims is None or data.shape.ndims is None:
+        raise ShapeError("the gradient of UnsortedSegmentSum needs known ranks", op)
+    if ids.shape.ndims != 1:
         for _ in range(data.shape.ndims - ids.shape.ndims):
             taken = EXPAND_DIMS(taken, np.int32(-1))
         taken = BROADCAST_TO(taken, shape_of(rows))

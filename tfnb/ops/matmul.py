@@ -40,10 +40,10 @@ class BatchMatMulAttrs:
 
 
 def _product_dims(c: Infer, a: Shape, b: Shape, ta: bool, tb: bool) -> tuple[int | None, int | None]:
-    (m, k), (l, n) = (x.dims[-2:][::-1] if t else x.dims[-2:] for x, t in ((a, ta), (b, tb)))  # type: ignore[index]
-    if None not in (k, l) and k != l:
+    (m, k), (rows, n) = (x.dims[-2:][::-1] if t else x.dims[-2:] for x, t in ((a, ta), (b, tb)))  # type: ignore[index]
+    if None not in (k, rows) and k != rows:
         flags = f" (transposed: {ta}, {tb})" if ta or tb else ""
-        raise ShapeError(f"{c.op_name}: matrices of shapes {a} and {b}{flags} do not fit: {k} columns, {l} rows")
+        raise ShapeError(f"{c.op_name}: matrices of shapes {a} and {b}{flags} do not fit: {k} columns, {rows} rows")
     return m, n
 
 
@@ -60,7 +60,8 @@ def _host_product(call: HostCall, a: np.ndarray, b: np.ndarray, ta: bool, tb: bo
     left, right = (np.swapaxes(_wide(x), -1, -2) if t else _wide(x) for x, t in ((a, ta), (b, tb)))
     if left.shape[-1] != right.shape[-2] or left.shape[:-2] != right.shape[:-2]:
         raise InvalidArgumentError(f"matrices of shapes {a.shape} and {b.shape} cannot be multiplied", call.op)
-    return np.matmul(left, right).astype(a.dtype)
+    with np.errstate(all="ignore"):
+        return np.matmul(left, right).astype(a.dtype)
 
 
 def _host_matmul(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:

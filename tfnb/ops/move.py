@@ -192,7 +192,7 @@ def _padded(c: Infer) -> Shape:
 
 def _host_pad(call: HostCall, x: np.ndarray, paddings: np.ndarray, value: np.ndarray | None = None) -> np.ndarray:
     margins = _margins(paddings, x.ndim)
-    fill = ("" if x.dtype == object else 0) if value is None else value.reshape(())
+    fill = (b"" if x.dtype == object else 0) if value is None else value.reshape(())
     out = np.full([b + d + a for d, (b, a) in zip(x.shape, margins, strict=True)], fill, x.dtype)
     out[tuple(slice(b, b + d) for d, (b, _) in zip(x.shape, margins, strict=True))] = x
     return out

@@ -206,7 +206,7 @@ def _grad_top(op: Any, dy: Any, d_indices: Any) -> Any:
     x, places = op.inputs[0], op.outputs[1]
     flat_shape = SHAPE(x, out_type=int32)
     last, width = flat_shape[-1], SHAPE(places, out_type=int32)[-1]
-    rows = RESHAPE(places, PACK([np.int32(-1), width]))
+    rows = RESHAPE(places, PACK([_product(flat_shape[:-1]), width]))
     starts = RANGE(np.int32(0), SHAPE(rows, out_type=int32)[0], np.int32(1)) * last
     number = RESHAPE(rows + RESHAPE(starts, np.asarray([-1, 1], np.int32)), np.asarray([-1], np.int32))
     total = UNSORTED_SEGMENT_SUM(RESHAPE(dy, np.asarray([-1], np.int32)), number, _product(flat_shape))

@@ -16,7 +16,8 @@ from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef, ReduceSpec
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, scalar_shape
-from tfnb.ops.compare import EQUAL
+from tfnb.ops.compare import EQUAL, SELECT
+from tfnb.ops.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.reduce_sum import (
     BROADCAST_TO,
@@ -95,16 +96,19 @@ MIN = _reduction(
 
 def _host_prod(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
     wide = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
-    total = np.prod(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims, dtype=wide)
-    return np.asarray(total).astype(x.dtype)
+    with np.errstate(all="ignore"):
+        total = np.prod(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims, dtype=wide)
+        return np.asarray(total).astype(x.dtype)
 
 
 def _grad_prod(op: Any, dy: Any) -> Any:
-    """One axis after the other, so that each step is the product of the *other* elements, right at zeros too."""
+    """The product of the *other* elements, right at zeros too: one axis after the other."""
     x, g = op.x, spread(op, dy)
     axes = static_axes(op)
     if axes is None:
-        return spread(op, op.y) / x * g, None
+        return _others(x, op.inputs[1]) * g, None
+    if not axes:
+        return g, None
     partial = [x]
     for a in axes[:-1]:
         partial.append(PROD(partial[-1], np.asarray([a], np.int32), keep_dims=True))
@@ -112,6 +116,15 @@ def _grad_prod(op: Any, dy: Any) -> Any:
         others = CUMPROD(z, np.int32(a), exclusive=True) * CUMPROD(z, np.int32(a), exclusive=True, reverse=True)
         g = others * g
     return g, None
+
+
+def _others(x: Any, axes: Any) -> Any:
+    """For each element the product of the others along `axes`, by division: zeros are counted instead of multiplied."""
+    zero = EQUAL(x, ZEROS_LIKE(x))
+    safe = SELECT(zero, ONES_LIKE(x), x)
+    is_zero = cast_to(zero, x.dtype)
+    no_other_zero = cast_to(EQUAL(SUM(is_zero, axes, keep_dims=True), is_zero), x.dtype)
+    return PROD(safe, axes, keep_dims=True) / safe * no_other_zero
 
 
 PROD = _reduction(
@@ -123,7 +136,8 @@ def _host_mean(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
     gone = host_axes(x, axes)
     count = int(np.prod([x.shape[a] for a in gone], dtype=np.int64))
     wide = np.float32 if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
-    total = np.asarray(np.sum(x, axis=gone, keepdims=call.attrs.keep_dims, dtype=wide))
+    with np.errstate(all="ignore"):
+        total = np.asarray(np.sum(x, axis=gone, keepdims=call.attrs.keep_dims, dtype=wide))
     if x.dtype.kind in "iu":
         quotient = np.abs(total.astype(object)) // max(count, 1) * np.sign(total.astype(object))
         return np.asarray(quotient).astype(x.dtype)
@@ -239,7 +253,8 @@ ARG_MIN = _arg("ArgMin", "smallest", np.argmin, "argmin")
 
 def _host_l2(call: HostCall, t: np.ndarray) -> np.ndarray:
     wide = t.astype(np.float32) if t.dtype.itemsize == 2 else t
-    return np.asarray(np.sum(wide * wide) / wide.dtype.type(2)).astype(t.dtype)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.sum(wide * wide) / wide.dtype.type(2)).astype(t.dtype)
 
 
 L2_LOSS = OpDef(

@@ -1,0 +1,24 @@
+"""Makes the case tables of tests/ops importable, and skips all of this where TensorFlow is not installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
+
+HAS_TENSORFLOW = importlib.util.find_spec("tensorflow") is not None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker("oracle")
+            if not HAS_TENSORFLOW:
+                item.add_marker(pytest.mark.skip(reason="TensorFlow is not installed (make oracle)"))
