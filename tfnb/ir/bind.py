@@ -18,7 +18,7 @@ from tfnb.ir.opdef import Arg, OpDef
 from tfnb.ir.tensor import Tensor, is_tensor_like
 from tfnb.types import ALL, DType, as_dtype
 
-__all__ = ["Bound", "bind", "to_numpy"]
+__all__ = ["Bound", "bind", "to_bytes", "to_numpy"]
 
 _BY_NAME = {d.name: d for d in ALL}
 ToTensor = Callable[[Any, "DType | None", bool], Tensor]
@@ -41,8 +41,8 @@ def to_numpy(value: Any, dtype: DType | None = None) -> np.ndarray:
     """
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
-        if array.dtype.kind in "SU":
-            array = array.astype(object)
+        if array.dtype.kind in "SUO":
+            array = to_bytes(array)
         found = as_dtype(array.dtype)
         return array if dtype is None or found is dtype else _convert(array, found, dtype, value)
     try:
@@ -50,7 +50,7 @@ def to_numpy(value: Any, dtype: DType | None = None) -> np.ndarray:
     except ValueError as e:
         raise InvalidArgumentError(f"cannot make a tensor of the ragged value {str(value)[:80]}: {e}") from None
     if array.dtype.kind in "SU" or (array.dtype.kind == "O" and _all_text(array)):
-        array, found = array.astype(object), as_dtype("string")
+        array, found = to_bytes(array), as_dtype("string")
     elif array.dtype.kind == "O":
         raise DTypeError(f"cannot make a tensor of {type(value).__name__} {str(value)[:80]!r}")
     elif array.dtype == np.float64 and not _has_numpy64(value):
@@ -63,6 +63,14 @@ def to_numpy(value: Any, dtype: DType | None = None) -> np.ndarray:
     else:
         found = as_dtype(array.dtype)
     return array if dtype is None or found is dtype and array.dtype == dtype.np else _convert(array, found, dtype, value)
+
+
+def to_bytes(array: np.ndarray) -> np.ndarray:
+    """Texts as TensorFlow's strings: an object array of bytes, in UTF-8."""
+    found = np.empty(array.shape, object)
+    for i, x in np.ndenumerate(array):
+        found[i] = x.encode() if isinstance(x, str) else bytes(x) if isinstance(x, np.bytes_) else x
+    return found
 
 
 def _all_text(array: np.ndarray) -> bool:

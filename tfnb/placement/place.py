@@ -13,7 +13,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.graph import Graph, Node
 from tfnb.ir.device_spec import DeviceSpec
 
-__all__ = ["place"]
+__all__ = ["check_devices", "place"]
 
 
 def place(graph: Graph, devices: Sequence[str], soft: bool = False) -> Graph:
@@ -34,6 +34,14 @@ def place(graph: Graph, devices: Sequence[str], soft: bool = False) -> Graph:
         else:
             chosen[i] = _choose(node, known, soft)
     return _with_devices(graph, chosen)
+
+
+def check_devices(graph: Graph, devices: Sequence[str], soft: bool = False) -> None:
+    """Raises `InvalidArgumentError` for a node that asks for a device there is not, also one that will be folded."""
+    known = [(DeviceSpec.from_string(d), d) for d in devices]
+    for node in graph.nodes.values():
+        if node.device:
+            _choose(node, known, soft)
 
 
 def _anchor(node: Node, by_name: dict[str, Node]) -> Node | None:

@@ -22,7 +22,7 @@ from tfnb.passes.expand import expand
 from tfnb.passes.fold import fold
 from tfnb.passes.prune import Request, prune
 from tfnb.passes.simplify import drop_no_ops, simplify
-from tfnb.placement.place import place
+from tfnb.placement.place import check_devices, place
 from tfnb.runtime.plan import Plan
 from tfnb.runtime.resources import ResourceManager
 from tfnb.session.planning import Planner
@@ -58,6 +58,7 @@ def compile_step(request: Request, context: Context, observe: Observe | None = N
     """Raises `OpError`s that name the node to blame; nothing is compiled for the device before the first run."""
     seen = _Observer(observe, context.settings.verify)
     g = seen("prune", prune(request))
+    check_devices(g, list(context.devices), context.soft_placement)
     g = seen("expand", expand(deref(drop_no_ops(g))))
     if context.optimize:
         for name, run in (("fold", fold), ("simplify", simplify), ("cse", cse), ("fold", fold), ("simplify", simplify)):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError, InvalidFetchError, OpError, ShapeError
+from tfnb.ir.bind import to_bytes
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.tensor import Tensor
 from tfnb.types import DType
@@ -61,7 +62,7 @@ def _converted(tensor: Tensor, dtype: DType, value: Any) -> np.ndarray:
     try:
         array = np.asarray(value)
         if dtype.is_string:
-            return array.astype(object)
+            return to_bytes(array)
         if array.dtype.kind in "SUO" and array.dtype != dtype.np:
             raise DTypeError(f"got {type(value).__name__} {str(value)[:60]!r}")
         if array.dtype.kind in "fc" and not (dtype.is_floating or dtype.is_complex):

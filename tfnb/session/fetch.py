@@ -71,7 +71,14 @@ class _Planner:
             self.operations[found] = None
             return lambda _: None
         index = self.tensors.setdefault(found, len(self.tensors))
-        return lambda values: values[index]
+        return lambda values: _own(values[index])
+
+
+def _own(value: Any) -> Any:
+    """A value for the user: scalars as NumPy scalars, arrays that may be changed."""
+    if value.ndim == 0:
+        return value[()]
+    return value if value.flags.writeable else value.copy()
 
 
 def _op_of(fetch: Any) -> Any:
