@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.kernelcall import F32, F64, I32, TensorInfo
 
 __all__ = ["Copy", "DeviceFacts", "Launch", "Module", "Program", "Slot", "Step", "VariableUse"]
@@ -89,7 +90,8 @@ class VariableUse:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """`outputs[i]` is the dtype and shape of cluster output i. Every output slot is written by some step."""
+    """`outputs[i]` is the dtype and shape of cluster output i. Every output slot is written by some step
+    (those without elements by none). `info` says what was not fused, and why."""
 
     name: str
     modules: tuple[Module, ...]
@@ -100,3 +102,4 @@ class Program:
     consts: tuple[np.ndarray, ...]
     random: tuple[int, ...]
     arena_nbytes: int
+    info: tuple[WhyNot, ...] = ()

@@ -1,0 +1,294 @@
+"""Assembly: groups become launches, equal kernels one entry, values slots; the result is a `Program`.
+
+Invariant: steps stand in an order in which they may run one after the other on one queue.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+from tfnb.codegen.columns import emit_columns
+from tfnb.codegen.emission import NAME, Generated
+from tfnb.codegen.group import Group
+from tfnb.codegen.kerneltext import Scratch
+from tfnb.codegen.memory import Block, plan_arena
+from tfnb.codegen.pointwise import emit_pointwise
+from tfnb.codegen.program import Copy, DeviceFacts, Launch, Module, Program, Slot, Step, VariableUse
+from tfnb.codegen.rows import emit_rows
+from tfnb.codegen.specialize import Specialized
+from tfnb.codegen.transpose import emit_transpose
+from tfnb.codegen.values import CallDef, CopyDef, Lowered, Value
+from tfnb.codegen.whynot import WhyNot
+from tfnb.errors import FailedPreconditionError, InternalError, OpError, UnimplementedError
+from tfnb.ir.cluster import Cluster
+from tfnb.ir.kernelcall import F32, F64, I32, BiasIn, In, KernelCall, Out, Temp, TensorInfo
+
+__all__ = ["Assembler"]
+
+Place = Value | Scratch | int  # an int is the id of a random node
+
+
+@dataclass(frozen=True, slots=True)
+class _Temp:
+    """Scratch memory of one group: of its generated kernels (int key) or of a library op (text key)."""
+
+    group: int
+    key: int | str
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A step whose pointers are not placed yet."""
+
+    module: int
+    entry: str
+    args: tuple[object, ...]
+    groups: tuple[int, int, int]
+    local: tuple[int, int, int]
+    nodes: tuple[int, ...]
+    label: str
+    reads: tuple[Value, ...]
+    writes: tuple[Value, ...]
+    aligned: frozenset[Value] = frozenset()
+    copy: tuple[Value, int] | None = None
+
+
+class Assembler:
+    """Collects the steps of one program."""
+
+    def __init__(self, cluster: Cluster, found: Specialized, lowered: Lowered, facts: DeviceFacts) -> None:
+        self.cluster, self.found, self.lowered, self.facts = cluster, found, lowered, facts
+        self.steps: list[_Step] = []
+        self.temps: dict[_Temp, list[int]] = {}
+        self.temp_bytes: dict[_Temp, int] = {}
+        self.texts: dict[str, str] = {}
+        self.needs: dict[tuple[str, str, int], None] = {}
+        self.libraries: dict[Module, int] = {}
+        self.readers: dict[Value, set[int]] = {}
+        self.outputs: dict[Value, int] = {}
+        for k, view in enumerate(lowered.outputs):
+            if view.value.kind == "computed":
+                self.outputs.setdefault(view.value, k)
+        self.groups: list[Group] = []
+        self.nodes = cluster.by_id()
+
+    def add(self, group: Group) -> None:
+        """Adds the group's steps after those that are there."""
+        self.groups.append(group)
+        for v in group.reads:
+            self.readers.setdefault(v, set()).add(group.number)
+
+    # steps
+
+    def _emit(self, group: Group) -> None:
+        first = group.members[0].definition
+        if isinstance(first, CallDef):
+            self._call(group.number, first)
+        elif isinstance(first, CopyDef):
+            self._copy(first)
+        else:
+            needed = self._needed(group)
+            for kernel in self._kernels(group, needed):
+                self._generated(group, kernel)
+
+    def _needed(self, group: Group) -> frozenset[object]:
+        """The values of a group that somebody else reads."""
+        values = (v for m in group.members for v in m.values)
+        return frozenset(
+            v for v in values
+            if v.kind == "variable" or v in self.outputs or self.readers.get(v, set()) - {group.number}
+        )  # fmt: skip
+
+    def _kernels(self, group: Group, needed: frozenset[object]) -> list[Generated]:
+        size = 1
+        for n in group.domain:
+            size *= n
+        if size == 0 and group.kind == "pointwise":
+            return []
+        if group.kind == "pointwise":
+            blocked = emit_transpose(group, self.facts, needed)
+            return [blocked if blocked is not None else emit_pointwise(group, self.facts, needed)]
+        if group.kind == "row":
+            return emit_rows(group, self.facts, needed)
+        return emit_columns(group, self.facts, needed)
+
+    def _generated(self, group: Group, kernel: Generated) -> None:
+        entry = self.texts.get(kernel.text)
+        if entry is None:
+            entry = f"k{len(self.texts)}_{_slug(group)}"
+            self.texts[kernel.text] = entry
+            self.needs.update(dict.fromkeys(kernel.needs))
+        args: list[object] = []
+        for target in kernel.pointers:
+            if isinstance(target, Scratch):
+                args.append(self._temp(_Temp(group.number, target.key), target.nbytes))
+            else:
+                args.append(target)
+        values = [(t, w) for t, w in zip(kernel.pointers, kernel.written, strict=True) if isinstance(t, Value)]
+        written = {_memory(t) for t, w in values if w}
+        made = [v for m in group.members for v in m.values if _memory(v) in written]
+        self.steps.append(
+            _Step(
+                0, entry, (*args, *(I32(n) for n in kernel.sizes)), (kernel.geometry.groups, 1, 1),
+                (kernel.geometry.local, 1, 1), _node_ids(group), group.label,
+                tuple(t for t, _ in values if t not in made), tuple(made), kernel.aligned,
+            )  # fmt: skip
+        )
+
+    def _temp(self, temp: _Temp, nbytes: int) -> _Temp:
+        self.temps.setdefault(temp, []).append(len(self.steps))
+        self.temp_bytes[temp] = max(nbytes, self.temp_bytes.get(temp, 0))
+        return temp
+
+    def _call(self, number: int, d: CallDef) -> None:
+        node = self.nodes[d.nodes[0]]
+        try:
+            calls = d.recipe(d.site)
+        except OpError as e:
+            raise e.with_op(node) from None
+        for call in calls:
+            args = tuple(self._argument(number, d, a) for a in call.args)
+            reads = tuple(v.value for v in d.ins) + ((d.bias.value,) if d.bias else ())
+            self.steps.append(
+                _Step(self._library(call), call.entry, args, call.groups, call.local, d.nodes, d.label, reads, d.values)
+            )
+
+    def _argument(self, number: int, d: CallDef, a: object) -> object:
+        if isinstance(a, In):
+            return d.ins[a.index].value
+        if isinstance(a, Out):
+            return d.outs[a.index]
+        if isinstance(a, BiasIn):
+            if d.bias is None:
+                raise InternalError(f"{d.label}: a bias is asked for where there is none")
+            return d.bias.value
+        if isinstance(a, Temp):
+            return self._temp(_Temp(number, a.key), a.nbytes)
+        return a
+
+    def _library(self, call: KernelCall) -> int:
+        module = Module(file=call.file, defines=call.defines)
+        return self.libraries.setdefault(module, len(self.libraries) + 1)
+
+    def _copy(self, d: CopyDef) -> None:
+        if d.source.value.info.size:
+            value = d.source.value
+            self.steps.append(
+                _Step(0, "", (), (1, 1, 1), (1, 1, 1), d.nodes, d.label, (value,), (), copy=(value, d.output))
+            )
+
+    # the program
+
+    def program(self, inputs: tuple[TensorInfo, ...], reasons: tuple[WhyNot, ...]) -> Program:
+        """All steps with their memory."""
+        for g in self.groups:
+            self._emit(g)
+        offsets, total = plan_arena(self._blocks())
+        steps = tuple(self._placed(s, offsets) for s in self.steps)
+        modules = [Module(source=self._source()), *self.libraries]
+        if not self.texts:  # no generated kernel: the library modules move up
+            modules = modules[1:]
+            steps = tuple(replace(s, module=s.module - 1) if isinstance(s, Launch) else s for s in steps)
+        outputs = tuple(v.info for v in self.lowered.outputs)
+        return Program(
+            self.cluster.name, tuple(modules), steps, inputs, outputs, self._variables(),
+            tuple(self.lowered.consts), self.cluster.random, total, reasons,
+        )  # fmt: skip
+
+    def _blocks(self) -> list[Block]:
+        first: dict[Value, int] = {}
+        last: dict[Value, int] = {}
+        for k, step in enumerate(self.steps):
+            for v in step.writes:
+                first.setdefault(v, k)
+                last[v] = max(last.get(v, k), k)
+            for v in step.reads:
+                last[v] = max(last.get(v, k), k)
+        blocks = []
+        for v, k in first.items():
+            if v.kind == "computed" and v not in self.outputs:
+                size = v.info.dtype.size
+                reuse = tuple(
+                    r for r in self.steps[k].aligned
+                    if r in first and r not in self.outputs and r.info.nbytes == v.info.nbytes
+                    and r.info.dtype.size == size and r.kind == "computed"
+                )  # fmt: skip
+                blocks.append(Block(v, v.info.nbytes, k, last[v], reuse))
+        for t, used in self.temps.items():
+            blocks.append(Block(t, self.temp_bytes[t], min(used), max(used)))
+        return blocks
+
+    def _placed(self, step: _Step, offsets: dict[Hashable, int]) -> Step:
+        if step.copy is not None:
+            value, output = step.copy
+            info = self.lowered.outputs[output].info
+            target = Slot("output", output, 0, info.nbytes)
+            return Copy(self._slot(value, offsets), target, info.nbytes, step.nodes)
+        args = tuple(
+            a if isinstance(a, (I32, F32, F64)) else self._slot(a, offsets) for a in step.args  # type: ignore[arg-type]
+        )
+        return Launch(step.module, step.entry, args, step.groups, step.local, step.nodes, step.label)
+
+    def _slot(self, place: Place | _Temp, offsets: dict[Hashable, int]) -> Slot:
+        if isinstance(place, int):
+            return Slot("rng", self.cluster.random.index(place), 0, 16)
+        if isinstance(place, _Temp):
+            return Slot("arena", 0, offsets[place], self.temp_bytes[place])
+        if isinstance(place, Scratch):
+            raise InternalError("a scratch without a group")
+        nbytes = place.info.nbytes
+        if place.kind != "computed":
+            return Slot(place.kind, place.index, 0, nbytes)
+        if place in self.outputs:
+            return Slot("output", self.outputs[place], 0, nbytes)
+        if place not in offsets:
+            return Slot("arena", 0, 0, nbytes)  # nobody writes it: it has no elements
+        return Slot("arena", 0, offsets[place], nbytes)
+
+    def _variables(self) -> tuple[VariableUse, ...]:
+        reads, writes = set(), set()
+        for step in self.steps:
+            reads |= {v.index for v in step.reads if v.kind == "variable" and not v.version}
+            writes |= {v.index for v in step.writes if v.kind == "variable"}
+        uses = []
+        for k, node in enumerate(self.cluster.variables):
+            info = self.found.variables.get(node)
+            if info is None:
+                raise FailedPreconditionError("the variable has no value", self.nodes[node])
+            before = self.found.initial.get(node, info)
+            if k in reads and k in writes and before != info:
+                raise UnimplementedError(
+                    f"the variable changes its shape from {before.shape} to {info.shape} in a step that "
+                    "also reads it", self.nodes[node],
+                )  # fmt: skip
+            uses.append(VariableUse(node, info, k in reads, k in writes))
+        return tuple(uses)
+
+    def _source(self) -> str:
+        parts = ['#include "lib/types.clh"']
+        if self.facts.kind == "gpu":
+            parts.insert(0, "#define TFNB_GPU 1")
+        parts.append('#include "lib/index.clh"')
+        for file, ctype, lanes in sorted(self.needs):
+            if file == "lib/index.clh":
+                continue
+            width = str(lanes) if lanes > 1 else ""
+            parts += [f"#define T {ctype}" if ctype else "", f"#define W {width}", f'#include "{file}"']
+        kernels = [text.replace(NAME, name) for text, name in self.texts.items()]
+        return "\n".join(p for p in parts if p) + "\n\n" + "\n\n".join(kernels) + "\n"
+
+
+def _memory(v: Value) -> object:
+    return ("variable", v.index) if v.kind == "variable" else v
+
+
+def _node_ids(group: Group) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(n for m in group.members for n in m.definition.nodes))
+
+
+def _slug(group: Group) -> str:
+    """What the kernel does first, for profiles: the last part of the node's name."""
+    name = re.sub(r"\W+", "_", group.label.rsplit("/", 1)[-1]).strip("_").lower()
+    return re.sub(r"_?\d+$", "", name) or "kernel"

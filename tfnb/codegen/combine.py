@@ -1,0 +1,116 @@
+"""Combining: the accumulators of a reduction in vector and scalar code.
+
+Each reduction keeps one state, argmax and argmin two (the best value and its index). Long float sums add up in
+blocks, so that their error grows with the square root of the length's root. Invariant: NaN wins in max and min,
+ties in argmax and argmin go to the first index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tfnb.codegen.ctypes import constant, mask_like, register_type
+from tfnb.codegen.kerneltext import KernelText
+from tfnb.types import DType, int32
+
+__all__ = ["Combine"]
+
+FIRST_NONE = "INT_MAX"  # the index of an accumulator that has seen no better value than the neutral one
+
+
+@dataclass(frozen=True, slots=True)
+class Combine:
+    """The code of one reduction; `dtype` is that of the values that are combined."""
+
+    name: str
+    dtype: DType
+
+    @property
+    def arg(self) -> bool:
+        return self.name.startswith("arg")
+
+    @property
+    def states(self) -> tuple[DType, ...]:
+        """The dtypes of the accumulators."""
+        return (self.dtype, int32) if self.arg else (self.dtype,)
+
+    @property
+    def result(self) -> DType:
+        return int32 if self.arg else self.dtype
+
+    def neutral(self, state: int, vector: bool = False) -> str:
+        """What an accumulator starts with."""
+        if state == 1:
+            return FIRST_NONE
+        if self.name in ("any", "all"):
+            return "0" if self.name == "any" else "-1" if vector else "1"
+        if self.name in ("sum", "prod"):
+            return constant(self.name == "prod", self.dtype)
+        low = self.name in ("max", "argmax")
+        if self.dtype.is_floating:
+            return "-INFINITY" if low else "INFINITY"
+        limit = self.dtype.min if low else self.dtype.max
+        return constant(limit, self.dtype)
+
+    def masked(self, x: str, lanes: int) -> str:
+        """`x` with neutral values in the lanes past the end."""
+        kind = register_type(self.dtype) + str(lanes)
+        keep = mask_like(f"lanes{lanes}() < (int{lanes})(live)", self.dtype, lanes)
+        keep = keep if keep.startswith("convert") else f"({keep})"
+        return f"{keep} ? {x} : ({kind})({self.neutral(0, True)})"
+
+    def update(self, kernel: KernelText, acc: tuple[str, ...], x: tuple[str, ...], lanes: int) -> list[str]:
+        """Statements that combine the states `x` into the accumulators `acc`."""
+        a = acc[0]
+        if self.name in ("sum", "prod"):
+            narrow = self.dtype.is_integer and self.dtype.size < 4 and lanes == 1
+            text = f"{a} {'+' if self.name == 'sum' else '*'} {x[0]}"
+            return [f"{a} = ({self.dtype.cl})({text});" if narrow else f"{a} = {text};"]
+        if self.name in ("any", "all"):
+            return [f"{a} {'|' if self.name == 'any' else '&'}= {x[0]};"]
+        sign = ">" if self.name in ("max", "argmax") else "<"
+        better = f"({x[0]} {sign} {a})"
+        if not self.arg:
+            if self.dtype.is_floating:
+                better = f"({better} | ({x[0]} != {x[0]}))"
+            return [f"{a} = {better} ? {x[0]} : {a};"]
+        return self._update_arg(kernel, acc, x, lanes, better)
+
+    def _update_arg(
+        self, kernel: KernelText, acc: tuple[str, ...], x: tuple[str, ...], lanes: int, better: str
+    ) -> list[str]:
+        a, at = acc
+        if self.dtype.is_floating:
+            better = f"({better} | (({x[0]} != {x[0]}) & ({a} == {a})))"
+        tie = f"(({x[0]} == {a}) & {self._mask(f'({x[1]} < {at})', lanes, True)})"
+        test = kernel.fresh()
+        wide = {8: "long", 4: "int", 2: "short", 1: "char"}[self.dtype.size if lanes > 1 else 4]
+        kind = wide + (str(lanes) if lanes > 1 else "")
+        return [
+            f"{kind} {test} = {better} | {tie};",
+            f"{a} = {test} ? {x[0]} : {a};",
+            f"{at} = {self._mask(test, lanes, False)} ? {x[1]} : {at};",
+        ]
+
+    def _mask(self, text: str, lanes: int, to_value: bool) -> str:
+        """A mask between the width of the index (int) and that of the values."""
+        if lanes == 1 or self.dtype.size == 4:
+            return text
+        return mask_like(text, self.dtype, lanes) if to_value else f"convert_int{lanes}({text})"
+
+    def across(self, kernel: KernelText, acc: tuple[str, ...], lanes: int) -> tuple[list[str], tuple[str, ...]]:
+        """Combines the lanes: statements, and the scalar states."""
+        kind = register_type(self.dtype)
+        kernel.need("lib/reduce.clh", "int" if self.dtype.is_bool else kind, lanes)
+        if self.arg:
+            value, at = kernel.fresh(), kernel.fresh()
+            return [
+                f"{kind} {value}; int {at};",
+                f"across_{self.name}({acc[0]}, {acc[1]}, &{value}, &{at});",
+            ], (value, at)
+        name = kernel.fresh()
+        return [f"{kind} {name} = across_{self.name}({acc[0]});"], (name,)
+
+    def outcome(self, states: tuple[str, ...]) -> str:
+        """The result from the scalar or vector states."""
+        return states[0] if not self.arg else states[1]

@@ -1,0 +1,68 @@
+"""compile_cluster: the way from a cluster to a program, stage by stage (white paper, sections 3.1 and 5).
+
+Invariant: the program does what its nodes do in their order; equal clusters and shapes give equal programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tfnb.codegen.assemble import Assembler
+from tfnb.codegen.epilogue import fuse_epilogues
+from tfnb.codegen.group import Cyclic, Group, group
+from tfnb.codegen.inline import inline
+from tfnb.codegen.lower import lower
+from tfnb.codegen.program import DeviceFacts, Program
+from tfnb.codegen.specialize import Specialized, specialize
+from tfnb.codegen.values import Lowered
+from tfnb.codegen.whynot import WhyNot
+from tfnb.ir.cluster import Cluster
+from tfnb.ir.graph import Edge
+from tfnb.ir.kernelcall import TensorInfo
+from tfnb.settings import Settings
+
+__all__ = ["compile_cluster"]
+
+
+def compile_cluster(
+    cluster: Cluster,
+    inputs: Sequence[TensorInfo],
+    shape_values: Mapping[Edge, np.ndarray],
+    variables: Mapping[int, TensorInfo | None],
+    facts: DeviceFacts,
+    settings: Settings,
+) -> Program:
+    """The program of `cluster` for inputs of these dtypes and shapes.
+
+    `shape_values` gives the values of `cluster.shape_values`, `variables` dtype and shape of each variable,
+    None where it is not initialised. Raises `ShapeError`, `InvalidArgumentError`, `UnimplementedError` or
+    `FailedPreconditionError` naming the node to blame.
+    """
+    found = specialize(cluster, inputs, shape_values, variables, facts)
+    lowered, groups, reasons = _scheduled(cluster, found, facts, settings)
+    assembler = Assembler(cluster, found, lowered, facts)
+    for g in groups:
+        assembler.add(g)
+    return assembler.program(tuple(inputs), tuple(reasons))
+
+
+def _scheduled(
+    cluster: Cluster, found: Specialized, facts: DeviceFacts, settings: Settings
+) -> tuple[Lowered, list[Group], list[WhyNot]]:
+    """Lowered and grouped; with copies of the variables when their reads and writes are entangled."""
+    for snapshots in (False, True):
+        lowered = lower(cluster, found, facts, snapshots)
+        roots, reasons = inline(lowered)
+        if settings.optimize:
+            roots, more = fuse_epilogues(roots, lowered)
+            reasons += more
+        try:
+            groups, more = group(roots, lowered, facts, settings.optimize)
+        except Cyclic:
+            if snapshots:
+                raise
+            continue
+        return lowered, groups, reasons + more
+    raise AssertionError("unreachable")

@@ -1,0 +1,77 @@
+"""OpenCL C names of types, constants and accesses, for one element and for vectors of `lanes`.
+
+A bool is int 0 or 1 in scalar code and a lane mask (0 or -1) in vector code, uchar in memory; 16-bit floats are
+float in registers. Invariant: vectors of every type in one kernel have the same number of lanes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tfnb.types import DType, float32
+
+__all__ = ["constant", "mask_like", "memory_type", "register_type", "vector_lanes"]
+
+
+def memory_type(dtype: DType) -> str:
+    """The type of an element in memory."""
+    return dtype.cl
+
+
+def register_type(dtype: DType) -> str:
+    """The type of an element in a register."""
+    if dtype.is_bool:
+        return "int"
+    return "float" if dtype.is_floating and dtype.size == 2 else dtype.cl
+
+
+def vector_lanes(dtypes: Any) -> int:
+    """Lanes that fill 64 bytes with the widest of the types."""
+    return 8 if any(d.size == 8 for d in dtypes) else 16
+
+
+def mask_like(mask: str, dtype: DType, lanes: int) -> str:
+    """A mask of ints as one whose lanes are as wide as those of `dtype`."""
+    size = 4 if dtype.is_bool or dtype.is_floating and dtype.size == 2 else dtype.size
+    if size == 4:
+        return mask
+    return f"convert_{ {1: 'char', 2: 'short', 8: 'long'}[size]}{lanes}({mask})"
+
+
+def constant(value: Any, dtype: DType) -> str:
+    """A constant in C."""
+    if dtype.is_bool:
+        return "1" if value else "0"
+    if dtype.is_floating:
+        return _float(float(value), dtype)
+    n = int(value)
+    suffix = {"long": "L", "ulong": "UL", "uint": "U"}.get(dtype.cl, "")
+    if dtype.cl == "int" and n == -(2**31):
+        return "INT_MIN"
+    if dtype.cl == "long" and n == -(2**63):
+        return "LONG_MIN"
+    return f"({n}{suffix})" if n < 0 else f"{n}{suffix}"
+
+
+def _float(x: float, dtype: DType) -> str:
+    single = dtype is float32 or dtype.size == 2
+    cast, suffix = ("", "f") if single else ("(double)", "")
+    if math.isnan(x):
+        return f"{cast}NAN"
+    if math.isinf(x):
+        return f"{cast}INFINITY" if x > 0 else f"(-{cast}INFINITY)"
+    text = repr(np.float32(x).item()) if not single else _shortest(np.float32(x))
+    if not single:
+        text = repr(x)
+    if "." not in text and "e" not in text:
+        text += ".0"
+    return f"({text}{suffix})" if text.startswith("-") else text + suffix
+
+
+def _shortest(x: np.float32) -> str:
+    return str(np.format_float_positional(x, trim="0")) if 1e-4 <= abs(x) < 1e7 or x == 0 else str(
+        np.format_float_scientific(x, trim="0")
+    )

@@ -1,0 +1,69 @@
+"""Emission: what all generated kernels share: launch geometry, and the launch records they become.
+
+Invariant: a `Generated` is complete: text with a placeholder name, arguments in the order of the parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tfnb.codegen.kerneltext import KernelText, Scratch
+from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.values import Value
+
+__all__ = ["NAME", "Generated", "Geometry", "assemble", "geometry", "indent"]
+
+NAME = "KERNEL_NAME"
+SMALL = 48 * 1024  # cheap operations that one core does before a second one would have started
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """`groups` work-groups of `local` work-items."""
+
+    groups: int
+    local: int
+
+    @property
+    def items(self) -> int:
+        return self.groups * self.local
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A kernel and its arguments: values, scratches, random nodes (ids), then sizes."""
+
+    text: str
+    pointers: tuple[Value | Scratch | int, ...]
+    written: tuple[bool, ...]
+    sizes: tuple[int, ...]
+    needs: tuple[tuple[str, str, int], ...]
+    geometry: Geometry
+    aligned: frozenset[Value] = frozenset()  # read only at the element that is written
+
+
+def geometry(facts: DeviceFacts, tasks: int, work: int) -> Geometry:
+    """How many work-items share `tasks` equal parts of `work` cheap operations."""
+    if facts.kind == "gpu":
+        local = 64
+        return Geometry(max(1, min(1024, -(-tasks // local))), local)
+    if work < SMALL:
+        return Geometry(1, 1)
+    return Geometry(max(1, min(tasks, 4 * facts.units, 1 + work // SMALL)), 1)
+
+
+def indent(lines: list[str], by: int = 1) -> list[str]:
+    """Lines moved right by `by` levels."""
+    return ["    " * by + line for line in lines]
+
+
+def assemble(
+    kernel: KernelText, body: list[str], shape: Geometry, aligned: frozenset[Value] = frozenset()
+) -> Generated:
+    """The finished kernel."""
+    text = "\n".join([kernel.signature(NAME), "{", *indent(body), "}"])
+    params = list(kernel.params.values())
+    return Generated(
+        text, tuple(p.target for p in params), tuple(p.written for p in params), tuple(kernel.sizes),
+        tuple(kernel.needs), shape, aligned,
+    )  # fmt: skip

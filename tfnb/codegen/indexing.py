@@ -1,0 +1,320 @@
+"""Index arithmetic: affine normal forms and bounds of integer expressions over loop variables.
+
+Inlining a reshape or a slice into its consumer composes index maps; here the composition is made simple again,
+so that loads stay contiguous. Invariant: a simplified expression has the same value for every point of the
+domain given by `extents`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tfnb.ir import scalar as s
+from tfnb.ir.scalar import COMPARE, Expr, const, rebuild, walk
+from tfnb.types import DType, bool_, int32, int64
+
+__all__ = ["Affine", "Indexing", "index_vars", "row_major"]
+
+INTS = (int32, int64)
+Bounds = tuple[int, int] | None
+
+
+class Affine:
+    """`const + sum(coefficient * atom)`; atoms are loop variables or expressions that are not affine."""
+
+    __slots__ = ("const", "terms")
+
+    def __init__(self, terms: dict[Expr, int] | None = None, const: int = 0) -> None:
+        self.terms = terms or {}
+        self.const = const
+
+    def plus(self, other: Affine, factor: int = 1) -> Affine:
+        terms = dict(self.terms)
+        for atom, c in other.terms.items():
+            terms[atom] = terms.get(atom, 0) + factor * c
+        return Affine({a: c for a, c in terms.items() if c}, self.const + factor * other.const)
+
+    def times(self, factor: int) -> Affine:
+        return Affine().plus(self, factor) if factor else Affine()
+
+    def single(self) -> Expr | None:
+        """The atom, if the form is exactly one atom."""
+        if self.const == 0 and len(self.terms) == 1:
+            ((atom, c),) = self.terms.items()
+            return atom if c == 1 else None
+        return None
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides in elements of a dense array."""
+    strides = [1] * len(shape)
+    for d in reversed(range(len(shape) - 1)):
+        strides[d] = strides[d + 1] * shape[d + 1]
+    return tuple(strides)
+
+
+def index_vars(rank: int, dtype: DType = int32) -> tuple[Expr, ...]:
+    """The loop variables i0, i1, ... of a domain."""
+    return tuple(s.index(f"i{d}", dtype) for d in range(rank))
+
+
+class Indexing:
+    """Simplifies expressions over loop variables whose ranges are 0 .. extents[name] - 1."""
+
+    def __init__(self, extents: Mapping[str, int], dtype: DType = int32) -> None:
+        self.extents = extents
+        self.dtype = dtype
+        self._bounds: dict[Expr, Bounds] = {}
+        self._affine: dict[Expr, Affine] = {}
+        self._pure: dict[Expr, bool] = {}
+
+    def linear(self, idx: Sequence[Expr], shape: Sequence[int]) -> Expr:
+        """The row-major position of the element `idx` of an array of `shape`."""
+        total = Affine()
+        for i, stride in zip(idx, row_major(shape), strict=True):
+            total = total.plus(self.affine(i), stride)
+        return self.build(self._paired(total))
+
+    def unravel(self, linear: Expr, shape: Sequence[int]) -> tuple[Expr, ...]:
+        """The index tuple of the element at a row-major position."""
+        out = []
+        for d, stride in enumerate(row_major(shape)):
+            i = self._divide(self.affine(linear), stride)[0]
+            out.append(self.build(i if d == 0 else self._divide(i, shape[d])[1]))
+        return tuple(out)
+
+    def simplify(self, root: Expr) -> Expr:
+        """`root` with its index arithmetic in normal form and what bounds decide, decided."""
+        done: dict[Expr, Expr] = {}
+        for e in walk(root):
+            args = tuple(done[a] for a in e.args)
+            if e.op == "load":
+                args = tuple(self.build(self.affine(a)) for a in args)
+                done[e] = rebuild(e, args)
+            elif e.dtype in INTS and self.pure(e) and e.op not in ("const", "index"):
+                done[e] = self._in_type(self.build(self.affine(rebuild_any(e, args))), e.dtype)
+            else:
+                done[e] = self._decided(rebuild_any(e, args))
+        return done[root]
+
+    def _in_type(self, e: Expr, dtype: DType) -> Expr:
+        return s.cast(e, dtype)
+
+    def pure(self, e: Expr) -> bool:
+        """Is it made of loop variables and constants only?"""
+        found = self._pure.get(e)
+        if found is None:
+            if e.op in ("const", "index"):
+                found = True
+            else:
+                found = bool(e.args) and e.op != "load" and all(self.pure(a) for a in e.args)
+            self._pure[e] = found
+        return found
+
+    # normal form
+
+    def affine(self, e: Expr) -> Affine:
+        """The affine form of an int32 or int64 expression."""
+        found = self._affine.get(e)
+        if found is None:
+            found = self._affine[e] = self._paired(self._find_affine(e))
+        return found
+
+    def _find_affine(self, e: Expr) -> Affine:
+        if e.dtype not in INTS:
+            return Affine({e: 1})
+        if e.op == "const":
+            return Affine(const=int(e.value))
+        if e.op == "index":
+            return Affine() if self.extents.get(e.value) == 1 else Affine({e: 1})
+        if e.op in ("add", "sub"):
+            return self.affine(e.args[0]).plus(self.affine(e.args[1]), 1 if e.op == "add" else -1)
+        if e.op == "neg":
+            return self.affine(e.args[0]).times(-1)
+        if e.op == "cast" and e.args[0].dtype in INTS and self.bounds(e.args[0]) is not None:
+            return self.affine(e.args[0])
+        if e.op in ("mul", "floordiv", "floormod"):
+            a, b = (self.affine(x) for x in e.args)
+            if e.op == "mul" and not b.terms:
+                return a.times(b.const)
+            if e.op == "mul" and not a.terms:
+                return b.times(a.const)
+            if e.op != "mul" and not b.terms and b.const > 0:
+                return self._divide(a, b.const)[e.op == "floormod"]
+        return self._opaque(e)
+
+    def _opaque(self, e: Expr) -> Affine:
+        args = tuple(self.build(self.affine(a)) if a.dtype in INTS else self.simplify(a) for a in e.args)
+        if e.op in ("load", "cast"):
+            return Affine({rebuild(e, args): 1})
+        kept = self._decided(rebuild_any(e, args))
+        if kept.op in ("const", "index", "add", "sub", "mul", "floordiv", "floormod") and kept is not e:
+            return self.affine(kept)
+        return Affine({kept: 1})
+
+    def _divide(self, a: Affine, c: int) -> tuple[Affine, Affine]:
+        """Quotient (rounded down) and remainder by a positive constant."""
+        if c == 1:
+            return a, Affine()
+        whole = Affine({t: k // c for t, k in a.terms.items() if k % c == 0}, a.const // c)
+        rest = Affine({t: k for t, k in a.terms.items() if k % c}, a.const % c)
+        bounds = self._range(rest)
+        if bounds is not None and 0 <= bounds[0] and bounds[1] < c:
+            return whole, rest
+        e = self.build(rest)
+        inner, inner_divisor = e, c
+        if e.op == "floordiv" and e.args[1].op == "const":
+            inner, inner_divisor = e.args[0], c * e.args[1].value
+        quotient = s.binary("floordiv", inner, s.const(inner_divisor, inner.dtype))
+        remainder = s.binary("floormod", e, s.const(c, e.dtype))
+        return whole.plus(Affine({quotient: 1})), Affine({remainder: 1})
+
+    def _paired(self, a: Affine) -> Affine:
+        """(x // c) * (c * k) + (x % c) * k is x * k."""
+        again = True
+        while again:
+            again = False
+            for atom, k in a.terms.items():
+                if atom.op != "floormod":
+                    continue
+                x, c = atom.args[0], atom.args[1].value
+                quotient = self._divide(self.affine(x), c)[0].single()
+                if quotient is not None and a.terms.get(quotient) == c * k:
+                    a = a.plus(Affine({atom: k, quotient: c * k}), -1).plus(self.affine(x), k)
+                    again = True
+                    break
+        return a
+
+    def build(self, a: Affine) -> Expr:
+        """The expression of an affine form; loop variables first, by name."""
+        atoms = sorted((t for t in a.terms if t.op == "index"), key=lambda t: str(t.value))
+        atoms += [t for t in a.terms if t.op != "index"]
+        total: Expr | None = None
+        for atom in atoms:
+            term = s.binary("mul", atom, s.const(a.terms[atom], atom.dtype))
+            total = term if total is None else s.binary("add", total, term)
+        if total is None:
+            return s.const(a.const, self.dtype)
+        return s.binary("add", total, s.const(a.const, total.dtype))
+
+    # bounds
+
+    def bounds(self, e: Expr) -> Bounds:
+        """The least and greatest value over the domain, or None when data decide."""
+        if e not in self._bounds:
+            self._bounds[e] = self._find_bounds(e)
+        return self._bounds[e]
+
+    def _range(self, a: Affine) -> Bounds:
+        lo = hi = a.const
+        for atom, k in a.terms.items():
+            b = self.bounds(atom)
+            if b is None:
+                return None
+            lo += min(k * b[0], k * b[1])
+            hi += max(k * b[0], k * b[1])
+        return lo, hi
+
+    def _find_bounds(self, e: Expr) -> Bounds:
+        if e.op == "const":
+            return (int(e.value), int(e.value)) if e.dtype in INTS else None
+        if e.op == "index":
+            n = self.extents.get(e.value)
+            return None if n is None else (0, max(n - 1, 0))
+        if e.dtype not in INTS:
+            return None
+        if e.op in ("max", "min"):
+            return self._clamped(e)
+        args = [self.bounds(a) for a in e.args]
+        if e.op == "where":
+            a, b = args[1], args[2]
+            return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
+        if e.op == "floormod" and e.args[1].op == "const" and e.args[1].value > 0:
+            return 0, e.args[1].value - 1
+        if not args or any(b is None for b in args):
+            return None
+        if e.op == "cast" and e.args[0].dtype in INTS:
+            return args[0]
+        return _combined(e.op, args)  # type: ignore[arg-type]
+
+    def _clamped(self, e: Expr) -> Bounds:
+        """max and min bound even what is not bounded itself, once both are there: max(min(x, n), 0)."""
+        a, b = (self.bounds(x) for x in e.args)
+        if a is not None and b is not None:
+            pick = max if e.op == "max" else min
+            return pick(a[0], b[0]), pick(a[1], b[1])
+        inner, limit = e.args
+        if limit.op == "const" and inner.op == ("min" if e.op == "max" else "max"):
+            other = inner.args[1]
+            if other.op == "const":
+                lo, hi = sorted((int(other.value), int(limit.value)))
+                return lo, hi
+        return None
+
+    def _decided(self, e: Expr) -> Expr:
+        """`e`, or what it must be given the bounds of its operands."""
+        if e.op == "where" and e.args[0].op == "const":
+            return e.args[1] if e.args[0].value else e.args[2]
+        if e.op == "where" and e.args[1] is e.args[2]:
+            return e.args[1]
+        if e.op in ("and", "or") and any(a.op == "const" for a in e.args):
+            return _logic(e)
+        if e.op == "not" and e.args[0].op == "const":
+            return const(not e.args[0].value, bool_)
+        if e.op in COMPARE or e.op in ("max", "min"):
+            a, b = (self.bounds(x) for x in e.args)
+            if a is not None and b is not None:
+                return _compared(e, a, b)
+        return e
+
+
+def rebuild_any(e: Expr, args: tuple[Expr, ...]) -> Expr:
+    """`rebuild`, with int32 and int64 operands brought together for `where`."""
+    if args == e.args:
+        return e
+    if e.op == "where" and args[1].dtype is not args[2].dtype:
+        args = (args[0], s.cast(args[1], int64), s.cast(args[2], int64))
+    return rebuild(e, args)
+
+
+def _combined(op: str, args: list[tuple[int, int]]) -> Bounds:
+    a = args[0]
+    if op == "neg":
+        return -a[1], -a[0]
+    if len(args) != 2:
+        return None
+    b = args[1]
+    if op == "add":
+        return a[0] + b[0], a[1] + b[1]
+    if op == "sub":
+        return a[0] - b[1], a[1] - b[0]
+    if op == "mul":
+        products = [x * y for x in a for y in b]
+        return min(products), max(products)
+    if op == "floordiv" and b[0] == b[1] and b[0] > 0:
+        return a[0] // b[0], a[1] // b[0]
+    return None
+
+
+def _logic(e: Expr) -> Expr:
+    a, b = e.args if e.args[1].op == "const" else (e.args[1], e.args[0])
+    if e.op == "and":
+        return a if b.value else b
+    return b if b.value else a
+
+
+def _compared(e: Expr, a: tuple[int, int], b: tuple[int, int]) -> Expr:
+    x, y = e.args
+    if e.op in ("max", "min"):
+        if a[0] >= b[1]:
+            return x if e.op == "max" else y
+        if b[0] >= a[1]:
+            return y if e.op == "max" else x
+        return e
+    always = {"lt": a[1] < b[0], "le": a[1] <= b[0], "gt": a[0] > b[1], "ge": a[0] >= b[1],
+              "eq": a == b and a[0] == a[1], "ne": a[1] < b[0] or b[1] < a[0]}  # fmt: skip
+    never = {"lt": a[0] >= b[1], "le": a[0] > b[1], "gt": a[1] <= b[0], "ge": a[1] < b[0],
+             "eq": always["ne"], "ne": always["eq"]}  # fmt: skip
+    if always[e.op]:
+        return const(True, bool_)
+    return const(False, bool_) if never[e.op] else e

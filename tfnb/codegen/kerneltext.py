@@ -1,0 +1,153 @@
+"""KernelText: parameters, library parts and lines of one generated kernel.
+
+Names of parameters count up in order of first use and sizes are arguments, so kernels that do the same to other
+tensors have the same text and become one entry. Invariant: the text names no tensor, only the arguments do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tfnb.codegen.ctypes import memory_type
+from tfnb.codegen.values import Value
+from tfnb.types import DType, int64
+
+__all__ = ["KernelText", "Param", "Scratch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """Memory that a kernel needs while it runs; `key` tells the kernel's (or a pair's) scratches apart."""
+
+    key: int
+    nbytes: int
+
+
+@dataclass(slots=True, eq=False)
+class Param:
+    """A pointer parameter: `target` is a value, a scratch or the id of a random node."""
+
+    name: str
+    ctype: str
+    target: Value | Scratch | int
+    written: bool = False
+
+    def declared(self) -> str:
+        return f"__global {'' if self.written else 'const '}{self.ctype} *{self.name}"
+
+
+@dataclass(slots=True, eq=False)
+class KernelText:
+    """Collects a kernel. `wide`: sizes do not fit an int and stand in the text."""
+
+    wide: bool = False
+    params: dict[object, Param] = field(default_factory=dict)
+    sizes: dict[int, str] = field(default_factory=dict)
+    needs: dict[tuple[str, str, int], None] = field(default_factory=dict)
+    philox: dict[object, str] = field(default_factory=dict)
+    names: int = 0
+
+    def fresh(self) -> str:
+        self.names += 1
+        return f"v{self.names}"
+
+    def need(self, file: str, ctype: str, lanes: int) -> None:
+        """The kernel uses the library template `file` for this type and width."""
+        self.needs[(file, ctype, lanes)] = None
+
+    def size(self, n: int) -> str:
+        """A number of elements, rows or a stride: an argument, unless it is so small that it is structure."""
+        if -2 < n < 2 or self.wide:
+            return str(n) if n >= 0 else f"({n})"
+        return self.sizes.setdefault(n, f"n{len(self.sizes)}")
+
+    def pointer(self, value: Value, written: bool = False) -> str:
+        key = ("variable", value.index) if value.kind == "variable" else value
+        param = self.params.get(key)
+        if param is None:
+            param = Param(f"p{len(self.params)}", memory_type(value.info.dtype), value)
+            self.params[key] = param
+        param.written |= written
+        return param.name
+
+    def scratch(self, key: int, ctype: str, nbytes: int) -> str:
+        param = self.params.get(("scratch", key))
+        if param is None:
+            target = Scratch(key, nbytes)
+            param = self.params[("scratch", key)] = Param(f"p{len(self.params)}", ctype, target, True)
+        return param.name
+
+    def rng(self, node: int) -> str:
+        param = self.params.get(("rng", node))
+        if param is None:
+            param = self.params[("rng", node)] = Param(f"p{len(self.params)}", "uint", node)
+        return param.name
+
+    # accesses
+
+    def read(self, pointer: str, at: str, dtype: DType) -> str:
+        if dtype.is_bool:
+            return f"({pointer}[{at}] != 0)"
+        if dtype.name == "float16":
+            return f"vload_half({at}, {pointer})"
+        if dtype.name == "bfloat16":
+            return f"as_float((uint){pointer}[{at}] << 16)"
+        return f"{pointer}[{at}]"
+
+    def read_vector(self, pointer: str, at: str, dtype: DType, lanes: int) -> str:
+        address = pointer if at == "0" else f"{pointer} + {at}"
+        if dtype.is_bool:
+            return f"convert_int{lanes}(vload{lanes}(0, {address}) != (uchar{lanes})(0))"
+        if dtype.name == "float16":
+            return f"vload_half{lanes}(0, {address})"
+        if dtype.name == "bfloat16":
+            return f"as_float{lanes}(convert_uint{lanes}(vload{lanes}(0, {address})) << 16)"
+        return f"vload{lanes}(0, {address})"
+
+    def gather(self, pointer: str, at: str, dtype: DType, lanes: int, index: DType) -> str:
+        if index is int64:
+            at = f"convert_long{lanes}({at})"
+        kind = "half" if dtype.name == "float16" else memory_type(dtype)
+        self.need("fused/gather.clh", kind, lanes)
+        found = f"gather({pointer}, {at})"
+        if dtype.is_bool:
+            return f"convert_int{lanes}({found} != (uchar{lanes})(0))"
+        if dtype.name == "bfloat16":
+            return f"as_float{lanes}(convert_uint{lanes}({found}) << 16)"
+        return found
+
+    def write(self, pointer: str, at: str, text: str, dtype: DType, lanes: int, live: str) -> str:
+        """A store of one element, or of the first `live` lanes of a vector."""
+        if lanes == 1:
+            if dtype.name == "float16":
+                return f"vstore_half({text}, {at}, {pointer});"
+            if dtype.name == "bfloat16":
+                self.need("fused/bfloat16.clh", "", 1)
+                return f"{pointer}[{at}] = to_bfloat16({text});"
+            return f"{pointer}[{at}] = {text};"
+        address = pointer if at == "0" else f"{pointer} + {at}"
+        if dtype.is_bool:
+            text = f"convert_uchar{lanes}({text} & 1)"
+        if dtype.name == "bfloat16":
+            self.need("fused/bfloat16.clh", "", lanes)
+            text = f"to_bfloat16({text})"
+        self.need("fused/put.clh", "half" if dtype.name == "float16" else memory_type(dtype), lanes)
+        return f"put({address}, {text}, {live});"
+
+    def lane_index(self, name: str, lanes: int) -> str:
+        """The innermost loop variable of each lane; lanes past the end repeat the last element."""
+        self.need("lib/index.clh", "", lanes)
+        return f"lane_index{lanes}({name}, live)"
+
+    def signature(self, name: str) -> str:
+        """The kernel's head; pointers first, then sizes."""
+        kind = "long" if self.wide else "int"
+        parts = [p.declared() for p in self.params.values()] + [f"{kind} {n}" for n in self.sizes.values()]
+        lines, line = [], "   "
+        for k, part in enumerate(parts):
+            text = part + ("," if k + 1 < len(parts) else ")")
+            if len(line) + len(text) > 96 and line.strip():
+                lines.append(line)
+                line = "   "
+            line += " " + text
+        return f"__kernel void {name}(\n" + "\n".join([*lines, line])

@@ -1,0 +1,73 @@
+"""The memory plan: where every computed value lies while a program runs.
+
+Outputs of the cluster lie in output slots; everything else shares one arena by its lifetime, best fit first.
+Invariant: two values whose lifetimes meet do not overlap, every block begins at a multiple of 128 bytes and can be
+read 256 bytes past its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+__all__ = ["Block", "plan_arena"]
+
+ALIGN = 128
+PADDING = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of memory used from step `first` to step `last`, both included.
+
+    `reuse`: a block with the same size that dies at step `first` and may be written over there.
+    """
+
+    key: Hashable
+    nbytes: int
+    first: int
+    last: int
+    reuse: tuple[Hashable, ...] = ()
+
+
+@dataclass(slots=True)
+class _Placed:
+    offset: int
+    size: int
+    last: int
+
+
+def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
+    """Offsets of the blocks and the size of the arena in bytes."""
+    offsets: dict[Hashable, int] = {}
+    placed: dict[Hashable, _Placed] = {}
+    total = 0
+    for block in sorted(blocks, key=lambda b: b.first):
+        size = -(-(block.nbytes + PADDING) // ALIGN) * ALIGN
+        taken = next((placed[k] for k in block.reuse if k in placed and _fits(placed[k], block, size)), None)
+        if taken is not None:
+            taken.last = block.last
+            placed[block.key] = taken
+            offsets[block.key] = taken.offset
+            continue
+        offset = _hole([p for p in placed.values() if p.last >= block.first], size)
+        placed[block.key] = _Placed(offset, size, block.last)
+        offsets[block.key] = offset
+        total = max(total, offset + size)
+    return offsets, total
+
+
+def _fits(old: _Placed, block: Block, size: int) -> bool:
+    return old.last == block.first and old.size == size
+
+
+def _hole(live: list[_Placed], size: int) -> int:
+    """The start of the smallest gap that takes `size` bytes, else the end of what lives."""
+    best: tuple[int, int] | None = None
+    end = 0
+    for p in sorted(live, key=lambda p: p.offset):
+        gap = p.offset - end
+        if gap >= size and (best is None or gap < best[0]):
+            best = (gap, end)
+        end = max(end, p.offset + p.size)
+    return end if best is None else best[1]

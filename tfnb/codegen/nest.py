@@ -1,0 +1,130 @@
+"""Loop nests: the loops of a kernel with neighbouring dimensions merged.
+
+Two dimensions are one loop when every access walks them as one. Loads become linear positions here. Invariant: the
+merged nest visits the same elements in the same row-major order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tfnb.codegen.indexing import Affine, Indexing, index_vars
+from tfnb.ir import scalar as s
+from tfnb.ir.scalar import Expr, make, substitute, walk
+from tfnb.types import DType, int32, int64
+
+__all__ = ["Loop", "Nest", "make_nest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop variable, its extent, and whether the kernel reduces over it."""
+
+    name: str
+    extent: int
+    reduced: bool
+
+    def var(self, dtype: DType) -> Expr:
+        return s.index(self.name, dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """`loops` from the outermost to the innermost; `exprs` over them, with loads at linear positions; `at`
+    the linear position of the current element, `kept_at` of the current element of the kept dimensions."""
+
+    loops: tuple[Loop, ...]
+    exprs: tuple[Expr, ...]
+    at: Expr
+    kept_at: Expr
+    dtype: DType
+
+    @property
+    def indexing(self) -> Indexing:
+        return Indexing({n.name: n.extent for n in self.loops}, self.dtype)
+
+
+def make_nest(domain: Sequence[int], axes: Iterable[int], exprs: Sequence[Expr], limit: int) -> Nest:
+    """The nest over `domain`, whose dimensions `axes` are reduced.
+
+    `limit` is the largest number of elements any array has: indices are long from 2**31 on.
+    """
+    axes = frozenset(axes)
+    dtype = int64 if limit >= 2**31 - 64 else int32
+    ix = Indexing({f"i{d}": n for d, n in enumerate(domain)}, dtype)
+    idx = index_vars(len(domain), dtype)
+    if dtype is int64:
+        narrow = index_vars(len(domain))
+        exprs = [substitute(e, dict(zip(narrow, idx, strict=True))) for e in exprs]
+    at = ix.linear(idx, domain)
+    kept = [d for d in range(len(domain)) if d not in axes]
+    kept_at = ix.linear([idx[d] for d in kept], [domain[d] for d in kept])
+    flat = [_linear_loads(e, ix) for e in exprs]
+    merged = _merge(domain, axes, _forms([*flat, at, kept_at], ix), idx)
+    return _rename(domain, axes, merged, idx, flat, at, kept_at, dtype)
+
+
+def _linear_loads(root: Expr, ix: Indexing) -> Expr:
+    done: dict[Expr, Expr] = {}
+    for e in walk(root):
+        args = tuple(done[a] for a in e.args)
+        if e.op == "load":
+            done[e] = make("load", (ix.linear(args, e.value.shape),), e.dtype, e.value.value)
+        else:
+            done[e] = s.rebuild(e, args)
+    return done[root]
+
+
+def _forms(roots: Sequence[Expr], ix: Indexing) -> list[Affine]:
+    """The affine forms of all maximal index expressions."""
+    forms: dict[Expr, Affine] = {}
+    stack, seen = list(roots), set(roots)
+    while stack:
+        e = stack.pop()
+        inner = e.args
+        if e.op == "load":
+            form = forms.setdefault(e.args[0], ix.affine(e.args[0]))
+            inner = tuple(a for t in form.terms for a in t.args)
+        elif e.dtype in (int32, int64) and ix.pure(e):
+            forms.setdefault(e, ix.affine(e))
+            continue
+        fresh = [a for a in inner if a not in seen]
+        seen.update(fresh)
+        stack.extend(fresh)
+    return list(forms.values())
+
+
+def _merge(
+    domain: Sequence[int], axes: frozenset[int], forms: list[Affine], idx: Sequence[Expr]
+) -> list[list[int]]:
+    """Runs of dimensions that are one loop."""
+    pinned = {v for f in forms for t in f.terms if t.op != "index" for v in walk(t) if v.op == "index"}
+    runs: list[list[int]] = []
+    for d in range(len(domain)):
+        last = runs[-1][-1] if runs else None
+        if last is not None and (last in axes) == (d in axes) and not {idx[last], idx[d]} & pinned and all(
+            f.terms.get(idx[last], 0) == f.terms.get(idx[d], 0) * domain[d] for f in forms
+        ):
+            runs[-1].append(d)
+        else:
+            runs.append([d])
+    return runs
+
+
+def _rename(
+    domain: Sequence[int], axes: frozenset[int], runs: list[list[int]], idx: Sequence[Expr],
+    exprs: Sequence[Expr], at: Expr, kept_at: Expr, dtype: DType,
+) -> Nest:  # fmt: skip
+    loops = []
+    table: dict[Expr, Expr] = {}
+    for k, run in enumerate(runs):
+        extent = 1
+        for d in run:
+            extent *= domain[d]
+            table[idx[d]] = s.const(0, dtype)
+        loops.append(Loop(f"i{k}", extent, run[0] in axes))
+        table[idx[run[-1]]] = s.index(f"i{k}", dtype)
+    ix = Indexing({n.name: n.extent for n in loops}, dtype)
+    done = [ix.simplify(substitute(e, table)) for e in (*exprs, at, kept_at)]
+    return Nest(tuple(loops), tuple(done[:-2]), done[-2], done[-1], dtype)

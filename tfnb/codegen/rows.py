@@ -1,0 +1,370 @@
+"""Row kernels: reductions over the innermost dimensions, with the work on the same rows around them.
+
+A row is walked in phases: a phase computes the reductions whose operands are known and stores what no longer
+waits for one; results of reductions stay in registers. Softmax is one such kernel. Invariant: what a phase reads of
+the row's own results was finished by an earlier phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tfnb.codegen.clexpr import INNER
+from tfnb.codegen.combine import Combine
+from tfnb.codegen.ctypes import register_type, vector_lanes
+from tfnb.codegen.emission import Generated, Geometry, assemble, geometry, indent
+from tfnb.codegen.group import Group, accumulator, row_splits
+from tfnb.codegen.inline import cost
+from tfnb.codegen.kerneltext import KernelText
+from tfnb.codegen.nest import Loop, Nest, make_nest
+from tfnb.codegen.pointwise import Body, Store, biggest, dtypes_of, row_variables
+from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.values import ReduceDef
+from tfnb.ir import scalar as s
+from tfnb.ir.scalar import Expr, walk
+
+__all__ = ["Plan", "Reduction", "emit_rows", "extent", "needed_plan"]
+
+BLOCK = 8192  # elements that add up one after the other before their sum joins the others
+KEEP_COST = 12  # an expression used in two phases that costs this much is kept in scratch memory
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A reduction of a group: `name` is that of its local, `body` over the nest's loops."""
+
+    name: int
+    combine: Combine
+    body: Expr
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A reducing group over its nest: reductions, stores over the whole domain by level, stores per kept element."""
+
+    nest: Nest
+    reductions: tuple[Reduction, ...]
+    full: tuple[tuple[int, Store], ...]
+    kept: tuple[Store, ...]
+    lanes: int
+
+    @property
+    def kept_loops(self) -> tuple[Loop, ...]:
+        return tuple(n for n in self.nest.loops if not n.reduced)
+
+    @property
+    def reduced_loops(self) -> tuple[Loop, ...]:
+        return tuple(n for n in self.nest.loops if n.reduced)
+
+    @property
+    def kernel(self) -> KernelText:
+        return KernelText(wide=self.nest.dtype is s.int64)
+
+
+def extent(loops: Sequence[Loop]) -> int:
+    n = 1
+    for loop in loops:
+        n *= loop.extent
+    return n
+
+
+def make_plan(group: Group) -> Plan:
+    """The group's expressions over its merged nest, sorted by what they are for."""
+    flat = [e for es in group.exprs for e in es]
+    nest = make_nest(group.domain, group.axes or (), flat, biggest(group))
+    done = iter(nest.exprs)
+    reductions, full, kept = [], [], []
+    for m, es, whole, level in zip(group.members, group.exprs, group.full, group.levels, strict=True):
+        if isinstance(m.definition, ReduceDef):
+            d = m.definition
+            combine = Combine(d.combine, d.body.dtype)
+            reductions.append(Reduction(d.values[0].number, combine, next(done), level))
+            finish = group.results[d.values[0]][0]
+            kept.append((d.values[0], finish))
+            continue
+        for v, _ in zip(m.values, es, strict=True):
+            (full.append((level, (v, next(done)))) if whole else kept.append((v, next(done))))
+    kinds = dtypes_of([r.body for r in reductions] + [e for _, (_, e) in full]) | {
+        st for r in reductions for st in r.combine.states
+    } | {v.info.dtype for _, (v, _) in full}
+    return Plan(nest, tuple(reductions), tuple(full), tuple(kept), vector_lanes(kinds))
+
+
+def needed_plan(group: Group, needed: frozenset[object]) -> Plan:
+    """The plan that stores only the values in `needed`."""
+    plan = make_plan(group)
+    full = tuple((lv, st) for lv, st in plan.full if st[0] in needed)
+    kept = tuple(st for st in plan.kept if st[0] in needed)
+    return Plan(plan.nest, plan.reductions, full, kept, plan.lanes)
+
+
+def emit_rows(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> list[Generated]:
+    """The kernel of a row group, or two when rows are split: partial results, then the rest."""
+    plan = needed_plan(group, needed)
+    splits = row_splits(group.domain, group.axes or (), facts)
+    rows = extent(plan.kept_loops)
+    price = sum(cost(r.body) + 1 for r in plan.reductions) + sum(cost(e) for _, (_, e) in plan.full)
+    work = rows * extent(plan.reduced_loops) * max(1, price // 4)
+    shape = geometry(facts, rows * splits, work)
+    if splits == 1:
+        return [_whole(plan, shape)]
+    return [_partial(plan, shape, splits), _combined(plan, splits, rows)]
+
+
+class _Rows(Body):
+    """The body of a row kernel: `row` holds the statements of a row in order, loops included."""
+
+    def __init__(self, plan: Plan, kernel: KernelText) -> None:
+        levels: dict[object, int] = {n.name: 1 for n in plan.kept_loops}
+        levels |= {n.name: 2 for n in plan.reduced_loops[:-1]}
+        levels[plan.reduced_loops[-1].name] = INNER
+        levels |= {r.name: 1 for r in plan.reductions}
+        roots = [r.body for r in plan.reductions] + [e for _, (_, e) in plan.full] + [e for _, e in plan.kept]
+        super().__init__(kernel, plan.nest, levels, plan.lanes, [(None, e) for e in roots])  # type: ignore[list-item]
+        self.plan = plan
+        self.outer, self.last = plan.reduced_loops[:-1], plan.reduced_loops[-1]
+        self.kind = "long" if kernel.wide else "int"
+        self.middle: list[str] = []
+        self.kept_scratch: dict[Expr, str] = {}
+        self.states: dict[int, tuple[str, ...]] = {}
+
+    def phase(self, level: int, keep: dict[Expr, str], bounds: tuple[str, str] | None = None) -> None:
+        """The loop of one phase, then its results."""
+        reductions = [r for r in self.plan.reductions if r.level == level]
+        stores = [st for lv, st in self.plan.full if lv == level]
+        if not reductions and not stores:
+            return
+        self.middle = []
+        self.printer.open(2, self.middle)
+        self.open_inner()
+        for e, pointer in self.kept_scratch.items():
+            self._reload(e, pointer)
+        accs = {r: self._accumulators(r) for r in reductions}
+        exact = any(r.combine.dtype.is_floating and r.combine.name in ("sum", "prod") for r in reductions)
+        blocked = exact and extent(self.plan.reduced_loops) > BLOCK
+        parts = {r: tuple(f"{a}b" for a in acc) if blocked else acc for r, acc in accs.items()}
+        for r in reductions:
+            self._update(r, parts[r])
+        if stores:
+            self.store(stores)
+        for e, pointer in keep.items():
+            self._keep(e, pointer)
+        self.row.extend(self._loops(accs, parts, blocked, bounds))
+        for r in reductions:
+            lines, states = r.combine.across(self.kernel, accs[r], self.lanes)
+            self.row.extend(lines)
+            self.states[r.name] = states
+            if bounds is None:
+                self.finish(r, states)
+
+    def finish(self, r: Reduction, states: tuple[str, ...]) -> None:
+        """Makes the result known to the expressions that wait for it."""
+        if r.combine.arg:
+            self.row.append(f"{states[1]} = {states[1]} == INT_MAX ? 0 : {states[1]};")
+        self.printer.locals[r.name] = r.combine.outcome(states)
+
+    def _accumulators(self, r: Reduction) -> tuple[str, ...]:
+        names = tuple(self.kernel.fresh() for _ in r.combine.states)
+        self.row.extend(self._declared(r, names))
+        return names
+
+    def _declared(self, r: Reduction, names: tuple[str, ...]) -> list[str]:
+        return [
+            f"{register_type(d)}{self.lanes} {n} = {r.combine.neutral(k, True)};"
+            for k, (n, d) in enumerate(zip(names, r.combine.states, strict=True))
+        ]
+
+    def _update(self, r: Reduction, acc: tuple[str, ...]) -> None:
+        x = self.kernel.fresh()
+        text = r.combine.masked(self.printer.broadcast(r.body), self.lanes)
+        self.inner.append(f"{register_type(r.combine.dtype)}{self.lanes} {x} = {text};")
+        states = (x,)
+        if r.combine.arg:
+            states = (x, self.kernel.lane_index(self.last.name, self.lanes))
+        self.inner.extend(r.combine.update(self.kernel, acc, states, self.lanes))
+
+    def _keep(self, e: Expr, pointer: str) -> None:
+        at = self._scratch_at()
+        self.inner.append(f"vstore{self.lanes}({self.printer.broadcast(e)}, 0, {pointer} + {at});")
+        self.kept_scratch[e] = pointer
+
+    def _reload(self, e: Expr, pointer: str) -> None:
+        name = self.kernel.fresh()
+        kind = self.printer.typename(e.dtype, True)
+        self.inner.append(f"{kind} {name} = vload{self.lanes}(0, {pointer} + {self._scratch_at()});")
+        self.printer.names[INNER][e] = name
+
+    def _scratch_at(self) -> str:
+        if not self.outer:
+            return self.last.name
+        padded = -(-self.last.extent // self.lanes) * self.lanes
+        return f"q * {self.kernel.size(padded)} + {self.last.name}"
+
+    def _loops(
+        self, accs: dict[Reduction, tuple[str, ...]], parts: dict[Reduction, tuple[str, ...]],
+        blocked: bool, bounds: tuple[str, str] | None,
+    ) -> list[str]:  # fmt: skip
+        """The loops over the reduced dimensions; `bounds` of the outermost of them when rows are split."""
+        i, kind, n = self.last.name, self.kind, self.kernel.size(self.last.extent)
+        begin, end = bounds if bounds and not self.outer else ("0", n)
+        start = [line for r in accs for line in self._declared(r, parts[r])] if blocked else []
+        join = [
+            line for r, acc in accs.items() for line in r.combine.update(self.kernel, acc, parts[r], self.lanes)
+        ] if blocked else []
+        step = self.lanes
+        block = max(1, BLOCK // self.last.extent) if self.outer else BLOCK
+        long_rows = blocked and (not self.outer or self.last.extent > BLOCK)
+        if long_rows:
+            size = self.kernel.size(BLOCK)
+            lines = [
+                f"for ({kind} block = {begin}; block < {end}; block += {size}) {{",
+                *indent(start),
+                f"    {kind} stop = min({end}, block + {size});",
+                f"    for ({kind} {i} = block; {i} < stop; {i} += {step}) {{",
+                f"        int live = LIVE(stop - {i}, {step});",
+                *indent(self.inner, 2), "    }", *indent(join), "}",
+            ]  # fmt: skip
+        else:
+            lines = [
+                f"for ({kind} {i} = {begin}; {i} < {end}; {i} += {step}) {{",
+                f"    int live = LIVE({end} - {i}, {step});",
+                *indent(self.inner), "}",
+            ]  # fmt: skip
+        if not self.outer:
+            return lines
+        total = self.kernel.size(extent(self.outer))
+        begin, end = bounds or ("0", total)
+        head = row_variables(self.kernel, self.outer, "q")
+        inside = indent([*head, *self.middle, *lines])
+        if not blocked or long_rows:
+            return [f"for ({kind} q = {begin}; q < {end}; ++q) {{", *inside, "}"]
+        size = self.kernel.size(block)
+        return [
+            f"for ({kind} block = {begin}; block < {end}; block += {size}) {{",
+            *indent(start),
+            f"    for ({kind} q = block; q < min({end}, block + {size}); ++q) {{",
+            *indent(inside), "    }", *indent(join), "}",
+        ]  # fmt: skip
+
+    def store_kept(self) -> None:
+        """Writes what there is one of per row."""
+        at = self.printer.position(self.nest.kept_at, 1)
+        terms = [self.printer.term(e, 1) for _, e in self.plan.kept]
+        for (v, _), text in zip(self.plan.kept, terms, strict=True):
+            self.row.append(self.kernel.write(self.kernel.pointer(v, True), at, text, v.info.dtype, 1, ""))
+
+
+def _shared(plan: Plan) -> dict[int, list[Expr]]:
+    """Costly expressions that a later phase needs again, by the phase that computes them first."""
+    inner = plan.reduced_loops[-1].name
+    levels = sorted({r.level for r in plan.reductions} | {lv for lv, _ in plan.full})
+    roots = {
+        lv: [r.body for r in plan.reductions if r.level == lv] + [e for n, (_, e) in plan.full if n == lv]
+        for lv in levels
+    }
+    first: dict[Expr, int] = {}
+    kept: dict[int, list[Expr]] = {}
+    for lv in levels:
+        stack, seen = list(roots[lv]), set()
+        while stack:
+            e = stack.pop()
+            if e in seen:
+                continue
+            seen.add(e)
+            varying = any(x.op == "index" and x.value == inner for x in walk(e))
+            if e in first and varying and cost(e) >= KEEP_COST and e.op != "load":
+                if e not in kept.setdefault(first[e], []):
+                    kept[first[e]].append(e)
+                continue
+            stack.extend(e.args)
+        for e in walk(*roots[lv]):
+            first.setdefault(e, lv)
+    return kept
+
+
+def _whole(plan: Plan, shape: Geometry) -> Generated:
+    kernel = plan.kernel
+    body = _Rows(plan, kernel)
+    body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
+    shared = _shared(plan)
+    padded = -(-body.last.extent // plan.lanes) * plan.lanes * extent(body.outer)
+    count = 0
+    for level in range(max([r.level for r in plan.reductions] + [lv for lv, _ in plan.full]) + 1):
+        keep: dict[Expr, str] = {}
+        for e in shared.get(level, []):
+            kind = register_type(e.dtype)
+            size = 8 if kind in ("double", "long", "ulong") else 4
+            base = kernel.scratch(count, kind, padded * shape.items * size)
+            body.top.append(f"__global {kind} *{base}_row = {base} + ITEM * {kernel.size(padded)};")
+            keep[e] = f"{base}_row"
+            count += 1
+        body.phase(level, keep)
+    body.store_kept()
+    kind = body.kind
+    lines = [f"RANGE({kind}, row, {kernel.size(extent(plan.kept_loops))}, 1) {{", *indent(body.row), "}"]
+    single = len({r.level for r in plan.reductions} | {lv for lv, _ in plan.full}) == 1
+    aligned = body.aligned([st for _, st in plan.full]) if single and plan.full and not plan.reductions else frozenset()
+    return assemble(kernel, [*body.top, *lines], shape, aligned)
+
+
+def _state_scratch(plan: Plan) -> list[tuple[Reduction, list[tuple[int, str]]]]:
+    out, key = [], 100
+    for r in plan.reductions:
+        states = []
+        for d in r.combine.states:
+            states.append((key, register_type(d)))
+            key += 1
+        out.append((r, states))
+    return out
+
+
+def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
+    """Each task reduces one part of one row."""
+    kernel = plan.kernel
+    body = _Rows(plan, kernel)
+    rows = extent(plan.kept_loops)
+    many = kernel.size(splits)
+    split = extent(body.outer) if body.outer else body.last.extent
+    per = -(-split // splits)
+    if not body.outer:
+        per = -(-per // plan.lanes) * plan.lanes
+    kind = body.kind
+    body.row.append(f"{kind} row = task / {many};")
+    body.row.append(f"{kind} begin = task % {many} * {kernel.size(per)};")
+    body.row.append(f"{kind} end = min({kernel.size(split)}, begin + {kernel.size(per)});")
+    body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
+    body.phase(0, {}, ("begin", "end"))
+    for r, states in _state_scratch(plan):
+        for k, (key, ctype) in enumerate(states):
+            pointer = kernel.scratch(key, ctype, rows * splits * (8 if ctype in ("double", "long", "ulong") else 4))
+            body.row.append(f"{pointer}[task] = {body.states[r.name][k]};")
+    lines = [f"RANGE({kind}, task, {kernel.size(rows * splits)}, 1) {{", *indent(body.row), "}"]
+    return assemble(kernel, [*body.top, *lines], shape)
+
+
+def _combined(plan: Plan, splits: int, rows: int) -> Generated:
+    """Adds the parts of each row and does the work on the results."""
+    kernel = plan.kernel
+    body = _Rows(plan, kernel)
+    body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
+    many = kernel.size(splits)
+    for r, states in _state_scratch(plan):
+        acc = tuple(kernel.fresh() for _ in states)
+        parts = tuple(kernel.fresh() for _ in states)
+        body.row.extend(
+            f"{c} {a} = {r.combine.neutral(k)};" for k, (a, (_, c)) in enumerate(zip(acc, states, strict=True))
+        )
+        loads = [
+            f"{c} {x} = {kernel.scratch(key, c, rows * splits * (8 if c in ('double', 'long', 'ulong') else 4))}"
+            f"[row * {many} + part];"
+            for x, (key, c) in zip(parts, states, strict=True)
+        ]
+        update = r.combine.update(kernel, acc, parts, 1)
+        body.row.extend([f"for (int part = 0; part < {many}; ++part) {{", *indent([*loads, *update]), "}"])
+        body.finish(r, acc)
+    body.store_kept()
+    kind = body.kind
+    lines = [f"RANGE({kind}, row, {kernel.size(rows)}, 1) {{", *indent(body.row), "}"]
+    return assemble(kernel, [*body.top, *lines], Geometry(1, 1))

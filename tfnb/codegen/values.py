@@ -1,0 +1,177 @@
+"""Values and definitions: a specialised cluster in the form that fusion works on.
+
+A `Value` is a dense array that may get memory; a `Definition` says how it comes to be, as an expression of the
+element at the loop variables i0, i1, ... Invariant: each computed value has one definition; each version of a
+variable after the first is written by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tfnb.ir import scalar as s
+from tfnb.ir.kernelcall import KernelCall, KernelSite, TensorInfo
+from tfnb.ir.scalar import Expr, make
+from tfnb.types import DType, bool_, int32, uint8
+
+__all__ = [
+    "CallDef", "CopyDef", "Definition", "Lowered", "PointwiseDef", "ReduceDef", "Value", "View",
+    "compute_dtype", "element", "literal", "loads_of", "local", "uniform_value",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """`kind`: input, const or variable (number `index`), or computed; `version` counts a variable's writes."""
+
+    number: int
+    info: TensorInfo
+    kind: str
+    index: int = 0
+    version: int = 0
+
+    def __repr__(self) -> str:
+        tail = f".{self.version}" if self.kind == "variable" else ""
+        return f"<{self.kind} {self.number}{tail} {self.info.dtype.name}{self.info.shape}>"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The elements of `value` under another shape of the same size."""
+
+    value: Value
+    shape: tuple[int, ...]
+
+    @property
+    def info(self) -> TensorInfo:
+        return TensorInfo(self.value.info.dtype, self.shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointwiseDef:
+    """Each element of `values[k]` is `bodies[k]`; all have the shape of the domain."""
+
+    position: int
+    nodes: tuple[int, ...]
+    label: str
+    values: tuple[Value, ...]
+    bodies: tuple[Expr, ...]
+    pinned: bool = False  # must have memory of its own (a snapshot)
+
+    @property
+    def domain(self) -> tuple[int, ...]:
+        return self.values[0].info.shape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReduceDef:
+    """`values[0]` is `finish` of `combine` of `body` over `axes` of `domain`.
+
+    `finish` is an expression of `arg(0)`, whose dtype is the accumulator's.
+    """
+
+    position: int
+    nodes: tuple[int, ...]
+    label: str
+    values: tuple[Value, ...]
+    domain: tuple[int, ...]
+    axes: tuple[int, ...]
+    combine: str
+    body: Expr
+    finish: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallDef:
+    """Launches of library kernels: `ins` are the op's inputs, `values` its outputs (variables it writes too)."""
+
+    position: int
+    nodes: tuple[int, ...]
+    label: str
+    values: tuple[Value, ...]
+    ins: tuple[View, ...]
+    outs: tuple[Value, ...]
+    site: KernelSite
+    recipe: Any
+    epilogue: bool
+    bias: View | None = None
+    calls: tuple[KernelCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopyDef:
+    """Cluster output `output` is a copy of `source`."""
+
+    position: int
+    nodes: tuple[int, ...]
+    label: str
+    source: View
+    output: int
+    values: tuple[Value, ...] = ()
+
+
+Definition = PointwiseDef | ReduceDef | CallDef | CopyDef
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lowered:
+    """`definitions` in an order of data flow; `outputs[i]` the view that is cluster output i.
+
+    `behind[p]` is the bit set of positions whose nodes are ordered before the node at position p; `writers`
+    maps (variable, version) to the position of the node that writes it.
+    """
+
+    definitions: Sequence[Definition]
+    outputs: tuple[View, ...]
+    consts: Sequence[np.ndarray]
+    behind: Sequence[int]
+    writers: Mapping[tuple[int, int], int]
+    versions: Sequence[Value] = field(default_factory=list)  # the last version of each variable
+
+
+def compute_dtype(dtype: DType) -> DType:
+    """What arithmetic on elements of a dtype is done in: 16-bit floats are storage only."""
+    return s.float32 if dtype.is_floating and dtype.size == 2 else dtype
+
+
+def element(view: View, idx: Sequence[Expr]) -> Expr:
+    """The element of a view at an index tuple."""
+    return make("load", tuple(idx), view.value.info.dtype, view)
+
+
+def local(name: Any, dtype: DType) -> Expr:
+    """A value that the kernel holds at this place (the result of a reduction of the same row)."""
+    return make("local", (), dtype, name)
+
+
+def literal(value: Any, dtype: DType) -> Expr:
+    """A constant; 16-bit floats are rounded first."""
+    if dtype is uint8 or not dtype.is_bool:
+        return s.const(value, dtype) if dtype.size != 2 or not dtype.is_floating else s.cast(
+            s.const(float(value), s.float32), dtype
+        )
+    return s.const(bool(value), bool_)
+
+
+def uniform_value(array: np.ndarray) -> Any:
+    """The one value that all elements have, or None."""
+    if array.size == 0:
+        return None
+    first = array.flat[0]
+    if array.size == 1:
+        return first
+    few = array.reshape(-1)[:64]
+    return first if bool((few == first).all()) and bool((array == first).all()) else None
+
+
+def loads_of(e: Expr) -> list[Expr]:
+    """The loads in an expression, each once."""
+    return [x for x in s.walk(e) if x.op == "load"]
+
+
+def zero_index(rank: int) -> tuple[Expr, ...]:
+    return (s.const(0, int32),) * rank
