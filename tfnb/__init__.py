@@ -55,3 +55,6 @@ def __dir__() -> list[str]:
 
 _install_operators({"eval": _evaluate, "run": _run_operation})
 _lay_out(_sys.modules[__name__], _ops.API | _client.API | _train.API)
+
+if "IPython" in _sys.modules:
+    _import_module("tfnb.notebook.displays").register()

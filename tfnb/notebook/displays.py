@@ -1,0 +1,99 @@
+"""How graphs, sessions and devices look in a notebook, by IPython's own formatters.
+
+`register` is called when tfnb is imported inside IPython. Nothing is patched, and no class of the core
+knows of it. Invariant: a display never fails; what it cannot draw it leaves to Python's `repr`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from IPython import get_ipython
+
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.notebook.graph_svg import graph_html
+
+if TYPE_CHECKING:  # sessions load OpenCL, which `import tfnb` does not
+    from tfnb.session.local import DeviceDescription
+    from tfnb.session.session import Session
+
+__all__ = ["devices_html", "operation_html", "register", "session_html"]
+
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+def register() -> None:
+    """Teaches a running IPython to show graphs, sessions and devices; without one does nothing."""
+    shell = get_ipython()
+    if shell is None:
+        return
+    html = shell.display_formatter.formatters["text/html"]
+    html.for_type(GraphBuilder, graph_html)
+    html.for_type_by_name("tfnb.session.session", "Session", session_html)
+    html.for_type_by_name("tfnb.session.local", "DeviceDescription", lambda d: devices_html([d]))
+    html.for_type(Operation, operation_html)
+    html.for_type(Tensor, lambda tensor: operation_html(tensor.op))
+
+
+def session_html(session: Session) -> str:
+    """A session: its devices, and the size of its graph."""
+    size = len(session.graph.get_operations())
+    return f"{devices_html(session.list_devices())}<p>runs a graph of {size:,} operations</p>"
+
+
+def devices_html(devices: Iterable[DeviceDescription]) -> str:
+    """A table of devices: name, kind, what the platform calls it, compute units, memory."""
+    rows = []
+    for device in devices:
+        told = device.details
+        rows.append(
+            (
+                device.name,
+                device.device_type,
+                str(told.get("device", "")),
+                str(told.get("platform", "")),
+                str(told.get("units", "")),
+                _amount(device.memory_limit_bytes),
+            )
+        )
+    return _table(("device", "type", "hardware", "platform", "units", "memory"), rows)
+
+
+def operation_html(op: Operation) -> str:
+    """An operation: its inputs, outputs and attributes, and the user's line that made it."""
+    rows = [("type", op.type)]
+    rows += [("input", _spec(t)) for t in op.inputs]
+    rows += [("runs after", c.name) for c in op.control_inputs]
+    rows += [("output", _spec(t)) for t in op.outputs]
+    if op.device:
+        rows.append(("device", op.device))
+    if op.origin is not None:
+        rows.append(("made at", str(op.origin)))
+    return _table(("operation", op.name), rows)
+
+
+def _spec(tensor: Tensor) -> str:
+    return f"{tensor.name}  {tensor.dtype.name} {tensor.shape}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    def row(cells: Sequence[str], tag: str) -> str:
+        style = "text-align:left;white-space:pre-wrap"
+        inner = "".join(f'<{tag} style="{style}">{escape(c)}</{tag}>' for c in cells)
+        return f"<tr>{inner}</tr>"
+
+    body = "".join(row(cells, "td") for cells in rows)
+    return (
+        f'<table class="tfnb-table"><thead>{row(head, "th")}</thead><tbody>{body}</tbody></table>'
+    )
+
+
+def _amount(size: float) -> str:
+    unit = 0
+    while size >= 1024 and unit < len(UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    return f"{size:.3g} {UNITS[unit]}"
