@@ -4,9 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.client import gradients, graph_api, initializers, layers, regularizers, variable_scope, variables
+from tfnb.client import (
+    compat,
+    cond,
+    contrib_layers,
+    embedding,
+    flags,
+    gfile,
+    gradients,
+    graph_api,
+    initializers,
+    layers,
+    logging_api,
+    losses,
+    norm_layers,
+    regularizers,
+    variable_scope,
+    variables,
+)
 
 __all__ = ["API"]
 
-MODULES = (graph_api, variables, variable_scope, initializers, regularizers, gradients, layers)
+MODULES = (
+    graph_api, variables, variable_scope, initializers, regularizers, gradients, cond, layers, norm_layers,
+    contrib_layers, losses, embedding, flags, logging_api, gfile, compat,
+)  # fmt: skip
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

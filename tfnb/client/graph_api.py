@@ -10,15 +10,16 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from tfnb import types
-from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of, reset_default_graph
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
+from tfnb.ops.constants import convert_to_tensor
 
-__all__ = ["API", "convert_to_tensor", "name_scope"]
+__all__ = ["API", "name_scope"]
 
 
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
@@ -79,24 +80,6 @@ def get_collection_ref(key: str) -> list[Any]:
     return get_default_graph().get_collection_ref(key)  # type: ignore[no-any-return]
 
 
-def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None) -> Tensor:
-    """A tensor for a tensor, variable, number, string, list or array.
-
-    Raises `DTypeError` when a tensor has another dtype than asked for, or a value cannot be held in it.
-    """
-    graph = graph_of([value])
-    wanted = None if dtype is None else types.as_dtype(dtype)
-    if wanted is None and preferred_dtype is not None and not hasattr(value, "dtype"):
-        try:
-            return graph.to_tensor(value, types.as_dtype(preferred_dtype))  # type: ignore[no-any-return]
-        except DTypeError:
-            pass
-    found: Tensor = graph.to_tensor(value, wanted)
-    if wanted is not None and found.dtype is not wanted:
-        raise DTypeError(f"{found.name} is {found.dtype.name}, asked for was {wanted.name}; use tf.cast", found.op)
-    return found
-
-
 def convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: str | None = None) -> Any:
     return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype, name)
 
@@ -105,7 +88,6 @@ API: dict[str, Any] = {
     "Graph": GraphBuilder,
     "Operation": Operation,
     "Tensor": Tensor,
-    "IndexedSlices": IndexedSlices,
     "TensorShape": types.Shape,
     "Dimension": types.Dimension,
     "DType": types.DType,
@@ -123,9 +105,7 @@ API: dict[str, Any] = {
     "add_to_collections": add_to_collections,
     "get_collection": get_collection,
     "get_collection_ref": get_collection_ref,
-    "convert_to_tensor": convert_to_tensor,
     "convert_to_tensor_or_indexed_slices": convert_to_tensor_or_indexed_slices,
     **{d.name: d for d in types.ALL},
     "half": types.float16,
-    "newaxis": None,
 }

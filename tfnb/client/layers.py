@@ -19,10 +19,21 @@ from tfnb.ops.conv import conv2d as conv2d_op
 from tfnb.ops.matmul import matmul, tensordot
 from tfnb.ops.nn import bias_add
 from tfnb.ops.pool import avg_pool, max_pool
-from tfnb.ops.shaping import RESHAPE
-from tfnb.types import Shape
+from tfnb.ops.shaping import RESHAPE, shape_of
+from tfnb.types import DType, Shape, as_dtype
 
-__all__ = ["API", "Conv2D", "Dense", "Layer"]
+__all__ = [
+    "API",
+    "AveragePooling2D",
+    "Conv2D",
+    "Dense",
+    "Flatten",
+    "Layer",
+    "MaxPooling2D",
+    "conv2d",
+    "dense",
+    "flatten",
+]
 
 
 class Layer:
@@ -31,18 +42,24 @@ class Layer:
     default_name = "layer"
 
     def __init__(self, name: str | None = None, trainable: bool = True, activity_regularizer: Any = None,
-                 _scope: Any = None, _reuse: bool | None = None, **_: Any) -> None:  # fmt: skip
+                 dtype: Any = None, _scope: Any = None, _reuse: bool | None = None) -> None:  # fmt: skip
         self._given_name = name
         self.trainable = trainable
         self.activity_regularizer = activity_regularizer
+        self.dtype: DType | None = None if dtype is None else as_dtype(dtype)
         self._reuse = _reuse
-        self._scope: Any = None
+        self._scope: Any = _scope
         self.built = False
         self.variables: list[Any] = []
 
     @property
+    def scope_name(self) -> str:
+        """The full name of the layer's variable scope; known after the first call."""
+        return self._scope.name if self._scope is not None else ""
+
+    @property
     def name(self) -> str:
-        return self._scope.name if self._scope is not None else (self._given_name or self.default_name)
+        return self.scope_name.rpartition("/")[2] or self._given_name or self.default_name
 
     @property
     def trainable_variables(self) -> list[Any]:
@@ -50,6 +67,11 @@ class Layer:
 
     weights = property(lambda self: self.variables)
     trainable_weights = trainable_variables
+
+    def use_scope(self, scope: Any) -> None:
+        """Makes the variables in this open variable scope instead of one of the layer's own."""
+        self._scope = scope
+        self._reuse = scope.reuse
 
     def build(self, shape: Shape) -> None:
         """Makes the variables for inputs of this static shape."""
@@ -63,6 +85,8 @@ class Layer:
         inputs = graph_of([inputs]).to_tensor(inputs)
         with inputs.graph.as_default(), self._open() as scope:
             self._scope = self._scope or scope
+            if self.dtype is None and inputs.dtype.is_floating:
+                self.dtype = inputs.dtype
             if not self.built:
                 self.build(inputs.shape)
                 self.built = True
@@ -76,13 +100,13 @@ class Layer:
 
     def _open(self) -> Any:
         if self._scope is not None:
-            return variable_scope(self._scope, reuse=True if self.built else None)
+            return variable_scope(self._scope, reuse=True if self.built else self._reuse)
         return variable_scope(self._given_name, self.default_name, reuse=self._reuse)
 
     def add_variable(self, name: str, shape: Any, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
                      trainable: bool = True, constraint: Any = None) -> Any:  # fmt: skip
-        """A variable in the layer's scope."""
-        found = get_variable(name, shape, dtype, initializer, regularizer, trainable and self.trainable,
+        """A variable in the layer's scope, of the layer's dtype unless another is given."""
+        found = get_variable(name, shape, dtype or self.dtype, initializer, regularizer, trainable and self.trainable,
                              constraint=constraint)  # fmt: skip
         self.variables.append(found)
         return found
@@ -199,33 +223,43 @@ def conv2d(inputs: Any, filters: int, kernel_size: Any, strides: Any = (1, 1), p
     return layer(inputs)
 
 
+class MaxPooling2D(Layer):
+    """The maximum of each window."""
+
+    default_name = "max_pooling2d"
+    pool = staticmethod(max_pool)
+
+    def __init__(self, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
+                 name: str | None = None, **kw: Any) -> None:  # fmt: skip
+        super().__init__(name, **kw)
+        self.data_format = _format(data_format)
+        self.window = _window(_pair(pool_size, "pool_size"), self.data_format)
+        self.strides = _window(_pair(strides, "strides"), self.data_format)
+        self.padding = padding.upper()
+
+    def call(self, inputs: Tensor, **_: Any) -> Tensor:
+        return type(self).pool(  # type: ignore[no-any-return]
+            inputs, self.window, self.strides, self.padding, data_format=self.data_format
+        )
+
+
+class AveragePooling2D(MaxPooling2D):
+    """The mean of each window."""
+
+    default_name = "average_pooling2d"
+    pool = staticmethod(avg_pool)
+
+
 def max_pooling2d(inputs: Any, pool_size: Any, strides: Any, padding: str = "valid",
                   data_format: str = "channels_last", name: str | None = None) -> Tensor:  # fmt: skip
-    """The maximum of each window."""
-    f = _format(data_format)
-    window = _window(_pair(pool_size, "pool_size"), f)
-    return max_pool(inputs, window, _window(_pair(strides, "strides"), f), padding.upper(), data_format=f,
-                    name=name or "max_pooling2d/MaxPool")  # fmt: skip
+    """The maximum of each window of a rank 4 tensor; `pool_size` and `strides` are integers or pairs."""
+    return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
 
 
 def average_pooling2d(inputs: Any, pool_size: Any, strides: Any, padding: str = "valid",
                       data_format: str = "channels_last", name: str | None = None) -> Tensor:  # fmt: skip
-    """The mean of each window."""
-    f = _format(data_format)
-    window = _window(_pair(pool_size, "pool_size"), f)
-    return avg_pool(inputs, window, _window(_pair(strides, "strides"), f), padding.upper(), data_format=f,
-                    name=name or "average_pooling2d/AvgPool")  # fmt: skip
-
-
-def flatten(inputs: Any, name: str | None = None) -> Tensor:
-    """All dimensions but the first in one."""
-    inputs = graph_of([inputs]).to_tensor(inputs)
-    dims = inputs.shape.dims
-    with inputs.graph.name_scope(name or "flatten"):
-        size = None if dims is None else Shape(dims[1:]).num_elements()
-        if size is None:
-            return RESHAPE(inputs, [inputs.graph.to_tensor(-1)] if dims is None else [dims[0] or -1, -1])
-        return RESHAPE(inputs, [-1, size] if dims[0] is None else [dims[0], size])  # type: ignore[index]
+    """The mean of each window of a rank 4 tensor; `pool_size` and `strides` are integers or pairs."""
+    return AveragePooling2D(pool_size, strides, padding, data_format, name)(inputs)
 
 
 class Flatten(Layer):
@@ -234,9 +268,19 @@ class Flatten(Layer):
     default_name = "flatten"
 
     def call(self, inputs: Tensor, **_: Any) -> Tensor:
-        return flatten(inputs)
+        dims = inputs.shape.dims
+        size = None if not dims else Shape(dims[1:]).num_elements()
+        if not dims or size is None:
+            rows = shape_of(inputs)[0] if not dims or dims[0] is None else dims[0]
+            found = RESHAPE(inputs, inputs.graph.to_tensor([rows, -1]))
+            found.set_shape([dims[0] if dims else None, size])
+            return found  # type: ignore[no-any-return]
+        return RESHAPE(inputs, [-1 if dims[0] is None else dims[0], size])  # type: ignore[no-any-return]
 
 
+def flatten(inputs: Any, name: str | None = None) -> Tensor:
+    """All dimensions but the first in one."""
+    return Flatten(name)(inputs)
 
 
 API: dict[str, Any] = {
@@ -244,10 +288,11 @@ API: dict[str, Any] = {
     "layers.Dense": Dense,
     "layers.Conv2D": Conv2D,
     "layers.Flatten": Flatten,
+    "layers.MaxPooling2D": MaxPooling2D,
+    "layers.AveragePooling2D": AveragePooling2D,
     "layers.dense": dense,
     "layers.conv2d": conv2d,
     "layers.max_pooling2d": max_pooling2d,
     "layers.average_pooling2d": average_pooling2d,
     "layers.flatten": flatten,
-    "contrib.layers.flatten": flatten,
 }

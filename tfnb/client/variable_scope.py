@@ -6,6 +6,7 @@ stands for one variable of a graph; making it twice or reusing what is not there
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -49,6 +50,7 @@ class _Defaults:
     caching_device: Any = None
     partitioner: Any = None
     custom_getter: Any = None
+    constraint: Any = None
     dtype: DType = float32
     original_name_scope: str = ""
 
@@ -116,13 +118,42 @@ class VariableScope:
         return f"<tf.VariableScope {self._d.name!r} reuse={self._d.reuse}>"
 
 
+class _Open(threading.local):
+    """The scopes that a thread has open, and how often each name was opened since the scope around it was."""
+
+    def __init__(self, root: VariableScope) -> None:
+        self.stack: list[VariableScope] = [root]
+        self.counts: dict[str, int] = {}
+
+    @contextmanager
+    def opening(self, scope: VariableScope, captured: bool) -> Iterator[VariableScope]:
+        """Makes `scope` the innermost. Default names inside it are counted anew each time it is opened."""
+        before = dict(self.counts)
+        self.counts[scope.name] = self.counts.get(scope.name, 0) + 1
+        self.stack.append(scope)
+        try:
+            yield scope
+        finally:
+            self.stack.pop()
+            prefix = f"{scope.name}/"
+            kept = {n: k for n, k in self.counts.items() if not n.startswith(prefix)}
+            self.counts = before if captured else kept
+
+    def unique(self, default_name: str) -> str:
+        """`default_name`, or `default_name_k` with the first k that is free in the current scope."""
+        prefix = f"{self.stack[-1].name}/" if self.stack[-1].name else ""
+        name, k = default_name, 1
+        while self.counts.get(prefix + name):
+            name, k = f"{default_name}_{k}", k + 1
+        return name
+
+
 class _Store:
-    """The variables of a graph by full name, the open scopes, and how often a scope name was opened."""
+    """The variables of a graph by full name, and the open scopes."""
 
     def __init__(self, graph: Any) -> None:
         self.variables: dict[str, Variable] = {}
-        self.stack: list[VariableScope] = [VariableScope(graph, _Defaults())]
-        self.opened: dict[str, int] = {}
+        self.open = _Open(VariableScope(graph, _Defaults()))
 
 
 def _store(graph: Any) -> _Store:
@@ -134,14 +165,7 @@ def _store(graph: Any) -> _Store:
 
 def get_variable_scope() -> VariableScope:
     """The innermost open variable scope of the default graph."""
-    return _store(get_default_graph()).stack[-1]
-
-
-def _unique_scope(store: _Store, prefix: str, default_name: str) -> str:
-    name, k = default_name, 1
-    while (f"{prefix}/{name}" if prefix else name) in store.opened:
-        name, k = f"{default_name}_{k}", k + 1
-    return name
+    return _store(get_default_graph()).open.stack[-1]
 
 
 @contextmanager
@@ -168,39 +192,39 @@ def variable_scope(
     """
     graph = graph_of(values or ())
     store = _store(graph)
-    outer = store.stack[-1]
-    if isinstance(name_or_scope, VariableScope):
-        base, full = name_or_scope._d, name_or_scope.name
-        scope_name = name_or_scope.original_name_scope or full
-        inner_name = full.rpartition("/")[2] if full else None
+    outer = store.open.stack[-1]
+    captured = name_or_scope if isinstance(name_or_scope, VariableScope) else None
+    if captured is not None:
+        base, full = captured._d, captured.name
+        inner_name = full.rpartition("/")[2] or None
     else:
-        if not name_or_scope:
-            if not default_name:
-                raise InvalidArgumentError("variable_scope needs a name, a scope or a default_name")
-            if reuse is True:
-                raise InvalidArgumentError("variable_scope: reuse=True needs a name, not only a default_name")
-            name_or_scope = _unique_scope(store, outer.name, default_name)
+        inner_name = _chosen_name(store.open, name_or_scope, default_name, reuse)
         base = outer._d
-        full = f"{outer.name}/{name_or_scope}" if outer.name else name_or_scope
-        inner_name = scope_name = name_or_scope
-    store.opened[full] = store.opened.get(full, 0) + 1
+        full = f"{outer.name}/{inner_name}" if outer.name else inner_name
     changes: dict[str, Any] = {
         "name": full, "initializer": initializer, "regularizer": regularizer, "caching_device": caching_device,
         "partitioner": partitioner, "dtype": None if dtype is None else as_dtype(dtype),
-        "custom_getter": _compose(custom_getter, base.custom_getter),
-        "reuse": True if outer.reuse is True and reuse in (None, False) else reuse,
+        "custom_getter": _compose(custom_getter, base.custom_getter), "constraint": constraint,
+        "reuse": reuse or base.reuse,
     }  # fmt: skip
     defaults = replace(base, **{k: v for k, v in changes.items() if v is not None})
-    if isinstance(name_or_scope, VariableScope) and reuse is None and outer.reuse is not True:
-        defaults = replace(defaults, reuse=base.reuse)
     with graph.as_default(), graph.name_scope(inner_name if auxiliary_name_scope else _current(graph)) as ops:
-        if not isinstance(name_or_scope, VariableScope) or not scope_name:
+        if captured is None or not base.original_name_scope:
             defaults = replace(defaults, original_name_scope=ops)
-        store.stack.append(VariableScope(graph, defaults))
-        try:
-            yield store.stack[-1]
-        finally:
-            store.stack.pop()
+        with store.open.opening(VariableScope(graph, defaults), captured is not None) as scope:
+            yield scope
+
+
+def _chosen_name(opened: _Open, name: Any, default_name: str | None, reuse: Any) -> str:
+    if name is not None and not isinstance(name, str):
+        raise DTypeError(f"variable_scope: needed a name or a scope, got {type(name).__name__}")
+    if name:
+        return name
+    if not default_name:
+        raise InvalidArgumentError("variable_scope needs a name, a scope or a default_name")
+    if reuse is True:
+        raise InvalidArgumentError("variable_scope: reuse=True needs a name, not only a default_name")
+    return opened.unique(default_name)
 
 
 def _current(graph: Any) -> str | None:
@@ -253,9 +277,8 @@ def _get(graph: Any, scope: _Defaults, name: str, **kwargs: Any) -> Variable:
         return _shared_or_new(graph, plain, full_name, **inner)
 
     given = dict(kwargs)
-    given["initializer"] = kwargs.get("initializer") or scope.initializer
-    given["regularizer"] = kwargs.get("regularizer") or scope.regularizer
-    given["dtype"] = kwargs.get("dtype") or scope.dtype
+    for key in ("initializer", "regularizer", "dtype", "constraint"):
+        given[key] = kwargs[key] if kwargs.get(key) is not None else getattr(scope, key)
     return scope.custom_getter(getter, full, reuse=scope.reuse, **given)  # type: ignore[no-any-return]
 
 
@@ -284,7 +307,8 @@ def _shared_or_new(
     with graph.control_dependencies(None), graph.name_scope(None):
         variable = Variable(
             initial, trainable=trainable, collections=collections, name=full, validate_shape=validate_shape,
-            dtype=(wanted or scope.dtype) if callable(initial) else wanted, constraint=constraint,
+            dtype=(wanted or scope.dtype) if callable(initial) else wanted,
+            constraint=constraint if constraint is not None else scope.constraint,
         )  # fmt: skip
     store.variables[full] = variable
     regularizer = regularizer if regularizer is not None else scope.regularizer

@@ -278,11 +278,6 @@ def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) ->
             return [None if t is None else IDENTITY(t) for t in tensors]
 
 
-def is_variable_initialized(variable: Any) -> Tensor:
-    """A bool scalar: has the variable a value?"""
-    return IS_VARIABLE_INITIALIZED(variable)  # type: ignore[no-any-return]
-
-
 def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Tensor:
     """The names of the variables without a value, as a string vector."""
     found = global_variables() + local_variables() if var_list is None else list(var_list)
@@ -317,7 +312,6 @@ API = {
     "initialize_local_variables": local_variables_initializer,
     "group": group,
     "tuple": tuple_,
-    "is_variable_initialized": is_variable_initialized,
     "report_uninitialized_variables": report_uninitialized_variables,
     "assert_variables_initialized": assert_variables_initialized,
     "GraphKeys": GraphKeys,

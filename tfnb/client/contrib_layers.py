@@ -1,0 +1,171 @@
+"""`tf.contrib.layers`: the layers of the 0.x and early 1.x programs, over the same parts as `tf.layers`.
+
+Invariant: names are TensorFlow's (`fully_connected/weights`, `Conv/biases`), and the activation is ReLU unless
+another is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tfnb.client.initializers import Ones, Zeros, glorot_uniform
+from tfnb.client.keys import GraphKeys
+from tfnb.client.layers import average_pooling2d, max_pooling2d
+from tfnb.client.layers import flatten as flatten_layer
+from tfnb.client.norm_layers import BatchNormalization
+from tfnb.client.norm_layers import dropout as dropout_layer
+from tfnb.client.variable_scope import get_variable, variable_scope
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.activations import RELU
+from tfnb.ops.conv import conv2d as conv2d_op
+from tfnb.ops.matmul import matmul, tensordot
+from tfnb.ops.nn import bias_add
+
+__all__ = ["API", "conv2d", "fully_connected"]
+
+
+def _variable(name: str, shape: Any, dtype: Any, initializer: Any, regularizer: Any, trainable: bool,
+              collections: Any) -> Any:  # fmt: skip
+    """A model variable; `collections` are more collections for it, or a dict of such by its name."""
+    more = collections.get(name, ()) if isinstance(collections, Mapping) else (collections or ())
+    keys = [GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES, *([more] if isinstance(more, str) else more)]
+    return get_variable(name, shape, dtype, initializer, regularizer, trainable, keys)
+
+
+def _finished(y: Tensor, channels: int, options: Mapping[str, Any], data_format: str = "NHWC") -> Tensor:
+    """Normaliser or biases, activation, collections."""
+    if options["normalizer_fn"] is not None:
+        y = options["normalizer_fn"](y, **(options["normalizer_params"] or {}))
+    elif options["biases_initializer"] is not None:
+        biases = _variable("biases", [channels], y.dtype, options["biases_initializer"], options["biases_regularizer"],
+                           options["trainable"], options["variables_collections"])  # fmt: skip
+        y = bias_add(y, biases, data_format=data_format)
+    if options["activation_fn"] is not None:
+        y = options["activation_fn"](y)
+    outputs = options["outputs_collections"]
+    if outputs:
+        y.graph.add_to_collections(outputs, y)
+    return y
+
+
+def fully_connected(inputs: Any, num_outputs: int, activation_fn: Callable[[Any], Any] | None = RELU,
+                    normalizer_fn: Any = None, normalizer_params: Any = None, weights_initializer: Any = None,
+                    weights_regularizer: Any = None, biases_initializer: Any = Zeros, biases_regularizer: Any = None,
+                    reuse: Any = None, variables_collections: Any = None, outputs_collections: Any = None,
+                    trainable: bool = True, scope: Any = None) -> Tensor:  # fmt: skip
+    """activation(inputs @ weights + biases) over the last dimension, which must be known.
+
+    A `normalizer_fn` takes the place of the biases. Raises `ShapeError` for an unknown last dimension.
+    """
+    options = dict(locals())
+    x = graph_of([inputs]).to_tensor(inputs)
+    n = x.shape.dims[-1] if x.shape.dims else None
+    if n is None:
+        raise ShapeError(f"fully_connected: the last dimension of the inputs must be known, got shape {x.shape}")
+    with variable_scope(scope, "fully_connected", [x], reuse=reuse):
+        weights = _variable("weights", [n, num_outputs], x.dtype, weights_initializer or glorot_uniform(),
+                            weights_regularizer, trainable, variables_collections)  # fmt: skip
+        rank = len(x.shape)
+        y = matmul(x, weights) if rank == 2 else tensordot(x, weights, [[rank - 1], [0]])
+        return _finished(y, num_outputs, options)
+
+
+def conv2d(inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, padding: str = "SAME",
+           data_format: str | None = None, rate: Any = 1, activation_fn: Callable[[Any], Any] | None = RELU,
+           normalizer_fn: Any = None, normalizer_params: Any = None, weights_initializer: Any = None,
+           weights_regularizer: Any = None, biases_initializer: Any = Zeros, biases_regularizer: Any = None,
+           reuse: Any = None, variables_collections: Any = None, outputs_collections: Any = None,
+           trainable: bool = True, scope: Any = None) -> Tensor:  # fmt: skip
+    """activation(conv2d(inputs, weights) + biases) for inputs of rank 4 with a known number of channels."""
+    options = dict(locals())
+    x = graph_of([inputs]).to_tensor(inputs)
+    layout = data_format or "NHWC"
+    if layout not in ("NHWC", "NCHW"):
+        raise InvalidArgumentError(f"conv2d: data_format must be NHWC or NCHW, got {data_format!r}")
+    dims = x.shape.with_rank(4).as_list()
+    channels = dims[3 if layout == "NHWC" else 1]
+    if channels is None:
+        raise ShapeError(f"conv2d: the number of channels must be known, got shape {x.shape}")
+    with variable_scope(scope, "Conv", [x], reuse=reuse):
+        weights = _variable("weights", [*_two(kernel_size), channels, num_outputs], x.dtype,
+                            weights_initializer or glorot_uniform(), weights_regularizer, trainable,
+                            variables_collections)  # fmt: skip
+        y = conv2d_op(x, weights, _window(stride, layout), padding, data_format=layout, dilations=_window(rate, layout))
+        return _finished(y, num_outputs, options, layout)
+
+
+def _two(value: Any) -> list[int]:
+    return [int(value)] * 2 if not isinstance(value, (list, tuple)) else [int(v) for v in value]
+
+
+def _window(value: Any, layout: str) -> list[int]:
+    return [1, *_two(value), 1] if layout == "NHWC" else [1, 1, *_two(value)]
+
+
+def batch_norm(inputs: Any, decay: float = 0.999, center: bool = True, scale: bool = False, epsilon: float = 0.001,
+               activation_fn: Callable[[Any], Any] | None = None, param_initializers: Any = None,
+               param_regularizers: Any = None, updates_collections: Any = GraphKeys.UPDATE_OPS,
+               is_training: Any = True, reuse: Any = None, variables_collections: Any = None,
+               outputs_collections: Any = None, trainable: bool = True, scope: Any = None,
+               **_: Any) -> Tensor:  # fmt: skip
+    """Batch normalisation over the last dimension; see `tf.layers.batch_normalization`.
+
+    With `updates_collections=None` the moving statistics move before the result is there.
+    """
+    x = graph_of([inputs]).to_tensor(inputs)
+    init, penalty = param_initializers or {}, param_regularizers or {}
+    layer = BatchNormalization(
+        -1, decay, epsilon, center, scale, init.get("beta", Zeros()), init.get("gamma", Ones()),
+        init.get("moving_mean"), init.get("moving_variance"), penalty.get("beta"), penalty.get("gamma"),
+        trainable=trainable, updates_collection=updates_collections,
+    )  # fmt: skip
+    with variable_scope(scope, "BatchNorm", [x], reuse=reuse) as opened:
+        layer.use_scope(opened)
+        y = layer(x, training=is_training)
+        if updates_collections is None:
+            with x.graph.control_dependencies(layer.updates):
+                y = y + 0
+        if activation_fn is not None:
+            y = activation_fn(y)
+    if outputs_collections:
+        x.graph.add_to_collections(outputs_collections, y)
+    return y
+
+
+def max_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,
+               outputs_collections: Any = None, scope: str | None = None) -> Tensor:  # fmt: skip
+    """The maximum of each window."""
+    return max_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "MaxPool2D")
+
+
+def avg_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,
+               outputs_collections: Any = None, scope: str | None = None) -> Tensor:  # fmt: skip
+    """The mean of each window."""
+    return average_pooling2d(
+        inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "AvgPool2D"
+    )
+
+
+def _layout(data_format: str | None) -> str:
+    return "channels_first" if data_format == "NCHW" else "channels_last"
+
+
+def dropout(inputs: Any, keep_prob: Any = 0.5, noise_shape: Any = None, is_training: Any = True,
+            outputs_collections: Any = None, scope: str | None = None, seed: int | None = None) -> Tensor:  # fmt: skip
+    """Keeps each element with probability `keep_prob` while `is_training`, scaled by 1 / keep_prob."""
+    return dropout_layer(inputs, 1 - keep_prob, noise_shape, seed, is_training, scope or "Dropout")
+
+
+def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Tensor:
+    """All dimensions but the first in one."""
+    return flatten_layer(inputs, scope or "Flatten")
+
+
+_FUNCTIONS: dict[str, Any] = {
+    "fully_connected": fully_connected, "conv2d": conv2d, "convolution2d": conv2d, "batch_norm": batch_norm,
+    "max_pool2d": max_pool2d, "avg_pool2d": avg_pool2d, "dropout": dropout, "flatten": flatten,
+}  # fmt: skip
+API: dict[str, Any] = {f"contrib.layers.{name}": function for name, function in _FUNCTIONS.items()}

@@ -1,0 +1,89 @@
+"""Embedding lookups: rows of one table, or of a table cut into shards (OSDI'16, section 4.2, Figure 3).
+
+Invariant: only the rows looked up are read, and their gradient is sparse, so an optimizer touches only them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.clip import clip_by_norm
+from tfnb.ops.compare import LESS, SELECT
+from tfnb.ops.concat import concat
+from tfnb.ops.constants import range_
+from tfnb.ops.convert import cast
+from tfnb.ops.gather import gather
+from tfnb.ops.math_binary import FLOOR_DIV, FLOOR_MOD, MAXIMUM
+from tfnb.ops.partition import DYNAMIC_PARTITION, DYNAMIC_STITCH
+from tfnb.ops.shaping import RESHAPE, shape, size
+from tfnb.types import int32
+
+__all__ = ["API", "embedding_lookup"]
+
+
+def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None,
+                     validate_indices: bool = True, max_norm: float | None = None) -> Tensor:  # fmt: skip
+    """The rows `ids` of `params`: shape of ids, then the shape of a row.
+
+    `params`: a tensor or variable, or a list of shards, over which rows are dealt out in turn ("mod") or in
+    blocks ("div"). `ids`: int32 or int64, any shape. `max_norm` clips each row. Raises `InvalidArgumentError` for an empty
+    list or an unknown strategy.
+    """
+    shards = list(params) if isinstance(params, (list, tuple)) else [params]
+    if not shards:
+        raise InvalidArgumentError("embedding_lookup needs at least one tensor of parameters")
+    if partition_strategy not in ("mod", "div"):
+        raise InvalidArgumentError(f"embedding_lookup: strategy {partition_strategy!r}; needed 'mod' or 'div'")
+    graph = graph_of([*shards, ids])
+    with graph.as_default(), graph.name_scope(name or "embedding_lookup"):
+        wanted = graph.to_tensor(ids)
+        if len(shards) == 1:
+            return _clipped(gather(shards[0], wanted), max_norm, wanted.shape.ndims)
+        return _sharded(graph, shards, wanted, partition_strategy, max_norm)
+
+
+def _sharded(graph: Any, shards: Sequence[Any], ids: Tensor, strategy: str, max_norm: float | None) -> Tensor:
+    n = len(shards)
+    flat = RESHAPE(ids, [-1])
+    if strategy == "mod":
+        places, rows = FLOOR_MOD(flat, n), FLOOR_DIV(flat, n)
+    else:
+        places, rows = _in_blocks(graph, shards, flat)
+    places = cast(places, int32)
+    parts = DYNAMIC_PARTITION(rows, places, num_partitions=n)
+    positions = DYNAMIC_PARTITION(range_(size(flat)), places, num_partitions=n)
+    found = [gather(p, r) for p, r in zip(shards, parts, strict=True)]
+    row = graph.to_tensor(shards[0]).shape[1:]
+    stitched = DYNAMIC_STITCH(list(positions), found)
+    tail = row.known() if row.is_fully_defined() else shape(shards[0])[1:]
+    result = RESHAPE(stitched, concat([shape(ids), graph.to_tensor(tail, int32)], 0))
+    result.set_shape(ids.shape.concatenate(row))
+    return _clipped(result, max_norm, ids.shape.ndims)
+
+
+def _in_blocks(graph: Any, shards: Sequence[Any], flat: Tensor) -> tuple[Tensor, Tensor]:
+    """Shard and row when the first shards hold one row more than the others, if the rows do not divide evenly."""
+    n = len(shards)
+    sizes = [cast(shape(graph.to_tensor(s))[0], flat.dtype) for s in shards]
+    total = sizes[0]
+    for s in sizes[1:]:
+        total = total + s
+    each, extra = FLOOR_DIV(total, n), FLOOR_MOD(total, n)
+    places = MAXIMUM(FLOOR_DIV(flat, each + 1), FLOOR_DIV(flat - extra, each))
+    in_long = LESS(places, extra)
+    return places, SELECT(in_long, FLOOR_MOD(flat, each + 1), FLOOR_MOD(flat - extra, each))
+
+
+def _clipped(rows: Tensor, max_norm: float | None, ids_rank: int | None) -> Tensor:
+    if max_norm is None:
+        return rows
+    if ids_rank is None or rows.shape.ndims is None:
+        raise InvalidArgumentError("embedding_lookup: max_norm needs ids and rows of known rank")
+    return clip_by_norm(rows, max_norm, axes=list(range(ids_rank, rows.shape.ndims)))  # type: ignore[no-any-return]
+
+
+API: dict[str, Any] = {"nn.embedding_lookup": embedding_lookup}

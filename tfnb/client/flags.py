@@ -1,0 +1,214 @@
+"""Command line flags of programs: `tf.app.flags` (`tf.flags`) and `tf.app.run`, over argparse.
+
+Flags are read from `sys.argv` on first use; what is not a flag is left to the program, so a notebook kernel's own
+arguments do no harm. Invariant: defining a flag again replaces it, for cells are run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError
+
+__all__ = ["API", "FLAGS", "run"]
+
+
+@dataclass(frozen=True)
+class _Flag:
+    name: str
+    default: Any
+    help: str
+    kind: Callable[[str], Any]
+    choices: tuple[str, ...] | None = None
+
+
+class UnknownFlagError(InvalidArgumentError, AttributeError):
+    """No flag of that name was defined."""
+
+
+class FlagValues:
+    """The values of all flags, as attributes: `FLAGS.learning_rate`.
+
+    Assigning to an attribute overrides the command line. Raises `UnknownFlagError` for a flag nobody defined,
+    `InvalidArgumentError` for a value of the wrong type.
+    """
+
+    def __init__(self) -> None:
+        self.__dict__["_flags"] = {}
+        self.__dict__["_values"] = None  # None: not read yet
+        self.__dict__["_set"] = {}
+        self.__dict__["_required"] = set()
+        self.__dict__["_rest"] = []
+
+    def define(self, flag: _Flag) -> None:
+        self._flags[flag.name] = flag
+        self._set.pop(flag.name, None)
+        self.__dict__["_values"] = None
+
+    def __call__(self, argv: Sequence[str] | None = None) -> list[str]:
+        """Reads the flags from `argv` (default: sys.argv); gives what is left, the program's name first."""
+        given = list(sys.argv if argv is None else argv)
+        parser = _Parser(prog=given[0] if given else None, allow_abbrev=False)
+        for flag in self._flags.values():
+            _add(parser, flag)
+        found, rest = parser.parse_known_args(given[1:])
+        self.__dict__["_values"] = vars(found)
+        missing = [n for n in sorted(self._required) if n not in self._set and self._values.get(n) is None]
+        if missing:
+            raise InvalidArgumentError(f"flag --{missing[0]} must have a value")
+        self.__dict__["_rest"] = given[:1] + rest
+        return list(self._rest)
+
+    _parse_flags = __call__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in self._flags:
+            raise UnknownFlagError(f"no flag named {name!r} was defined; there are {sorted(self._flags)}")
+        if name in self._set:
+            return self._set[name]
+        if self._values is None:
+            self()
+        return self._values[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._flags:
+            raise UnknownFlagError(f"no flag named {name!r} was defined; there are {sorted(self._flags)}")
+        self._set[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        if name not in self._flags:
+            raise UnknownFlagError(f"no flag named {name!r} was defined")
+        del self._flags[name]
+        self._set.pop(name, None)
+        self.__dict__["_values"] = None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._flags
+
+    def __iter__(self) -> Any:
+        return iter(sorted(self._flags))
+
+    def flag_values_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self}
+
+    def __repr__(self) -> str:
+        return f"<tf.flags.FLAGS {self.flag_values_dict()}>"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:
+        raise InvalidArgumentError(f"command line flags: {message}")
+
+
+def _boolean(text: str) -> bool:
+    lowered = text.lower()
+    if lowered in ("true", "t", "1", "yes", "y"):
+        return True
+    if lowered in ("false", "f", "0", "no", "n"):
+        return False
+    raise argparse.ArgumentTypeError(f"{text!r} is not a boolean; needed true or false")
+
+
+def _integer(text: str) -> int:
+    return int(text, 0)
+
+
+_integer.__name__ = "integer"  # argparse names the type in its messages
+
+
+def _list(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")] if text else []
+
+
+def _add(parser: argparse.ArgumentParser, flag: _Flag) -> None:
+    text = flag.help.replace("%", "%%")
+    if flag.kind is _boolean:
+        # a value only after "=": the next word is never taken for it
+        parser.add_argument(f"--{flag.name}", dest=flag.name, nargs="?", const=True, default=flag.default,
+                            type=_boolean, help=text)  # fmt: skip
+        parser.add_argument(f"--no{flag.name}", dest=flag.name, action="store_false", default=flag.default,
+                            help=argparse.SUPPRESS)  # fmt: skip
+        return
+    parser.add_argument(f"--{flag.name}", dest=flag.name, default=flag.default, type=flag.kind, help=text,
+                        choices=flag.choices)  # fmt: skip
+
+
+FLAGS = FlagValues()
+
+
+def DEFINE_string(flag_name: str, default_value: str | None, docstring: str = "", **_: Any) -> None:
+    """Defines a flag `--flag_name=text`."""
+    FLAGS.define(_Flag(flag_name, default_value, docstring or "", str))
+
+
+def DEFINE_integer(flag_name: str, default_value: int | None, docstring: str = "", **_: Any) -> None:
+    """Defines a flag `--flag_name=12`."""
+    FLAGS.define(_Flag(flag_name, default_value, docstring or "", _integer))
+
+
+def DEFINE_float(flag_name: str, default_value: float | None, docstring: str = "", **_: Any) -> None:
+    """Defines a flag `--flag_name=0.5`."""
+    default = float(default_value) if default_value is not None else None
+    FLAGS.define(_Flag(flag_name, default, docstring or "", float))
+
+
+def DEFINE_boolean(flag_name: str, default_value: bool | None, docstring: str = "", **_: Any) -> None:
+    """Defines flags `--flag_name`, `--noflag_name` and `--flag_name=true`."""
+    FLAGS.define(_Flag(flag_name, default_value, docstring or "", _boolean))
+
+
+def DEFINE_enum(flag_name: str, default_value: str | None, enum_values: Sequence[str], docstring: str = "",
+                **_: Any) -> None:  # fmt: skip
+    """Defines a flag whose value is one of `enum_values`."""
+    FLAGS.define(_Flag(flag_name, default_value, docstring or "", str, tuple(enum_values)))
+
+
+def DEFINE_list(flag_name: str, default_value: Any, docstring: str = "", **_: Any) -> None:
+    """Defines a flag `--flag_name=a,b,c`."""
+    default = _list(default_value) if isinstance(default_value, str) else default_value
+    FLAGS.define(_Flag(flag_name, default, docstring or "", _list))
+
+
+def mark_flag_as_required(flag_name: str) -> None:
+    """Reading the flags fails when this one has no value."""
+    FLAGS._required.add(flag_name)
+
+
+def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None) -> Any:
+    """Reads the flags and calls `main(argv)` with what is left (default: the program's own `main`), then exits.
+
+    In a notebook it gives main's result instead of ending the kernel. Raises `InvalidArgumentError` for bad flags or when
+    there is no `main`.
+    """
+    rest = FLAGS(argv)
+    found = main or getattr(sys.modules["__main__"], "main", None)
+    if found is None:
+        raise InvalidArgumentError("app.run: the program defines no function `main`")
+    result = found(rest)
+    if hasattr(builtins, "__IPYTHON__"):
+        return result
+    sys.exit(result)
+
+
+_FUNCTIONS: dict[str, Any] = {
+    "FLAGS": FLAGS,
+    "DEFINE_string": DEFINE_string,
+    "DEFINE_integer": DEFINE_integer,
+    "DEFINE_float": DEFINE_float,
+    "DEFINE_boolean": DEFINE_boolean,
+    "DEFINE_bool": DEFINE_boolean,
+    "DEFINE_enum": DEFINE_enum,
+    "DEFINE_list": DEFINE_list,
+    "mark_flag_as_required": mark_flag_as_required,
+}
+API: dict[str, Any] = {
+    "app.run": run,
+    **{f"{prefix}.{name}": value for prefix in ("flags", "app.flags") for name, value in _FUNCTIONS.items()},
+}

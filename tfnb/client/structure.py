@@ -1,0 +1,59 @@
+"""Nested structures of lists, tuples, named tuples and dicts: what loops and branches return.
+
+Invariant: `pack(s, flatten(s))` is equal to `s`; dicts are walked in the order of their sorted keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError
+
+__all__ = ["flatten", "pack", "same_structure"]
+
+
+def flatten(structure: Any) -> list[Any]:
+    """The leaves, in order."""
+    if isinstance(structure, Mapping):
+        return [leaf for key in sorted(structure) for leaf in flatten(structure[key])]
+    if isinstance(structure, (list, tuple)):
+        return [leaf for part in structure for leaf in flatten(part)]
+    return [structure]
+
+
+def pack(structure: Any, leaves: Sequence[Any]) -> Any:
+    """`leaves` in the form of `structure`. Raises `InvalidArgumentError` when their numbers differ."""
+    source = iter(leaves)
+    try:
+        found = _build(structure, source)
+    except RuntimeError:
+        raise InvalidArgumentError(f"{len(leaves)} values are too few for the structure") from None
+    if next(source, source) is not source:
+        raise InvalidArgumentError(f"{len(leaves)} values are too many for the structure")
+    return found
+
+
+def _build(structure: Any, source: Iterator[Any]) -> Any:
+    if isinstance(structure, Mapping):
+        parts = {key: _build(structure[key], source) for key in sorted(structure)}
+        return type(structure)((key, parts[key]) for key in structure)  # type: ignore[call-arg]
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*[_build(part, source) for part in structure])
+    if isinstance(structure, (list, tuple)):
+        return type(structure)([_build(part, source) for part in structure])
+    for leaf in source:
+        return leaf
+    raise RuntimeError("no leaf left")
+
+
+def same_structure(a: Any, b: Any) -> bool:
+    """Do both have the same form? Lists and tuples are different forms, leaves are alike."""
+    if isinstance(a, Mapping) or isinstance(b, Mapping):
+        alike = isinstance(a, Mapping) and isinstance(b, Mapping) and set(a) == set(b)
+        return alike and all(same_structure(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
+        if type(a) is not type(b) or len(a) != len(b):
+            return False
+        return all(same_structure(x, y) for x, y in zip(a, b, strict=True))
+    return True
