@@ -10,10 +10,11 @@ from tfnb.codegen.compile import compile_cluster
 from tfnb.codegen.program import DeviceFacts
 from tfnb.devices.buffers import Cell
 from tfnb.ir.cluster import Cluster
-from tfnb.ir.graph import Edge, node_of
+from tfnb.ir.graph import Edge, graph_from_operations
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import HostCall, Kind
 from tfnb.ir.scalar_host import host_kernel
+from tfnb.passes.expand import expand
 from tfnb.settings import load_settings
 from tfnb.types import as_dtype
 
@@ -32,7 +33,10 @@ def make_device(kind="cpu"):
 
 def cluster_of(graph, feeds, fetches):
     """One cluster of all operations of a graph, in the order they were made."""
-    nodes = [node_of(op) for op in graph.get_operations()]
+    whole = graph_from_operations(graph.get_operations(), fetches, graph.get_operations())
+    expanded = expand(whole)
+    renamed = dict(zip((Edge(t.op.id, t.index) for t in fetches), expanded.fetches, strict=True))
+    nodes = [expanded.nodes[i] for i in expanded.order]
     fed = tuple(Edge(t.op.id, t.index) for t in feeds)
     inside = tuple(n for n in nodes if n.opdef.kind is not Kind.PLACEHOLDER)
     known = {e for e in fed}
@@ -45,7 +49,7 @@ def cluster_of(graph, feeds, fetches):
         0, "test", inside, fed, shape_values,
         tuple(n.id for n in inside if n.opdef.kind is Kind.VARIABLE),
         tuple(n.id for n in inside if _is_random(n)),
-        tuple(Edge(t.op.id, t.index) for t in fetches),
+        tuple(renamed[Edge(t.op.id, t.index)] for t in fetches),
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ _BUILTIN = frozenset(
 )
 _MATH = frozenset("exp expm1 log log1p tanh sigmoid rsqrt".split())
 _SPECIAL = frozenset("erfinv digamma".split())
+_TWICE = frozenset(("max", "min", "isnan"))  # their text names the operand twice
 _SHORT = 72
 
 
@@ -47,9 +48,12 @@ class Printer:
 
     def count(self, roots: Iterable[Expr]) -> None:
         """Notes how often each expression is used, so that what is used once can stand inside its user."""
+        roots = list(roots)
+        for e in roots:
+            self.counts[e] = self.counts.get(e, 0) + 1
         for e in walk(*roots):
             for a in e.args:
-                self.counts[a] = self.counts.get(a, 0) + 1
+                self.counts[a] = self.counts.get(a, 0) + (2 if e.op in _TWICE else 1)
 
     def open(self, level: int, lines: list[str], names: dict[Expr, str] | None = None) -> None:
         """Statements of `level` go to `lines` from now on."""
