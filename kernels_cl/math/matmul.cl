@@ -2,7 +2,7 @@
 //
 //   a     (batch, M, K), or (batch, K, M) when flags & 1
 //   b     (batch, K, N), or (batch, N, K) when flags & 2
-//   bias  (N,), read when flags & 4; else any valid pointer
+//   bias  (N,) when flags & 4, (1,) when flags & 8; else any valid pointer
 //   c     (batch, M, N)
 //   act   0 none, 1 relu, 2 tanh, 3 sigmoid; applied after the bias
 //
@@ -75,8 +75,8 @@ __kernel void matmul_naive(
     SUM sum = 0;
     for (int p = 0; p < k; ++p)
         sum += (SUM)ELEMENT(a, ai + p * as) * (SUM)ELEMENT(b, bj + p * bs);
-    if (flags & 4)
-        sum += ELEMENT(bias, j);
+    if (flags & 12)
+        sum += ELEMENT(bias, flags & 4 ? j : 0);
     PUT(activate_element(sum, act), c, (z * m + i) * n + j);
 }
 
@@ -104,12 +104,20 @@ void matmul(
     c += (size_t)z * m * n;
     int direct = !(flags & 2) && rows <= DIRECT_ROWS;
     int a_kmajor = flags & 1, b_kmajor = !(flags & 2);
+    int bias_step = flags & 4 ? 1 : 0;
+    if (m == 1 && !b_kmajor) {
+        Finish f = {0, 1, flags & 12, act};
+        row_times_transposed(
+            a + k_begin, b + (size_t)j_begin * k + k_begin, k, k_end - k_begin, tile,
+            c + j_begin, j_end - j_begin, bias + j_begin * bias_step, f);
+        return;
+    }
     for (int j0 = j_begin; j0 < j_end; j0 += NC) {
         int nc = LOWER(NC, j_end - j0);
         int k0 = k_begin;
         do {
             int kc = LOWER(KC, k_end - k0);
-            Finish f = {k0 > k_begin, k0 + kc >= k_end, flags & 4, act};
+            Finish f = {k0 > k_begin, k0 + kc >= k_end, flags & 12, act};
             if (direct)
                 ;
             else if (b_kmajor)
@@ -126,15 +134,22 @@ void matmul(
                     pack_a_kmajor(a_panel, a + (size_t)k0 * m + i, m, kc);
                 else
                     pack_rmajor(a_panel, a + (size_t)i * k + k0, k, kc, MR, A_STEP, i_next - i);
-                for (int j = 0; j < nc; j += NR)
-                    if (direct)
+                for (int j = 0; j < nc; j += NR) {
+                    __global const T *tile_bias = bias + (j0 + j) * bias_step;
+                    if (direct && rows == 1 && nc - j >= ROW_WIDTH) {
+                        tile_row(
+                            a_panel, b + (size_t)k0 * n + j0 + j, n, kc, tile,
+                            c + (size_t)i * n + j0 + j, tile_bias, f);
+                        j += ROW_WIDTH - NR;
+                    } else if (direct)
                         tile_direct(
                             a_panel, b + (size_t)k0 * n + j0 + j, n, kc, tile,
-                            c + (size_t)i * n + j0 + j, n, i_next - i, nc - j, bias + j0 + j, f);
+                            c + (size_t)i * n + j0 + j, n, i_next - i, nc - j, tile_bias, f);
                     else
                         tile_packed(
                             a_panel, b_block + j / NR * B_PANEL(kc), 0, kc, tile,
-                            c + (size_t)i * n + j0 + j, n, i_next - i, nc - j, bias + j0 + j, f);
+                            c + (size_t)i * n + j0 + j, n, i_next - i, nc - j, tile_bias, f);
+                }
                 i = i_next;
             }
             k0 += kc;
@@ -157,8 +172,8 @@ void matmul_sum(
             VT x = LOAD_GLOBAL(p + j);
             for (int s = 1; s < splits; ++s)
                 x += LOAD_GLOBAL(p + s * plane + j);
-            if (flags & 4)
-                x += LOAD_GLOBAL(bias + j);
+            if (flags & 12)
+                x += flags & 4 ? LOAD_GLOBAL(bias + j) : (VT)*bias;
             x = activate(x, act);
             if (n - j >= VW) {
                 STORE_GLOBAL(x, out + j);

@@ -60,7 +60,7 @@ def close(got, want, k, rtol):
 SHAPES = [
     (1, 1, 1), (1, 17, 5), (5, 1, 9), (6, 16, 8), (7, 17, 9), (12, 32, 256), (13, 33, 257),
     (20, 40, 300), (23, 129, 3), (64, 10, 100), (100, 100, 784), (37, 300, 520), (3, 600, 31),
-    (200, 2, 40),
+    (200, 2, 40), (100, 1, 1031), (1, 100, 1031),
 ]  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def test_register_tiles_and_blocks(runner, wide, dtype):
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])
 def test_epilogue(runner, activation, with_bias, dtype, kind):
     rng = np.random.default_rng(0)
-    for m, n, k in ((13, 35, 20), (12, 32, 300), (12, 3, 0)):
+    for m, n, k in ((13, 35, 20), (12, 32, 300), (12, 3, 0), (37, 1, 30), (1, 37, 30)):
         a, b = random(rng, dtype, m, k), random(rng, dtype, k, n)
         bias = random(rng, dtype, n) if with_bias else None
         got, _ = product(runner, a, b, bias=bias, activation=activation, kind=kind)

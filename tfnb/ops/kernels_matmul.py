@@ -33,17 +33,19 @@ NAIVE_LOCAL = 64
 TILE_ROWS, TILE_COLUMNS = 6, 16
 DEPTH, COLUMNS, DIRECT_ROWS = 256, 256, 28
 STORE, PACK_ROWS, PACK_COLUMNS, GROUP, WAKE = 40.0, 3.0, 7.0, 1500.0, 25_000.0
+ROW_STEP = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """C[batch, m, n] = op(A) op(B) with inner dimension k."""
+    """C[batch, m, n] = op(A) op(B) with inner dimension k; swapped: the op's second input is A."""
 
     batch: int
     m: int
     n: int
     k: int
     flags: int
+    swapped: bool = False
 
 
 def matmul_calls(site: KernelSite) -> tuple[KernelCall, ...]:
@@ -81,6 +83,9 @@ def _problem(site: KernelSite) -> _Problem:
     for d in a[:-2]:
         batch *= d
     has_bias = site.epilogue.bias is not None
+    if n == 1:
+        # A column is a row in memory: b^T op(A)^T fills vectors, op(A) b would use one lane of each.
+        return _Problem(batch, 1, m, k, flags=2 * (not ta) + 8 * has_bias, swapped=True)
     return _Problem(batch, m, n, k, flags=ta + 2 * tb + 4 * has_bias)
 
 
@@ -89,7 +94,7 @@ def _pointers(site: KernelSite, p: _Problem) -> tuple[Arg, Arg, Arg]:
     bias: Arg = BiasIn() if site.epilogue.bias is not None else Out(0)
     if p.k == 0:
         return Out(0), Out(0), bias
-    return In(0), In(1), bias
+    return (In(1), In(0), bias) if p.swapped else (In(0), In(1), bias)
 
 
 def _naive_call(site: KernelSite, p: _Problem, element: str) -> KernelCall:
@@ -153,6 +158,8 @@ def _group_cycles(p: _Problem, rows: int, panels: int, depth: int) -> float:
     heights = -(-rows // TILE_ROWS)
     passes = max(1, -(-depth // DEPTH))
     tiles = panels * (depth * max(4.0 * heights, rows) + heights * passes * STORE)
+    if p.m == 1 and p.flags & 2:
+        return depth * panels * ROW_STEP + GROUP
     pack = depth * heights * PACK_ROWS * -(-panels * TILE_COLUMNS // COLUMNS)
     if p.flags & 2 or rows > DIRECT_ROWS:
         pack += depth * panels * PACK_COLUMNS
