@@ -1,0 +1,86 @@
+"""`make bench`: our medians and TensorFlow's from one alternating run, the ratio, and the floor.
+
+Both systems run in processes of their own and take turns, round by round, so that what else the machine does
+hits both. The ratio is the median over rounds of (peer's median / ours): above 1 we are faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from typing import Any
+
+from benchmarks import compiling, peak
+from benchmarks.programs import PROGRAMS, Program
+
+
+class _Worker:
+    """A system in its process."""
+
+    def __init__(self, system: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.worker", system],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+        )  # fmt: skip
+
+    def ask(self, line: str) -> dict[str, Any]:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(line + "\n")
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"a benchmark worker ended while doing {line!r}")
+        return json.loads(answer)  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=60)
+
+
+def compare(program: Program, ours: _Worker, peer: _Worker, rounds: int) -> tuple[float, float, float]:
+    """Medians of both, in seconds, and the median ratio."""
+    pairs = []
+    for w in (ours, peer):
+        w.ask(f"make {program.name}")
+        w.ask(f"round {max(2, program.steps // 4)}")
+    for i in range(rounds):
+        order = (ours, peer) if i % 2 == 0 else (peer, ours)
+        medians = {w: w.ask(f"round {program.steps}")["median"] for w in order}
+        pairs.append((medians[ours], medians[peer]))
+    ratio = statistics.median(b / a for a, b in pairs)
+    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), ratio
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", default="", help="part of a program's name")
+    parser.add_argument("--no-compile", action="store_true", help="leave the compile times out")
+    args = parser.parse_args()
+    fast, wide = peak.flops(), peak.bandwidth()
+    print(f"this machine: {fast / 1e9:.0f} Gflop/s (NumPy matmul), {wide / 1e9:.1f} GB/s (copy)\n")
+    print(f"{'program':20} {'tfnb ms':>9} {'TF ms':>9} {'ratio':>7} {'target':>7} {'floor ms':>9}  note")
+    ours, peer = _Worker("tfnb"), _Worker("tensorflow")
+    missed = []
+    for p in PROGRAMS:
+        if args.only not in p.name:
+            continue
+        a, b, ratio = compare(p, ours, peer, args.rounds)
+        floor = 1e3 * (p.flops / fast + p.nbytes / wide)
+        text = f"{floor:9.2f}" if floor else "        -"
+        print(f"{p.name:20} {1e3 * a:9.3f} {1e3 * b:9.3f} {ratio:6.2f}x {p.target:6.1f}x {text}  {p.note}", flush=True)
+        if ratio < p.target:
+            missed.append(p.name)
+    ours.close()
+    peer.close()
+    if not args.no_compile:
+        print("\nwaiting for the first result:")
+        compiling.report()
+    print(f"\ntargets missed: {', '.join(missed) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()
