@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from cases import Case
 
-import tfnb.ops
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, OpDef
-from tfnb.ir.tensor import Tensor, install_operators
+from tfnb.ir.tensor import Tensor
+from tfnb.ops import CATALOG
 from tfnb.ops.placeholder import PLACEHOLDER
 from tfnb.types import Shape, as_dtype
 
@@ -23,19 +20,6 @@ __all__ = ["CATALOG", "KNOWLEDGE", "Built", "backprop", "build", "build_in"]
 
 # what the graph knows of its inputs' shapes: all, the ranks, nothing (nor of the values that fix shapes)
 KNOWLEDGE = ("shapes", "ranks", "nothing")
-
-
-def _catalog() -> Mapping[str, OpDef]:
-    """The package's catalogue."""
-    found: dict[str, OpDef] = {}
-    for module in pkgutil.iter_modules(tfnb.ops.__path__):
-        family = importlib.import_module(f"tfnb.ops.{module.name}")
-        found.update({op.name: op for op in getattr(family, "OPS", ())})
-        install_operators(getattr(family, "OPERATORS", {}))
-    return found
-
-
-CATALOG: Mapping[str, OpDef] = _catalog()
 
 
 @dataclass(frozen=True, eq=False)
