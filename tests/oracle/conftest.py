@@ -11,7 +11,7 @@ import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
-sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
+sys.path[:0] = [str(Path(__file__).parents[1] / "ops"), str(Path(__file__).parent)]
 
 HAS_TENSORFLOW = importlib.util.find_spec("tensorflow") is not None
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import Infer, OpDef
 from tfnb.ir.scalar import Expr
@@ -24,9 +26,12 @@ SELU_SCALE_ALPHA = 1.7580993408473768
 
 @dataclass(frozen=True, slots=True)
 class LeakyReluAttrs:
-    """`alpha`: the slope for negative inputs."""
+    """`alpha`: the slope for negative inputs, a 32-bit float as all float attributes are in a GraphDef."""
 
     alpha: float = 0.2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", float(np.float32(self.alpha)))
 
 
 def _same(c: Infer) -> Shape:
