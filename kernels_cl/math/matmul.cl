@@ -83,6 +83,14 @@ __kernel void matmul_naive(
 #if GEMM_KIND <= 2
 #include "lib/gemm.clh"
 
+// Whether a group reads B as it lies: packing pays if B comes from far or many tiles read it, least
+// where its rows start at cache lines.
+inline int goes_direct(int rows, long columns, long depth, int n)
+{
+    int aligned = n * sizeof(T) % 64 == 0;
+    return rows <= (aligned ? 4 : 1) * DIRECT_ROWS && columns * depth * (long)sizeof(T) <= DIRECT_BYTES;
+}
+
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void matmul(
     __global const T *a, __global const T *b, __global const T *bias, __global T *c,
@@ -102,16 +110,24 @@ void matmul(
     a += (size_t)(z / splits) * m * k;
     b += (size_t)(z / splits) * k * n;
     c += (size_t)z * m * n;
-    int direct = !(flags & 2) && rows <= DIRECT_ROWS;
-    int a_kmajor = flags & 1, b_kmajor = !(flags & 2);
-    int bias_step = flags & 4 ? 1 : 0;
-    if (m == 1 && !b_kmajor) {
+    int a_kmajor = flags & 1, b_kmajor = !(flags & 2), bias_step = flags & 4 ? 1 : 0;
+    if (m == 1) {
         Finish f = {0, 1, flags & 12, act};
-        row_times_transposed(
-            a + k_begin, b + (size_t)j_begin * k + k_begin, k, k_end - k_begin, tile,
-            c + j_begin, j_end - j_begin, bias + j_begin * bias_step, f);
+        for (int j = j_begin; j < j_end; j += KC * NC) {
+            int cols = LOWER(KC * NC, j_end - j);
+            __global const T *row_bias = bias + j * bias_step;
+            if (b_kmajor)
+                row_times(
+                    a + k_begin, b + (size_t)k_begin * n + j, n, k_end - k_begin, b_block, c + j,
+                    cols, row_bias, f);
+            else
+                row_times_transposed(
+                    a + k_begin, b + (size_t)j * k + k_begin, k, k_end - k_begin, b_block, c + j,
+                    cols, row_bias, f);
+        }
         return;
     }
+    int direct = b_kmajor && goes_direct(rows, j_end - j_begin, k_end - k_begin, n);
     for (int j0 = j_begin; j0 < j_end; j0 += NC) {
         int nc = LOWER(NC, j_end - j0);
         int k0 = k_begin;
@@ -136,12 +152,7 @@ void matmul(
                     pack_rmajor(a_panel, a + (size_t)i * k + k0, k, kc, MR, A_STEP, i_next - i);
                 for (int j = 0; j < nc; j += NR) {
                     __global const T *tile_bias = bias + (j0 + j) * bias_step;
-                    if (direct && rows == 1 && nc - j >= ROW_WIDTH) {
-                        tile_row(
-                            a_panel, b + (size_t)k0 * n + j0 + j, n, kc, tile,
-                            c + (size_t)i * n + j0 + j, tile_bias, f);
-                        j += ROW_WIDTH - NR;
-                    } else if (direct)
+                    if (direct)
                         tile_direct(
                             a_panel, b + (size_t)k0 * n + j0 + j, n, kc, tile,
                             c + (size_t)i * n + j0 + j, n, i_next - i, nc - j, tile_bias, f);

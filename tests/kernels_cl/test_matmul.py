@@ -84,7 +84,7 @@ def test_register_tiles_and_blocks(runner, wide, dtype):
     rng = np.random.default_rng(5)
     defines = (("GEMM_WIDE", wide), ("KC", "16"), ("NC", "64"), ("DIRECT_ROWS", "20"))
     for m in (*range(1, 32), 64):
-        for n, k, ta, tb in ((150, 35, False, False), (128, 16, True, True), (131, 48, False, True)):
+        for n, k, ta, tb in ((150, 35, False, False), (128, 16, True, True), (2100, 9, False, True)):
             a = random(rng, dtype, *((k, m) if ta else (m, k)))
             b = random(rng, dtype, *((n, k) if tb else (k, n)))
             got, _ = product(runner, a, b, ta, tb, defines=defines)
@@ -156,7 +156,8 @@ def test_any_number_of_units(runner, units, dtype):
         a, b, bias = random(rng, dtype, m, k), random(rng, dtype, k, n), random(rng, dtype, n)
         got, calls = product(runner, a, b, units=units, bias=bias, activation="relu")
         close(got, expected(a, b, bias=bias, activation="relu"), k, 1e-5)
-        assert len(calls) == 1 + (k == 60000 and units > 3)
+        if units in (1, 16):
+            assert len(calls) == 1 + (k == 60000 and units == 16)
 
 
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])

@@ -27,24 +27,32 @@ NAIVE = TUNED | {
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
 NAIVE_LOCAL = 64
 
-# Costs of the tuned kernel on one core in cycles, fitted to measurements. Rows and columns of a
-# register tile; depth, columns and rows of the kernel's blocks; a tile's store; packing a panel of
-# rows or of columns for one step of depth; starting a group; how late other cores join in.
-TILE_ROWS, TILE_COLUMNS = 6, 16
-DEPTH, COLUMNS, DIRECT_ROWS = 256, 256, 28
-STORE, PACK_ROWS, PACK_COLUMNS, GROUP, WAKE = 40.0, 3.0, 7.0, 1500.0, 25_000.0
-ROW_STEP = 4.0
+# The tuned kernel as the recipe sees it: rows of a register tile and bytes of one of its rows; depth
+# and columns of a block; when B is read without packing, and what fits the second-level cache.
+TILE_ROWS, TILE_BYTES = 6, 64
+DEPTH, COLUMNS = 256, 256
+DIRECT_ROWS, NEAR_BYTES = 16, 1 << 20
+
+# Cycles of one core, fitted to measurements: a tile's store; for one step of depth, packing a panel of
+# rows, a panel of columns of a near and of a far B, reading a panel without packing, a lone row's
+# panel; a group; how late other cores join in after a launch.
+STORE, PACK_ROWS, PACK_NEAR, PACK_FAR, DIRECT, LONE_ROW = 40.0, 3.0, 6.0, 18.0, 1.5, 3.0
+GROUP, WAKE = 1500.0, 25_000.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """C[batch, m, n] = op(A) op(B) with inner dimension k; swapped: the op's second input is A."""
+    """C[batch, m, n] = op(A) op(B) with inner dimension k and `size` bytes an element.
+
+    swapped: the op's second input is A.
+    """
 
     batch: int
     m: int
     n: int
     k: int
     flags: int
+    size: int
     swapped: bool = False
 
 
@@ -83,10 +91,11 @@ def _problem(site: KernelSite) -> _Problem:
     for d in a[:-2]:
         batch *= d
     has_bias = site.epilogue.bias is not None
+    size = site.inputs[0].dtype.size
     if n == 1:
         # A column is a row in memory: b^T op(A)^T fills vectors, op(A) b would use one lane of each.
-        return _Problem(batch, 1, m, k, flags=2 * (not ta) + 8 * has_bias, swapped=True)
-    return _Problem(batch, m, n, k, flags=ta + 2 * tb + 4 * has_bias)
+        return _Problem(batch, 1, m, k, 2 * (not ta) + 8 * has_bias, size, swapped=True)
+    return _Problem(batch, m, n, k, ta + 2 * tb + 4 * has_bias, size)
 
 
 def _pointers(site: KernelSite, p: _Problem) -> tuple[Arg, Arg, Arg]:
@@ -122,8 +131,7 @@ def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCal
     if splits == 1:
         whole = (a, b, bias, Out(0), *sizes, I32(p.flags), I32(act), I32(1))
         return (KernelCall(FILE, "matmul", whole, (rows, columns, p.batch), defines=defines),)
-    size = site.outputs[0].dtype.size
-    partial = Temp("matmul_partial", p.batch * splits * p.m * p.n * size + 256)
+    partial = Temp("matmul_partial", p.batch * splits * p.m * p.n * p.size + 256)
     parts = (a, b, bias, partial, *sizes, I32(p.flags & 3), I32(0), I32(splits))
     add = (partial, bias, Out(0), *sizes[:2], I32(p.flags), I32(act), I32(splits))
     return (
@@ -136,7 +144,7 @@ def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCal
 
 def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     """Parts of the rows, of the columns and of the depth with the least estimated time."""
-    panels = -(-p.n // TILE_COLUMNS)
+    panels = -(-p.n * p.size // TILE_BYTES)
     most = max(1, 4 * units // p.batch)
     depths = [s for s in (1, 2, 4, 8, 16, 32, 64) if s <= units and (s == 1 or p.k >= DEPTH * s)]
     best = (float("inf"), (1, 1, 1))
@@ -155,15 +163,19 @@ def _group_cycles(p: _Problem, rows: int, panels: int, depth: int) -> float:
 
     A tile of fewer than four rows takes the time of four: the latency of its multiply-adds.
     """
+    steps = panels * depth
+    if p.m == 1:
+        return steps * LONE_ROW + GROUP
     heights = -(-rows // TILE_ROWS)
-    passes = max(1, -(-depth // DEPTH))
-    tiles = panels * (depth * max(4.0 * heights, rows) + heights * passes * STORE)
-    if p.m == 1 and p.flags & 2:
-        return depth * panels * ROW_STEP + GROUP
-    pack = depth * heights * PACK_ROWS * -(-panels * TILE_COLUMNS // COLUMNS)
-    if p.flags & 2 or rows > DIRECT_ROWS:
-        pack += depth * panels * PACK_COLUMNS
-    return tiles + pack + GROUP
+    tiles = steps * max(4.0 * heights, rows) + panels * heights * max(1, -(-depth // DEPTH)) * STORE
+    near = steps * TILE_BYTES <= NEAR_BYTES
+    most = DIRECT_ROWS * (4 if p.n * p.size % TILE_BYTES == 0 else 1)
+    if near and rows <= most and not p.flags & 2:
+        read = DIRECT
+    else:
+        read = PACK_NEAR if near else PACK_FAR
+    blocks = -(-panels * TILE_BYTES // (COLUMNS * p.size))
+    return tiles + steps * read + depth * heights * PACK_ROWS * blocks + GROUP
 
 
 def _makespan(groups: int, one: float, units: int) -> float:
