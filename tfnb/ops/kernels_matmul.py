@@ -9,6 +9,7 @@ fixed order, so a product's bits depend on its shape and the device, never on ti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tfnb.errors import InternalError, ShapeError, UnimplementedError
 from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Temp
@@ -142,11 +143,14 @@ def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCal
     )
 
 
+@lru_cache(maxsize=4096)
 def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     """Parts of the rows, of the columns and of the depth with the least estimated time."""
     panels = -(-p.n * p.size // TILE_BYTES)
     most = max(1, 4 * units // p.batch)
-    depths = [s for s in (1, 2, 4, 8, 16, 32, 64) if s <= units and (s == 1 or p.k >= DEPTH * s)]
+    depths = [1]
+    if -(-p.m // TILE_ROWS) * panels < 4 * units:
+        depths += [s for s in (2, 4, 8, 16, 32, 64) if s <= units and p.k >= DEPTH * s]
     best = (float("inf"), (1, 1, 1))
     for splits in depths:
         add = p.batch * p.m * p.n * (splits + 1.0) / units + WAKE if splits > 1 else 0.0
