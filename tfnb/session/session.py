@@ -51,14 +51,6 @@ class Session:
     def graph(self) -> Any:
         return self._graph
 
-    @property
-    def graph_def(self) -> Any:
-        return self._graph.as_graph_def()
-
-    @property
-    def sess_str(self) -> str:
-        return ""
-
     def run(
         self,
         fetches: Any,
