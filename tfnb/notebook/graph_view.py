@@ -199,10 +199,12 @@ def _set_aside(root: Box) -> None:
 
 
 def _is_beside_the_model(box: Box) -> bool:
-    if _is_unit(box):  # a target that only waits for others, like `init` and `train`
-        return len(box.op.control_inputs) > 1 and not box.op.outputs
-    updates = any(op.type.startswith(UPDATES) for op in box.ops)
-    return updates or box.label.startswith("gradients")
+    if box.kind in VALUES:
+        return False
+    if any(op.type.startswith(UPDATES) for op in box.ops) or box.label.startswith("gradients"):
+        return True
+    # A target that only waits for others, like `init`.
+    return _is_unit(box) and len(box.op.control_inputs) > 1 and not box.op.outputs
 
 
 def _neighbours(boxes: Sequence[Box]) -> dict[Box, set[Box]]:

@@ -54,6 +54,7 @@ PLACEHOLDER_WITH_DEFAULT = OpDef(
     grad=lambda op, dy: dy,
     host=lambda call, x: x,
     alias=0,
+    stateful=True,  # a step may feed it, so the default must never be folded into its readers
 )
 
 
