@@ -54,7 +54,11 @@ def build_in(graph: GraphBuilder, case: Case, knowledge: str = "shapes") -> Buil
         if (knowledge != "nothing" and fixes) or (opdef.name, i) == ("GatherV2", 2):
             t = graph.constant(array)
         else:
-            shape = {"shapes": Shape(array.shape), "ranks": Shape((None,) * array.ndim), "nothing": Shape(None)}
+            shape = {
+                "shapes": Shape(array.shape),
+                "ranks": Shape((None,) * array.ndim),
+                "nothing": Shape(None),
+            }
             t = PLACEHOLDER(dtype=as_dtype(array.dtype), shape=shape[knowledge], graph=graph)
         inputs.append(t)
         arrays.append(array)
@@ -81,11 +85,18 @@ def backprop(ys: list[Tensor], dys: list[Any], xs: list[Tensor]) -> list[Any]:
     before = graph.get_operations()
     for op in reversed(before):
         grads = [_total(sums.get(t)) for t in op.outputs]
-        if all(g is None for g in grads) or op.opdef.grad is None or op.opdef.grad is NOT_DIFFERENTIABLE or not op.inputs:
+        if (
+            all(g is None for g in grads)
+            or op.opdef.grad is None
+            or op.opdef.grad is NOT_DIFFERENTIABLE
+            or not op.inputs
+        ):
             continue
         found = op.opdef.grad(op, *(_dense(g) for g in grads))
         found = found if isinstance(found, (tuple, list)) else (found,)
-        assert len(found) == len(op.inputs), f"{op.type}: {len(found)} gradients for {len(op.inputs)} inputs"
+        assert len(found) == len(op.inputs), (
+            f"{op.type}: {len(found)} gradients for {len(op.inputs)} inputs"
+        )
         for t, g in zip(op.inputs, found, strict=True):
             if g is not None:
                 sums.setdefault(t, []).append(g)

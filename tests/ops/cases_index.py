@@ -20,59 +20,151 @@ def _strided(x: Any, begin: Any, end: Any, strides: Any, **masks: int) -> Case:
 
 
 _STRIDED = [
-    _strided(arr(5), (1,), (4,), (1,)), _strided(arr(5), (4,), (0,), (-1,)), _strided(arr(7), (0,), (7,), (3,)),
-    _strided(arr(5), (-3,), (-1,), (1,)), _strided(arr(5), (0,), (0,), (-2,), begin_mask=1, end_mask=1),
-    _strided(arr(4, 5), (1, 2), (3, 5), (1, 2)), _strided(arr(4, 5), (1,), (3,), (1,)),
+    _strided(arr(5), (1,), (4,), (1,)),
+    _strided(arr(5), (4,), (0,), (-1,)),
+    _strided(arr(7), (0,), (7,), (3,)),
+    _strided(arr(5), (-3,), (-1,), (1,)),
+    _strided(arr(5), (0,), (0,), (-2,), begin_mask=1, end_mask=1),
+    _strided(arr(4, 5), (1, 2), (3, 5), (1, 2)),
+    _strided(arr(4, 5), (1,), (3,), (1,)),
     _strided(arr(4, 5), (1, 0), (2, 0), (1, 1), shrink_axis_mask=1, begin_mask=2, end_mask=2),
-    _strided(arr(4, 5), (-1,), (0,), (1,), shrink_axis_mask=1), _strided(arr(4), (2,), (3,), (1,), shrink_axis_mask=1),
-    _strided(arr(2, 3, 4), (0, 1), (0, 2), (1, 1), ellipsis_mask=1), _strided(arr(2, 3), (0, 0), (0, 0), (1, 1), new_axis_mask=1,
-                                                                               begin_mask=2, end_mask=2),
-    _strided(arr(2, 3, 4), (1, 0, 0, 3), (2, 0, 0, 0), (1, 1, 1, -2), ellipsis_mask=2, new_axis_mask=4, shrink_axis_mask=1, end_mask=8),
-    _strided(arr(3, 4), (2, 0), (1, 4), (1, 1)), _strided(arr(0, 3), (0,), (5,), (1,)), _strided(_TEXT, (1,), (3,), (1,)),
-    _strided(ints(6), (1,), (100,), (2,)), _strided(arr(4), (10,), (-10,), (-1,)),
-    Case("StridedSlice", (arr(5), v(1, dtype=np.int64), v(4, dtype=np.int64), v(2, dtype=np.int64))),
-]  # fmt: skip
+    _strided(arr(4, 5), (-1,), (0,), (1,), shrink_axis_mask=1),
+    _strided(arr(4), (2,), (3,), (1,), shrink_axis_mask=1),
+    _strided(arr(2, 3, 4), (0, 1), (0, 2), (1, 1), ellipsis_mask=1),
+    _strided(arr(2, 3), (0, 0), (0, 0), (1, 1), new_axis_mask=1, begin_mask=2, end_mask=2),
+    _strided(
+        arr(2, 3, 4),
+        (1, 0, 0, 3),
+        (2, 0, 0, 0),
+        (1, 1, 1, -2),
+        ellipsis_mask=2,
+        new_axis_mask=4,
+        shrink_axis_mask=1,
+        end_mask=8,
+    ),
+    _strided(arr(3, 4), (2, 0), (1, 4), (1, 1)),
+    _strided(arr(0, 3), (0,), (5,), (1,)),
+    _strided(_TEXT, (1,), (3,), (1,)),
+    _strided(ints(6), (1,), (100,), (2,)),
+    _strided(arr(4), (10,), (-10,), (-1,)),
+    Case(
+        "StridedSlice", (arr(5), v(1, dtype=np.int64), v(4, dtype=np.int64), v(2, dtype=np.int64))
+    ),
+]
 
 
-def _slice_grad(shape: tuple[int, ...], dy: Any, begin: Any, end: Any, strides: Any, **masks: int) -> Case:
+def _slice_grad(
+    shape: tuple[int, ...], dy: Any, begin: Any, end: Any, strides: Any, **masks: int
+) -> Case:
     return Case("StridedSliceGrad", (v(*shape), v(*begin), v(*end), v(*strides), dy), masks)
 
 
 _STRIDED_GRAD = [
-    _slice_grad((5,), arr(3), (1,), (4,), (1,)), _slice_grad((7,), arr(3), (0,), (7,), (3,)),
-    _slice_grad((5,), arr(4), (4,), (0,), (-1,)), _slice_grad((4, 5), arr(2, 2), (1, 2), (3, 5), (1, 2)),
+    _slice_grad((5,), arr(3), (1,), (4,), (1,)),
+    _slice_grad((7,), arr(3), (0,), (7,), (3,)),
+    _slice_grad((5,), arr(4), (4,), (0,), (-1,)),
+    _slice_grad((4, 5), arr(2, 2), (1, 2), (3, 5), (1, 2)),
     _slice_grad((4, 5), arr(5), (2,), (3,), (1,), shrink_axis_mask=1),
-    _slice_grad((2, 3), arr(1, 2, 3), (0,), (0,), (1,), new_axis_mask=1), _slice_grad((3,), arr(0), (2,), (1,), (1,)),
+    _slice_grad((2, 3), arr(1, 2, 3), (0,), (0,), (1,), new_axis_mask=1),
+    _slice_grad((3,), arr(0), (2,), (1,), (1,)),
     _slice_grad((6,), arr(3), (5,), (0,), (-2,)),
-]  # fmt: skip
+]
 
 _GATHERS = [
-    *(Case("Gather", (p, i)) for p, i in ((arr(5, 3), v(0, 4, 4, 1)), (arr(5), ints(2, 3, lo=0, hi=5)), (arr(4, 2, 2), _I(3)),
-      (arr(3, 2), v()), (ints(6), v(5, 0, dtype=np.int64)), (_TEXT, v(3, 0)), (arr(2, 0), v(1, 1)))),
-    *(Case("GatherV2", (p, i, a)) for p, i, a in ((arr(5, 3), v(2, 0, 2), _I(1)), (arr(2, 4, 3), ints(2, 2, lo=0, hi=4), _I(-2)),
-      (arr(5, 3), v(4, 1), np.int64(0)), (arr(2, 3), _I(1), _I(1)), (ints(2, 3, 4), v(3, 3), _I(2)))),
-    *(Case("GatherNd", (p, i)) for p, i in ((arr(3, 4), np.array([[0, 1], [2, 3], [0, 1]], np.int32)), (arr(3, 4), np.array([[2], [0]], np.int32)),
-      (arr(2, 3, 2), ints(2, 2, 2, lo=0, hi=2)), (arr(5), np.array([[4], [0]], np.int64)), (arr(3), np.zeros((0, 1), np.int32)))),
-    *(Case("ScatterNd", (i, u, s)) for i, u, s in ((np.array([[0], [2], [0]], np.int32), arr(3, 2), v(4, 2)),
-      (np.array([[0, 1], [2, 0]], np.int32), arr(2), v(3, 2)), (np.array([[1]], np.int64), arr(1, 2, 2), v(3, 2, 2, dtype=np.int64)),
-      (np.zeros((0, 1), np.int32), arr(0, 3), v(2, 3)))),
-    *(Case("UnsortedSegmentSum", (d, i, n)) for d, i, n in ((arr(5, 3), v(0, 2, 0, 1, 2), _I(4)), (arr(4), v(1, 1, -1, 0), _I(2)),
-      (arr(2, 3, 2), ints(2, 3, lo=0, hi=3), _I(3)), (arr(0, 2), v(), _I(3)), (ints(5), v(0, 0, 0, 1, 1, dtype=np.int64), np.int64(2)),
-      (arr(40, 9), ints(40, lo=0, hi=7), _I(7)), (arr(0), v(), _I(0)))),
-]  # fmt: skip
+    *(
+        Case("Gather", (p, i))
+        for p, i in (
+            (arr(5, 3), v(0, 4, 4, 1)),
+            (arr(5), ints(2, 3, lo=0, hi=5)),
+            (arr(4, 2, 2), _I(3)),
+            (arr(3, 2), v()),
+            (ints(6), v(5, 0, dtype=np.int64)),
+            (_TEXT, v(3, 0)),
+            (arr(2, 0), v(1, 1)),
+        )
+    ),
+    *(
+        Case("GatherV2", (p, i, a))
+        for p, i, a in (
+            (arr(5, 3), v(2, 0, 2), _I(1)),
+            (arr(2, 4, 3), ints(2, 2, lo=0, hi=4), _I(-2)),
+            (arr(5, 3), v(4, 1), np.int64(0)),
+            (arr(2, 3), _I(1), _I(1)),
+            (ints(2, 3, 4), v(3, 3), _I(2)),
+        )
+    ),
+    *(
+        Case("GatherNd", (p, i))
+        for p, i in (
+            (arr(3, 4), np.array([[0, 1], [2, 3], [0, 1]], np.int32)),
+            (arr(3, 4), np.array([[2], [0]], np.int32)),
+            (arr(2, 3, 2), ints(2, 2, 2, lo=0, hi=2)),
+            (arr(5), np.array([[4], [0]], np.int64)),
+            (arr(3), np.zeros((0, 1), np.int32)),
+        )
+    ),
+    *(
+        Case("ScatterNd", (i, u, s))
+        for i, u, s in (
+            (np.array([[0], [2], [0]], np.int32), arr(3, 2), v(4, 2)),
+            (np.array([[0, 1], [2, 0]], np.int32), arr(2), v(3, 2)),
+            (np.array([[1]], np.int64), arr(1, 2, 2), v(3, 2, 2, dtype=np.int64)),
+            (np.zeros((0, 1), np.int32), arr(0, 3), v(2, 3)),
+        )
+    ),
+    *(
+        Case("UnsortedSegmentSum", (d, i, n))
+        for d, i, n in (
+            (arr(5, 3), v(0, 2, 0, 1, 2), _I(4)),
+            (arr(4), v(1, 1, -1, 0), _I(2)),
+            (arr(2, 3, 2), ints(2, 3, lo=0, hi=3), _I(3)),
+            (arr(0, 2), v(), _I(3)),
+            (ints(5), v(0, 0, 0, 1, 1, dtype=np.int64), np.int64(2)),
+            (arr(40, 9), ints(40, lo=0, hi=7), _I(7)),
+            (arr(0), v(), _I(0)),
+        )
+    ),
+]
 
 _PARTITIONS = [
-    Case("Where", (ints(3, 4, lo=0, hi=2).astype(np.bool_),)), Case("Where", (np.array([0.0, 1.5, -2.0], np.float32),)),
-    Case("Where", (np.zeros((2, 0), np.bool_),)), Case("Where", (ints(5, lo=0, hi=2),)),
-    Case("Unique", (v(3, 1, 3, 2, 1),), {"out_idx": "int32"}), Case("Unique", (np.array([2.5, 2.5, -1], np.float32),), {"out_idx": "int64"}),
-    Case("Unique", (v(),), {"out_idx": "int32"}), Case("Unique", (np.array([b"b", b"a", b"b"], object),), {"out_idx": "int32"}),
-    *(Case("DynamicPartition", (d, p), {"num_partitions": n}) for d, p, n in ((arr(5), v(0, 2, 0, 1, 2), 3), (arr(4, 2), v(1, 1, 0, 1), 2),
-      (arr(2, 3, 2), ints(2, 3, lo=0, hi=2), 2), (arr(0), v(), 2))),
-    Case("DynamicStitch", ([v(0, 3), v(1, 2)], [arr(2), arr(2)])), Case("DynamicStitch", ([_I(1), v(0, 2)], [arr(3), arr(2, 3)])),
-    *(Case("TopKV2", (x, _I(k))) for x, k in ((arr(6), 3), (arr(3, 5), 2), (ints(2, 7, lo=0, hi=3), 4), (arr(2, 3), 0), (arr(2, 3, 4), 4))),
+    Case("Where", (ints(3, 4, lo=0, hi=2).astype(np.bool_),)),
+    Case("Where", (np.array([0.0, 1.5, -2.0], np.float32),)),
+    Case("Where", (np.zeros((2, 0), np.bool_),)),
+    Case("Where", (ints(5, lo=0, hi=2),)),
+    Case("Unique", (v(3, 1, 3, 2, 1),), {"out_idx": "int32"}),
+    Case("Unique", (np.array([2.5, 2.5, -1], np.float32),), {"out_idx": "int64"}),
+    Case("Unique", (v(),), {"out_idx": "int32"}),
+    Case("Unique", (np.array([b"b", b"a", b"b"], object),), {"out_idx": "int32"}),
+    *(
+        Case("DynamicPartition", (d, p), {"num_partitions": n})
+        for d, p, n in (
+            (arr(5), v(0, 2, 0, 1, 2), 3),
+            (arr(4, 2), v(1, 1, 0, 1), 2),
+            (arr(2, 3, 2), ints(2, 3, lo=0, hi=2), 2),
+            (arr(0), v(), 2),
+        )
+    ),
+    Case("DynamicStitch", ([v(0, 3), v(1, 2)], [arr(2), arr(2)])),
+    Case("DynamicStitch", ([_I(1), v(0, 2)], [arr(3), arr(2, 3)])),
+    *(
+        Case("TopKV2", (x, _I(k)))
+        for x, k in (
+            (arr(6), 3),
+            (arr(3, 5), 2),
+            (ints(2, 7, lo=0, hi=3), 4),
+            (arr(2, 3), 0),
+            (arr(2, 3, 4), 4),
+        )
+    ),
     *(Case("TopK", (x,), {"k": k}, oracle=False) for x, k in ((arr(6), 3), (arr(3, 5), 1))),
-    *(Case("InTopK", (p, t), {"k": k}, float32_only=True) for p, t, k in ((arr(4, 5), v(0, 1, 4, 2), 2), (arr(3, 4), v(0, 3, 1, dtype=np.int64), 1),
-      (np.array([[1, 1, 0], [3, 2, 2], [np.inf, 0, 1]], np.float32), v(1, 2, 0), 2))),
-]  # fmt: skip
+    *(
+        Case("InTopK", (p, t), {"k": k}, float32_only=True)
+        for p, t, k in (
+            (arr(4, 5), v(0, 1, 4, 2), 2),
+            (arr(3, 4), v(0, 3, 1, dtype=np.int64), 1),
+            (np.array([[1, 1, 0], [3, 2, 2], [np.inf, 0, 1]], np.float32), v(1, 2, 0), 2),
+        )
+    ),
+]
 
 CASES: tuple[Case, ...] = (*_STRIDED, *_STRIDED_GRAD, *_GATHERS, *_PARTITIONS)

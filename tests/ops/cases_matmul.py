@@ -14,7 +14,13 @@ def _pair(m: int, k: int, n: int, ta: bool, tb: bool, *batch: int) -> tuple[np.n
 
 CASES: tuple[Case, ...] = (
     *(
-        Case("MatMul", _pair(m, k, n, ta, tb), {"transpose_a": ta, "transpose_b": tb}, rtol=1e-4, atol=1e-5)
+        Case(
+            "MatMul",
+            _pair(m, k, n, ta, tb),
+            {"transpose_a": ta, "transpose_b": tb},
+            rtol=1e-4,
+            atol=1e-5,
+        )
         for m, k, n in ((3, 4, 5), (1, 1, 1), (7, 13, 1))
         for ta, tb in _FLAGS
     ),
@@ -24,7 +30,13 @@ CASES: tuple[Case, ...] = (
     Case("MatMul", (ints(3, 4), ints(4, 2))),
     Case("MatMul", _pair(65, 33, 47, False, False), grad=False, rtol=1e-4, atol=1e-4),
     *(
-        Case("BatchMatMul", _pair(3, 2, 4, ta, tb, *batch), {"adj_x": ta, "adj_y": tb}, rtol=1e-4, atol=1e-5)
+        Case(
+            "BatchMatMul",
+            _pair(3, 2, 4, ta, tb, *batch),
+            {"adj_x": ta, "adj_y": tb},
+            rtol=1e-4,
+            atol=1e-5,
+        )
         for ta, tb in _FLAGS
         for batch in ((2,), (2, 1))
     ),

@@ -21,7 +21,11 @@ __all__ = ["evaluate"]
 _KEYS = np.array([7, 11, 0, 0], np.uint32)  # the state of every random node
 
 
-def evaluate(fetches: Any, feeds: Mapping[Tensor, Any] | None = None, variables: Mapping[Any, Any] | None = None) -> Any:
+def evaluate(
+    fetches: Any,
+    feeds: Mapping[Tensor, Any] | None = None,
+    variables: Mapping[Any, Any] | None = None,
+) -> Any:
     """The values of `fetches`, in the same structure."""
     known = {(t.op, t.index): np.asarray(v, t.dtype.np) for t, v in (feeds or {}).items()}
     state = dict(variables or {})
@@ -68,7 +72,9 @@ def _run(op: Any, known: dict[Any, Any], state: dict[Any, Any]) -> None:
             source = op.inputs[i].op
             state[source] = known[source, 0] = np.asarray(v)
         values = values[:1]
-    assert len(values) == len(op.outputs), f"{op.type}: {len(values)} values for {len(op.outputs)} outputs"
+    assert len(values) == len(op.outputs), (
+        f"{op.type}: {len(values)} values for {len(op.outputs)} outputs"
+    )
     for i, v in enumerate(values):
         known[op, i] = np.asarray(v)
 
@@ -77,7 +83,9 @@ def _read(fetches: Any, known: Mapping[Any, Any]) -> Any:
     if fetches is None:
         return None
     if isinstance(fetches, IndexedSlices):
-        values, indices, shape = (_read(t, known) for t in (fetches.values, fetches.indices, fetches.dense_shape))
+        values, indices, shape = (
+            _read(t, known) for t in (fetches.values, fetches.indices, fetches.dense_shape)
+        )
         dense = np.zeros(tuple(shape), values.dtype)
         np.add.at(dense, indices, values)
         return dense

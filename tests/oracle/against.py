@@ -26,7 +26,9 @@ RENAMED = {  # TensorFlow's Python names of arguments that its graphs call other
 
 
 def _weights(value):
-    return np.random.default_rng(3).uniform(0.5, 1.5, np.shape(value)).astype(np.asarray(value).dtype)
+    return (
+        np.random.default_rng(3).uniform(0.5, 1.5, np.shape(value)).astype(np.asarray(value).dtype)
+    )
 
 
 def _is_float(x):
@@ -41,7 +43,10 @@ def _differentiable(case):
 def _theirs(case):
     """(outputs, gradients by the float inputs) of TensorFlow, as tensors; gradients of the outputs that are floats."""
     opdef = CATALOG[case.op]
-    inputs = [[tf1.constant(y) for y in x] if isinstance(x, list) else tf1.constant(x) for x in case.inputs]
+    inputs = [
+        [tf1.constant(y) for y in x] if isinstance(x, list) else tf1.constant(x)
+        for x in case.inputs
+    ]
     call = getattr(tensorflow.raw_ops, case.op)
     given = dict(zip([a.name for a in opdef.input_args], inputs, strict=True)) | case.attrs
     known = inspect.signature(call).parameters
@@ -59,7 +64,10 @@ def _their_gradients(inputs, outputs, weights):
         found = tf1.gradients([y for y, _ in pairs], floats, [w for _, w in pairs])
     except LookupError:
         return None
-    return [tf1.zeros_like(x) if g is None else tf1.convert_to_tensor(g) for x, g in zip(floats, found, strict=True)]
+    return [
+        tf1.zeros_like(x) if g is None else tf1.convert_to_tensor(g)
+        for x, g in zip(floats, found, strict=True)
+    ]
 
 
 def _ours(case):
@@ -77,20 +85,33 @@ def _ours(case):
     except InvalidArgumentError:  # PreventGradient
         return values, weights, None
     found = evaluate(grads, built.feeds())
-    return values, weights, [
-        np.zeros_like(built.arrays[i]) if g is None else g for i, g in zip(floats, found, strict=True)
-    ]
+    return (
+        values,
+        weights,
+        [
+            np.zeros_like(built.arrays[i]) if g is None else g
+            for i, g in zip(floats, found, strict=True)
+        ],
+    )
 
 
 def _close(case, ours, theirs, what):
     ours, theirs = np.asarray(ours), np.asarray(theirs)
-    assert ours.shape == theirs.shape, f"{case.id}, {what}: shape {ours.shape}, TensorFlow's {theirs.shape}"
-    assert ours.dtype == theirs.dtype, f"{case.id}, {what}: {ours.dtype}, TensorFlow's {theirs.dtype}"
+    assert ours.shape == theirs.shape, (
+        f"{case.id}, {what}: shape {ours.shape}, TensorFlow's {theirs.shape}"
+    )
+    assert ours.dtype == theirs.dtype, (
+        f"{case.id}, {what}: {ours.dtype}, TensorFlow's {theirs.dtype}"
+    )
     if ours.dtype.kind in "fV" or ours.dtype.name == "bfloat16":
         wide = ours.dtype == np.float64
         rtol, atol = (1e-9, 1e-12) if wide else (max(case.rtol, 2e-5), max(case.atol, 2e-6))
         np.testing.assert_allclose(
-            ours.astype(np.float64), theirs.astype(np.float64), rtol=rtol, atol=atol, err_msg=f"{case.id}, {what}"
+            ours.astype(np.float64),
+            theirs.astype(np.float64),
+            rtol=rtol,
+            atol=atol,
+            err_msg=f"{case.id}, {what}",
         )
     else:
         np.testing.assert_array_equal(ours, theirs, err_msg=f"{case.id}, {what}")

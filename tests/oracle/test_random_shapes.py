@@ -61,7 +61,12 @@ def _reduction(rng, name):
     count = rng.integers(0, len(shape) + 1)
     axes = rng.permutation(len(shape))[:count] - (len(shape) if rng.random() < 0.3 else 0)
     x = rng.random(shape) < 0.6 if name in ("All", "Any") else _array(rng, shape)
-    return Case(name, (x, axes.astype(rng.choice(["int32", "int64"]))), {"keep_dims": bool(rng.random() < 0.5)}, rtol=1e-4)
+    return Case(
+        name,
+        (x, axes.astype(rng.choice(["int32", "int64"]))),
+        {"keep_dims": bool(rng.random() < 0.5)},
+        rtol=1e-4,
+    )
 
 
 @pytest.mark.parametrize("name", ["Sum", "Mean", "Max", "Min", "Prod", "All", "Any"])
@@ -89,7 +94,10 @@ def test_product(name):
 def _join(rng):
     shape, axis = _shape(rng, rng.integers(1, 4)), 0
     axis = int(rng.integers(0, len(shape)))
-    parts = [_array(rng, (*shape[:axis], int(rng.choice(SIZES)), *shape[axis + 1 :])) for _ in range(rng.integers(2, 6))]
+    parts = [
+        _array(rng, (*shape[:axis], int(rng.choice(SIZES)), *shape[axis + 1 :]))
+        for _ in range(rng.integers(2, 6))
+    ]
     return Case("ConcatV2", (parts, np.int32(axis - (len(shape) if rng.random() < 0.3 else 0))))
 
 
@@ -119,20 +127,34 @@ def _transpose(rng):
 
 def _gather(rng):
     shape = (int(rng.integers(1, 9)), *_shape(rng, rng.integers(0, 3)))
-    return Case("Gather", (_array(rng, shape), rng.integers(0, shape[0], _shape(rng, rng.integers(0, 3))).astype(np.int32)))
+    return Case(
+        "Gather",
+        (
+            _array(rng, shape),
+            rng.integers(0, shape[0], _shape(rng, rng.integers(0, 3))).astype(np.int32),
+        ),
+    )
 
 
 def _segments(rng):
     ids = rng.integers(-1, 5, _shape(rng, rng.integers(1, 3))).astype(np.int64)
-    return Case("UnsortedSegmentSum", (_array(rng, (*ids.shape, *_shape(rng, rng.integers(0, 2)))), ids, np.int32(5)), rtol=1e-4)
+    return Case(
+        "UnsortedSegmentSum",
+        (_array(rng, (*ids.shape, *_shape(rng, rng.integers(0, 2)))), ids, np.int32(5)),
+        rtol=1e-4,
+    )
 
 
 def _broadcast(rng):
     shape = _shape(rng, rng.integers(0, 4))
-    return Case("BroadcastTo", (_array(rng, _partner(rng, shape)), np.array(shape, np.int32)), rtol=1e-4)
+    return Case(
+        "BroadcastTo", (_array(rng, _partner(rng, shape)), np.array(shape, np.int32)), rtol=1e-4
+    )
 
 
-@pytest.mark.parametrize("make", [_join, _strided, _pad, _tile, _transpose, _gather, _segments, _broadcast])
+@pytest.mark.parametrize(
+    "make", [_join, _strided, _pad, _tile, _transpose, _gather, _segments, _broadcast]
+)
 def test_movement(make):
     rng = np.random.default_rng(11)
     against.check([c for _ in range(15) for c in make(rng).both_floats()])

@@ -30,6 +30,7 @@ from tfnb.ops import (
     move,
     nn,
     operators,
+    pack,
     partition,
     placeholder,
     pool,
@@ -39,6 +40,7 @@ from tfnb.ops import (
     reduce,
     reduce_api,
     reduce_sum,
+    repeat,
     scan,
     scatter,
     shaping,
@@ -53,7 +55,7 @@ __all__ = ["API", "CATALOG", "FAMILIES", "op_function"]
 
 FAMILIES = (
     math_unary, math_binary, compare, convert, clip, reduce_sum, reduce, reduce_api, scan, matmul, constants, shaping,
-    concat, move, index, gather, partition, diag, activations, softmax, losses, nn, conv, pool, random,
+    concat, pack, move, repeat, index, gather, partition, diag, activations, softmax, losses, nn, conv, pool, random,
     random_functions, state, scatter, training, training_sparse, control_flow, logging, checks, python_function,
     placeholder, operators,
 )  # fmt: skip

@@ -22,7 +22,14 @@ from tfnb.ops.reduce_sum import SUM, all_axes
 from tfnb.ops.shaping import IDENTITY
 from tfnb.types import DType, as_dtype
 
-__all__ = ["API", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "global_norm"]
+__all__ = [
+    "API",
+    "clip_by_average_norm",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "clip_by_value",
+    "global_norm",
+]
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
@@ -44,7 +51,11 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         inverse = RSQRT(SUM(SQUARE(values), along, keep_dims=True))
         bound = graph.to_tensor(clip_norm, None if hasattr(clip_norm, "dtype") else values.dtype)
         clipped = values * (bound * MINIMUM(inverse, ONES_LIKE(bound) / bound))
-        return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else IDENTITY(clipped)
+        return (
+            IndexedSlices(clipped, t.indices, t.dense_shape)
+            if isinstance(t, IndexedSlices)
+            else IDENTITY(clipped)
+        )
 
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:

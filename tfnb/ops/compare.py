@@ -18,11 +18,28 @@ from tfnb.ir.shapes import broadcast, unchanged
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.types import ALL, REALS, DType, Shape
 
-__all__ = ["API", "EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR", "NOT_EQUAL", "OPS", "SELECT"]
+__all__ = [
+    "API",
+    "EQUAL",
+    "GREATER",
+    "GREATER_EQUAL",
+    "LESS",
+    "LESS_EQUAL",
+    "LOGICAL_AND",
+    "LOGICAL_NOT",
+    "LOGICAL_OR",
+    "NOT_EQUAL",
+    "OPS",
+    "SELECT",
+]
 
 
 def _comparison(
-    name: str, sign: str, fn: Callable[[Expr, Expr], Expr], api: str, types: tuple[DType, ...] = REALS
+    name: str,
+    sign: str,
+    fn: Callable[[Expr, Expr], Expr],
+    api: str,
+    types: tuple[DType, ...] = REALS,
 ) -> OpDef:
     return OpDef(
         name,
@@ -93,7 +110,9 @@ def _selected(c: Infer) -> Shape:
         rows = Shape(condition.dims).merge_with(out[:1]).dims
         return Shape((rows[0], *out.dims[1:])) if rows else out
     if not condition.is_compatible_with(out):
-        raise ShapeError(f"Select: the condition's shape {condition} does not fit the values' {out}")
+        raise ShapeError(
+            f"Select: the condition's shape {condition} does not fit the values' {out}"
+        )
     return out.merge_with(condition)
 
 
@@ -105,7 +124,9 @@ def _condition_like(condition: np.ndarray, rank: int) -> np.ndarray:
 
 def _host_select(call: HostCall, condition: np.ndarray, t: np.ndarray, e: np.ndarray) -> np.ndarray:
     if t.shape != e.shape:
-        raise InvalidArgumentError(f"Select: values of shapes {t.shape} and {e.shape} differ", call.op)
+        raise InvalidArgumentError(
+            f"Select: values of shapes {t.shape} and {e.shape} differ", call.op
+        )
     return np.where(_condition_like(condition, t.ndim), t, e)
 
 

@@ -20,18 +20,11 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ir.tensor import is_tensor_like
+from tfnb.ops.pack import PACK, UNPACK
 from tfnb.ops.shaping import IDENTITY, SHAPE
-from tfnb.types import ALL, INDEX, DType, Shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
 
-__all__ = ["API", "CONCAT", "CONCAT_V2", "OPS", "PACK", "SPLIT", "SPLIT_V", "UNPACK", "concat", "pack_nested", "stack"]
-
-
-def _pick(choices: Sequence[Expr], at: Expr) -> Expr:
-    """`choices[at]`, by a balanced tree of decisions."""
-    if len(choices) == 1:
-        return choices[0]
-    half = len(choices) // 2
-    return s.where(s.lt(at, half), _pick(choices[:half], at), _pick(choices[half:], s.sub(at, half)))
+__all__ = ["API", "CONCAT", "CONCAT_V2", "OPS", "SPLIT", "SPLIT_V", "concat", "stack"]
 
 
 def _by_offset(choices: Sequence[Expr], starts: Sequence[int], at: Expr) -> Expr:
@@ -60,7 +53,9 @@ def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
     rest, total = Shape((None,) * rank), 0
     for p in parts:
         p = Shape((None,) * rank) if p.dims is None else p
-        total = None if total is None or len(p.dims) != rank or p.dims[a] is None else total + p.dims[a]
+        total = (
+            None if total is None or len(p.dims) != rank or p.dims[a] is None else total + p.dims[a]
+        )
         try:
             rest = rest.merge_with(Shape((*p.dims[:a], None, *p.dims[a + 1 :])))
         except ShapeError:
@@ -115,10 +110,14 @@ def _split_like(dy: Any, parts: Sequence[Any], axis: Any) -> list[Any]:
     if known_axis is not None:
         sizes = [p.shape.dims[known_axis] if p.shape.dims is not None else None for p in parts]
         if None not in sizes:
-            return SPLIT_V(dy, np.asarray(sizes, np.int32), np.int32(known_axis), num_split=len(parts))
+            return SPLIT_V(
+                dy, np.asarray(sizes, np.int32), np.int32(known_axis), num_split=len(parts)
+            )
     at = axis if known_axis is None else known_axis
     counts = [SHAPE(p, out_type=int32)[at] for p in parts]
-    return SPLIT_V(dy, PACK(counts), np.int32(at) if known_axis is not None else at, num_split=len(parts))
+    return SPLIT_V(
+        dy, PACK(counts), np.int32(at) if known_axis is not None else at, num_split=len(parts)
+    )
 
 
 CONCAT = OpDef(
@@ -161,110 +160,6 @@ def _as_int32(axis: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class PackAttrs:
-    """`axis`: where the new dimension goes."""
-
-    axis: int = 0
-
-
-def _packed(c: Infer) -> Shape:
-    shape = unknown_shape
-    for x in c.shapes:
-        try:
-            shape = shape.merge_with(x)
-        except ShapeError:
-            raise ShapeError(f"Pack: shapes {', '.join(map(str, c.shapes))} differ") from None
-    if shape.dims is None:
-        return unknown_shape
-    a = normalize_axis(c.attrs.axis, len(shape.dims) + 1, "Pack: axis")
-    return Shape((*shape.dims[:a], len(c.shapes), *shape.dims[a:]))
-
-
-def _packed_values(c: Infer) -> Shape | None:
-    """Scalars packed to a vector of dimensions."""
-    if not c.dtypes[0].is_integer or any(x.ndims != 0 for x in c.shapes):
-        return None
-    values = [c.value(i) for i in range(len(c.shapes))]
-    return Shape(tuple(None if v is None or v < 0 else int(v) for v in values))
-
-
-def _host_pack(call: HostCall, *parts: np.ndarray) -> np.ndarray:
-    if any(p.shape != parts[0].shape for p in parts):
-        raise InvalidArgumentError(f"Pack: shapes {[p.shape for p in parts]} differ", call.op)
-    return np.stack(parts, call.attrs.axis)
-
-
-def _lower_pack(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    a = normalize_axis(site.attrs.axis, len(idx))
-    rest = (*idx[:a], *idx[a + 1 :])
-    return _pick([site.load(i, rest) for i in range(len(site.inputs))], idx[a])
-
-
-PACK = OpDef(
-    "Pack",
-    inputs="values: N*T",
-    outputs="output: T",
-    types={"T": ALL},
-    attrs=PackAttrs,
-    doc="""Stacks tensors of rank n along a new axis into one of rank n + 1.
-
-    values: at least one tensor, of one dtype and shape. axis: in [-n-1, n]. output: size N along the new axis.
-    Errors: the shapes differ, axis out of range.""",
-    infer=_packed,
-    host=_host_pack,
-    lower=_lower_pack,
-    grad=lambda op, dy: tuple(UNPACK(dy, num=len(op.inputs), axis=op.attrs.axis)),
-    partial=_packed_values,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class UnpackAttrs:
-    """`num`: how many tensors come out; `axis`: the dimension that goes."""
-
-    num: int
-    axis: int = 0
-
-
-def _unpacked(c: Infer) -> tuple[Shape, ...]:
-    x, num = c.shapes[0], c.attrs.num
-    if x.dims is None:
-        return (unknown_shape,) * num
-    a = normalize_axis(c.attrs.axis, len(x.dims), "Unpack: axis")
-    if x.dims[a] not in (None, num):
-        raise ShapeError(f"Unpack: dimension {a} of shape {x} is not {num}")
-    return (Shape((*x.dims[:a], *x.dims[a + 1 :])),) * num
-
-
-def _host_unpack(call: HostCall, value: np.ndarray) -> tuple[np.ndarray, ...]:
-    a, num = normalize_axis(call.attrs.axis, value.ndim), call.attrs.num
-    if value.shape[a] != num:
-        raise InvalidArgumentError(f"Unpack: dimension {a} of shape {value.shape} is not {num}", call.op)
-    return tuple(np.take(value, i, a) for i in range(num))
-
-
-def _lower_unpack(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    a = normalize_axis(site.attrs.axis, len(site.inputs[0].shape))
-    return site.load(0, (*idx[:a], port, *idx[a:]))
-
-
-UNPACK = OpDef(
-    "Unpack",
-    inputs="value: T",
-    outputs="output: num*T",
-    types={"T": ALL},
-    attrs=UnpackAttrs,
-    doc="""Cuts a tensor of rank n along one axis into `num` tensors of rank n - 1.
-
-    value: any dtype, size `num` along `axis`. Errors: another size, axis out of range.""",
-    infer=_unpacked,
-    host=_host_unpack,
-    lower=_lower_unpack,
-    grad=lambda op, *dys: PACK(list(dys), axis=op.attrs.axis),
-)
-
-
-@dataclass(frozen=True, slots=True)
 class SplitAttrs:
     """`num_split`: how many pieces."""
 
@@ -284,7 +179,9 @@ def _split_shapes(c: Infer) -> tuple[Shape, ...]:
 
 def _host_split(call: HostCall, axis: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, ...]:
     try:
-        return tuple(np.split(value, call.attrs.num_split, normalize_axis(int(axis.reshape(())), value.ndim)))
+        return tuple(
+            np.split(value, call.attrs.num_split, normalize_axis(int(axis.reshape(())), value.ndim))
+        )
     except ValueError as e:
         raise InvalidArgumentError(f"Split: {e}", call.op) from None
 
@@ -333,7 +230,9 @@ def _splitv_shapes(c: Infer) -> tuple[Shape, ...]:
     return tuple(Shape((*x.dims[:a], p, *x.dims[a + 1 :])) for p in parts)
 
 
-def _host_splitv(call: HostCall, x: np.ndarray, sizes: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, ...]:
+def _host_splitv(
+    call: HostCall, x: np.ndarray, sizes: np.ndarray, axis: np.ndarray
+) -> tuple[np.ndarray, ...]:
     a = normalize_axis(int(axis.reshape(())), x.ndim)
     parts = _sizes(x.shape[a], sizes)
     return tuple(np.split(x, np.cumsum(parts)[:-1].astype(int), a))  # type: ignore[arg-type]
@@ -363,7 +262,9 @@ SPLIT_V = OpDef(
 )
 
 
-def concat(values: Any = None, axis: Any = None, name: str = "concat", concat_dim: Any = None) -> Any:
+def concat(
+    values: Any = None, axis: Any = None, name: str = "concat", concat_dim: Any = None
+) -> Any:
     """Joins tensors along an axis: `concat(values, axis)`, or in the order of 0.x `concat(concat_dim, values)`.
 
     values: a list of tensors of one dtype and rank, equal in all other dimensions. axis: an integer (or int32 scalar
@@ -390,7 +291,11 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
     Errors: the shapes differ, axis out of range.
     """
     if is_tensor_like(values):
-        return graph_of((values,)).to_tensor(values) if axis == 0 else PACK(list(values), axis=axis, name=name)
+        return (
+            graph_of((values,)).to_tensor(values)
+            if axis == 0
+            else PACK(list(values), axis=axis, name=name)
+        )
     return PACK(list(values), axis=axis, name=name)
 
 
@@ -409,7 +314,9 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
         dims = x.shape.dims
         num = None if dims is None else dims[normalize_axis(axis, len(dims), "unstack: axis")]
     if num is None:
-        raise InvalidArgumentError(f"unstack: the size of axis {axis} of shape {x.shape} is unknown; give num")
+        raise InvalidArgumentError(
+            f"unstack: the size of axis {axis} of shape {x.shape} is unknown; give num"
+        )
     return UNPACK(x, num=num, axis=axis, name=name)  # type: ignore[no-any-return]
 
 
@@ -445,25 +352,7 @@ def split(
     return SPLIT_V(value, sizes, axis, num_split=pieces, name=name)  # type: ignore[no-any-return]
 
 
-def pack_nested(value: Any, dtype: DType | None, graph: Any) -> Any:
-    """A tensor of nested lists that hold tensors: each level is stacked."""
-    if dtype is None:
-        dtype = next((leaf.dtype for leaf in _tensors(value)), None)
-    parts = [
-        pack_nested(v, dtype, graph) if isinstance(v, (list, tuple)) else graph.to_tensor(v, dtype) for v in value
-    ]
-    return PACK(parts)
-
-
-def _tensors(value: Any) -> Any:
-    for v in value:
-        if isinstance(v, (list, tuple)):
-            yield from _tensors(v)
-        elif is_tensor_like(v):
-            yield v
-
-
-OPS: tuple[OpDef, ...] = (CONCAT, CONCAT_V2, PACK, UNPACK, SPLIT, SPLIT_V)
+OPS: tuple[OpDef, ...] = (CONCAT, CONCAT_V2, SPLIT, SPLIT_V)
 API: dict[str, Any] = {
     "concat": concat,
     "stack": stack,

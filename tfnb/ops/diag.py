@@ -16,8 +16,8 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
-from tfnb.ops.concat import PACK
 from tfnb.ops.move import PAD
+from tfnb.ops.pack import PACK
 from tfnb.ops.shaping import SHAPE
 from tfnb.types import ALL, FIXED_SIZE, Shape, as_dtype, float32, int32, int64, uint8, unknown_shape
 

@@ -22,12 +22,13 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ops.compare import GREATER_EQUAL, SELECT
-from tfnb.ops.concat import CONCAT, PACK
+from tfnb.ops.concat import CONCAT
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.elements import element_defines
 from tfnb.ops.math_binary import MAXIMUM
 from tfnb.ops.move import TRANSPOSE
+from tfnb.ops.pack import PACK
 from tfnb.ops.reduce_sum import BROADCAST_TO
 from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE, SIZE, shape_of, size_of
 from tfnb.types import ALL, INDEX, REALS, Shape, int32, unknown_shape
@@ -149,11 +150,15 @@ def _grad_gather(op: Any, dy: Any) -> Any:
     a = normalize_axis(int(known.reshape(())), rank)
     if a == 0:
         return _rows_gradient(params, indices, dy), None, None
-    k = indices.shape.ndims  # bring the gathered axes to the front, sum the rows, and bring the axis back
+    k = (
+        indices.shape.ndims
+    )  # bring the gathered axes to the front, sum the rows, and bring the axis back
     front = [*range(a, a + k), *range(a), *range(a + k, rank + k - 1)]
     rows = TRANSPOSE(dy, np.asarray(front, np.int32))
     size = params.shape.dims[a]
-    total = UNSORTED_SEGMENT_SUM(rows, indices, SHAPE(params, out_type=int32)[a] if size is None else np.int32(size))
+    total = UNSORTED_SEGMENT_SUM(
+        rows, indices, SHAPE(params, out_type=int32)[a] if size is None else np.int32(size)
+    )
     back = [*range(1, a + 1), 0, *range(a + 1, rank)]
     return TRANSPOSE(total, np.asarray(back, np.int32)), None, None
 
@@ -195,15 +200,21 @@ def _segmented(c: Infer) -> Shape:
     if data.dims is None or ids.dims is None:
         return unknown_shape
     if not Shape(data.dims[: len(ids.dims)]).is_compatible_with(ids):
-        raise ShapeError(f"UnsortedSegmentSum: data of shape {data} must begin with the shape {ids} of segment_ids")
+        raise ShapeError(
+            f"UnsortedSegmentSum: data of shape {data} must begin with the shape {ids} of segment_ids"
+        )
     return Shape((n, *data.dims[len(ids.dims) :]))
 
 
-def _host_segment_sum(call: HostCall, data: np.ndarray, ids: np.ndarray, num: np.ndarray) -> np.ndarray:
+def _host_segment_sum(
+    call: HostCall, data: np.ndarray, ids: np.ndarray, num: np.ndarray
+) -> np.ndarray:
     n, rest = int(num.reshape(())), data.shape[ids.ndim :]
     flat = ids.reshape(-1)
     if flat.size and flat.max() >= n:
-        raise InvalidArgumentError(f"segment id {flat.max()} is not below the number of segments, {n}", call.op)
+        raise InvalidArgumentError(
+            f"segment id {flat.max()} is not below the number of segments, {n}", call.op
+        )
     wide = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
     out = np.zeros((n, *rest), wide)
     keep = flat >= 0
@@ -221,7 +232,9 @@ def _segment_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     groups = min(max(1, site.units), out.shape[0])
     args = (In(0), In(1), Out(0), I32(ids.size), I32(row), I32(out.shape[0]))
     defines = (*element_defines(data.dtype), ("ID", ids.dtype.cl))
-    return (KernelCall("array/segment_sum.cl", "segment_sum", args, (groups, 1, 1), (1, 1, 1), defines),)
+    return (
+        KernelCall("array/segment_sum.cl", "segment_sum", args, (groups, 1, 1), (1, 1, 1), defines),
+    )
 
 
 def _grad_segment_sum(op: Any, dy: Any) -> Any:
@@ -260,7 +273,9 @@ UNSORTED_SEGMENT_SUM = OpDef(
 def densify(slices: IndexedSlices) -> Any:
     """The dense tensor of indexed slices."""
     if slices.dense_shape is None:
-        raise InvalidArgumentError("indexed slices without a dense shape cannot become a tensor", slices.values.op)
+        raise InvalidArgumentError(
+            "indexed slices without a dense shape cannot become a tensor", slices.values.op
+        )
     shape = slices.graph.to_tensor(slices.dense_shape)
     rows = constant_shape(shape).dims
     known = rows[0] if rows else None
@@ -283,7 +298,9 @@ def _nd_shape(c: Infer) -> Shape:
         return unknown_shape
     k = indices.dims[-1]
     if k > len(params.dims):
-        raise ShapeError(f"GatherNd: indices of {k} numbers are too long for a tensor of shape {params}")
+        raise ShapeError(
+            f"GatherNd: indices of {k} numbers are too long for a tensor of shape {params}"
+        )
     return Shape((*indices.dims[:-1], *params.dims[k:]))
 
 
@@ -292,8 +309,14 @@ def _host_gather_nd(call: HostCall, params: np.ndarray, indices: np.ndarray) -> 
     bad = (indices < 0) | (indices >= np.asarray(params.shape[:k], indices.dtype))
     if bad.any():
         where = indices[bad.any(-1)].reshape(-1, k)[0]
-        raise InvalidArgumentError(f"the index {where.tolist()} is not inside shape {params.shape}", call.op)
-    return params[tuple(np.moveaxis(indices, -1, 0))] if k else np.broadcast_to(params, (*indices.shape[:-1], *params.shape))
+        raise InvalidArgumentError(
+            f"the index {where.tolist()} is not inside shape {params.shape}", call.op
+        )
+    return (
+        params[tuple(np.moveaxis(indices, -1, 0))]
+        if k
+        else np.broadcast_to(params, (*indices.shape[:-1], *params.shape))
+    )
 
 
 def _lower_gather_nd(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
@@ -326,12 +349,17 @@ GATHER_ND = OpDef(
     infer=_nd_shape,
     host=_host_gather_nd,
     lower=_lower_gather_nd,
-    grad=lambda op, dy: (SCATTER_ND(op.inputs[1], dy, SHAPE(op.inputs[0], out_type=op.inputs[1].dtype)), None),
+    grad=lambda op, dy: (
+        SCATTER_ND(op.inputs[1], dy, SHAPE(op.inputs[0], out_type=op.inputs[1].dtype)),
+        None,
+    ),
     api="gather_nd",
 )
 
 
-def _host_scatter_nd(call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray) -> np.ndarray:
+def _host_scatter_nd(
+    call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray
+) -> np.ndarray:
     out, k = np.zeros(shape.tolist(), updates.dtype), indices.shape[-1]
     if ((indices < 0) | (indices >= shape[:k])).any():
         raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
@@ -343,14 +371,18 @@ def _expand_scatter_nd(op: Any, indices: Any, updates: Any, shape: Any) -> Any:
     """Each index becomes one row number, so that it is a segment sum."""
     dims, depth = constant_shape(shape).dims, indices.shape.dims
     if dims is None or not depth or not depth[-1]:
-        raise ShapeError("ScatterNd: the rank of the result and the last dimension of indices must be known", op)
+        raise ShapeError(
+            "ScatterNd: the rank of the result and the last dimension of indices must be known", op
+        )
     k = depth[-1]
     sizes = [shape[i] if d is None else d for i, d in enumerate(dims)]
     number = indices[..., k - 1]
     for j in range(k - 1):
         number = number + indices[..., j] * math.prod(sizes[j + 1 : k])
     flat = RESHAPE(updates, _vector([size_of(number), math.prod(sizes[k:])], indices.dtype))
-    sums = UNSORTED_SEGMENT_SUM(flat, RESHAPE(number, np.asarray([-1], np.int32)), math.prod(sizes[:k]))
+    sums = UNSORTED_SEGMENT_SUM(
+        flat, RESHAPE(number, np.asarray([-1], np.int32)), math.prod(sizes[:k])
+    )
     return RESHAPE(sums, shape)
 
 

@@ -55,19 +55,25 @@ class _Entry:
 Numbers = Sequence["int | None"]
 
 
-def entries(dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs: Any) -> list[_Entry]:
+def entries(
+    dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs: Any
+) -> list[_Entry]:
     """The index, entry by entry, against a tensor of shape `dims`.
 
     Raises `InvalidArgumentError` for too many entries, a stride of 0, or a single index out of range.
     """
     count = len(begin)
-    new = [i for i in range(count) if attrs.new_axis_mask >> i & 1 and not attrs.ellipsis_mask >> i & 1]
+    new = [
+        i for i in range(count) if attrs.new_axis_mask >> i & 1 and not attrs.ellipsis_mask >> i & 1
+    ]
     dots = [i for i in range(count) if attrs.ellipsis_mask >> i & 1]
     if len(dots) > 1:
         raise InvalidArgumentError("an index may hold only one ellipsis")
     rest = len(dims) - (count - len(new) - len(dots))
     if rest < 0:
-        raise ShapeError(f"too many indices ({count - len(new) - len(dots)}) for a tensor of rank {len(dims)}")
+        raise ShapeError(
+            f"too many indices ({count - len(new) - len(dots)}) for a tensor of rank {len(dims)}"
+        )
     found: list[_Entry] = []
     axis = 0
     for i in range(count):
@@ -84,22 +90,41 @@ def entries(dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs
 
 
 def _entry(
-    axis: int, dim: int | None, begin: int | None, end: int | None, stride: int | None, attrs: Any, bit: int
+    axis: int,
+    dim: int | None,
+    begin: int | None,
+    end: int | None,
+    stride: int | None,
+    attrs: Any,
+    bit: int,
 ) -> _Entry:
     if stride == 0:
         raise InvalidArgumentError(f"the stride of axis {axis} must not be 0")
     if attrs.shrink_axis_mask >> bit & 1:
         if begin is not None and dim is not None and not -dim <= begin < dim:
-            raise InvalidArgumentError(f"index {begin} is out of range for axis {axis} of size {dim}")
+            raise InvalidArgumentError(
+                f"index {begin} is out of range for axis {axis} of size {dim}"
+            )
         known = begin is not None and (begin >= 0 or dim is not None)
-        return _Entry(axis, (begin + (dim or 0) if begin < 0 else begin) if known else None, 1, 1, True)
+        return _Entry(
+            axis, (begin + (dim or 0) if begin < 0 else begin) if known else None, 1, 1, True
+        )
     open_begin, open_end = attrs.begin_mask >> bit & 1, attrs.end_mask >> bit & 1
-    if stride is None or dim is None or (begin is None and not open_begin) or (end is None and not open_end):
+    if (
+        stride is None
+        or dim is None
+        or (begin is None and not open_begin)
+        or (end is None and not open_end)
+    ):
         if open_begin and open_end and stride in (1, -1):
             return _Entry(axis, None, stride, dim)
         return _Entry(axis, None, stride, None)
-    first, _, step = slice(None if open_begin else begin, None if open_end else end, stride).indices(dim)
-    length = len(range(*slice(None if open_begin else begin, None if open_end else end, stride).indices(dim)))
+    first, _, step = slice(
+        None if open_begin else begin, None if open_end else end, stride
+    ).indices(dim)
+    length = len(
+        range(*slice(None if open_begin else begin, None if open_end else end, stride).indices(dim))
+    )
     return _Entry(axis, first, step, length)
 
 
@@ -211,7 +236,12 @@ STRIDED_SLICE = OpDef(
 
 
 def _host_strided_grad(
-    call: HostCall, shape: np.ndarray, begin: np.ndarray, end: np.ndarray, strides: np.ndarray, dy: np.ndarray
+    call: HostCall,
+    shape: np.ndarray,
+    begin: np.ndarray,
+    end: np.ndarray,
+    strides: np.ndarray,
+    dy: np.ndarray,
 ) -> np.ndarray:
     dims = shape.tolist()
     found = entries(dims, begin.tolist(), end.tolist(), strides.tolist(), call.attrs)
@@ -282,10 +312,15 @@ class _Key:
     def plus(self, begin: Any, end: Any, stride: Any, **flags: bool) -> _Key:
         bit = 1 << len(self.begin)
         masks = tuple(
-            m | bit if flags.get(n) else m for m, n in zip(self.masks, StridedSliceAttrs.__slots__, strict=True)
+            m | bit if flags.get(n) else m
+            for m, n in zip(self.masks, StridedSliceAttrs.__slots__, strict=True)
         )
         return replace(
-            self, begin=(*self.begin, begin), end=(*self.end, end), strides=(*self.strides, stride), masks=masks
+            self,
+            begin=(*self.begin, begin),
+            end=(*self.end, end),
+            strides=(*self.strides, stride),
+            masks=masks,
         )
 
 
@@ -301,7 +336,9 @@ def _number(value: Any, what: str) -> Any:
     try:
         return value.__index__()
     except AttributeError:
-        raise DTypeError(f"{what} must be an integer, a slice, ..., or tf.newaxis; got {value!r}") from None
+        raise DTypeError(
+            f"{what} must be an integer, a slice, ..., or tf.newaxis; got {value!r}"
+        ) from None
 
 
 def _parse(x: Any, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
@@ -322,7 +359,9 @@ def _parse(x: Any, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
         else:
             i = _number(p, "an index")
             if isinstance(i, int):
-                parsed = parsed.plus(i, i + 1 if i != -1 else 0, 1, shrink_axis_mask=True, end_mask=i == -1)
+                parsed = parsed.plus(
+                    i, i + 1 if i != -1 else 0, 1, shrink_axis_mask=True, end_mask=i == -1
+                )
                 continue
             parsed = parsed.plus(0, 0, 1, begin_mask=True, end_mask=True)
             late.append((axis, i))
@@ -363,11 +402,21 @@ def getitem(x: Any, key: Any, name: str | None = None) -> Any:
     parsed, late = _parse(x, key)
     index = [_vector(v, x) for v in (parsed.begin, parsed.end, parsed.strides)]
     names = dict(zip(StridedSliceAttrs.__slots__, parsed.masks, strict=True))
-    whole = parsed.masks[0] == parsed.masks[1] == (1 << len(parsed.begin)) - 1 and len(late) == len(parsed.begin)
-    out = x.graph.to_tensor(x) if whole else STRIDED_SLICE(x, *index, name=name or "strided_slice", **names)
+    whole = parsed.masks[0] == parsed.masks[1] == (1 << len(parsed.begin)) - 1 and len(late) == len(
+        parsed.begin
+    )
+    out = (
+        x.graph.to_tensor(x)
+        if whole
+        else STRIDED_SLICE(x, *index, name=name or "strided_slice", **names)
+    )
     for axis, i in sorted(late, key=lambda pair: (pair[0] >= 0, -abs(pair[0]))):
         i = x.graph.to_tensor(i)
-        size = SHAPE(out, out_type=i.dtype)[axis] if out.shape.dims is None or out.shape.dims[axis] is None else None
+        size = (
+            SHAPE(out, out_type=i.dtype)[axis]
+            if out.shape.dims is None or out.shape.dims[axis] is None
+            else None
+        )
         size = i.dtype.np.type(out.shape.dims[axis]) if size is None else size
         out = GATHER_V2(out, SELECT(i < 0, i + size, i), np.int32(axis))
     return out
@@ -391,9 +440,13 @@ def strided_slice(
     Errors: as `StridedSlice`; `var` (assigning to a slice) is not served.
     """
     if var is not None:
-        raise InvalidArgumentError("strided_slice: assigning to a slice of a variable is not served; use tf.scatter_update")
+        raise InvalidArgumentError(
+            "strided_slice: assigning to a slice of a variable is not served; use tf.scatter_update"
+        )
     if strides is None:
-        strides = np.ones(len(begin) if not is_tensor_like(begin) else begin.shape.known()[0], np.int32)
+        strides = np.ones(
+            len(begin) if not is_tensor_like(begin) else begin.shape.known()[0], np.int32
+        )
     return STRIDED_SLICE(
         input_, begin, end, strides, begin_mask=begin_mask, end_mask=end_mask, ellipsis_mask=ellipsis_mask,
         new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask, name=name,

@@ -125,7 +125,12 @@ MUL = _binary("Mul", "x y", s.mul, _both(lambda op, dy, x, y: (dy * y, dy * x)),
 DIV = _binary("Div", "x / y; for integers without the fraction", s.div, _both(_grad_quotient), "")
 REAL_DIV = _binary("RealDiv", "x / y", s.div, _both(_grad_quotient), "realdiv")
 TRUNCATE_DIV = _binary(
-    "TruncateDiv", "x / y without its fraction (towards zero)", s.div, NOT_DIFFERENTIABLE, "truncatediv", INTS
+    "TruncateDiv",
+    "x / y without its fraction (towards zero)",
+    s.div,
+    NOT_DIFFERENTIABLE,
+    "truncatediv",
+    INTS,
 )
 FLOOR_DIV = _binary(
     "FloorDiv", "x / y rounded down to a whole number", s.floordiv, NOT_DIFFERENTIABLE, "floor_div"
@@ -135,7 +140,11 @@ FLOOR_MOD = _binary(
     _both(lambda op, dy, x, y: (dy, dy * -FLOOR_DIV(x, y))), "mod floormod",
 )  # fmt: skip
 TRUNCATE_MOD = _binary(
-    "TruncateMod", "the remainder with the sign of x, as C's", s.truncmod, NOT_DIFFERENTIABLE, "truncatemod"
+    "TruncateMod",
+    "the remainder with the sign of x, as C's",
+    s.truncmod,
+    NOT_DIFFERENTIABLE,
+    "truncatemod",
 )
 MOD = _binary("Mod", "the remainder with the sign of x, as C's", s.truncmod, NOT_DIFFERENTIABLE, "")
 DIV_NO_NAN = _binary(
@@ -144,10 +153,18 @@ DIV_NO_NAN = _binary(
 )  # fmt: skip
 POW = _binary("Pow", "x to the power y", s.pow_, _both(_grad_pow), "pow")
 MAXIMUM = _binary(
-    "Maximum", "the larger of x and y", s.maximum, _both(_chosen(lambda x, y: GREATER_EQUAL(x, y))), "maximum"
+    "Maximum",
+    "the larger of x and y",
+    s.maximum,
+    _both(_chosen(lambda x, y: GREATER_EQUAL(x, y))),
+    "maximum",
 )
 MINIMUM = _binary(
-    "Minimum", "the smaller of x and y", s.minimum, _both(_chosen(lambda x, y: LESS_EQUAL(x, y))), "minimum"
+    "Minimum",
+    "the smaller of x and y",
+    s.minimum,
+    _both(_chosen(lambda x, y: LESS_EQUAL(x, y))),
+    "minimum",
 )
 SQUARED_DIFFERENCE = _binary(
     "SquaredDifference", "(x - y)^2", lambda x, y: s.sub(x, y) * s.sub(x, y), _both(_grad_difference),
@@ -207,7 +224,9 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     """x / y elementwise as Python's `/`: integers are converted first, 8 and 16 bits to float32, wider to float64."""
     x, y = operands(x, y)
     if x.dtype is not y.dtype:
-        raise InvalidArgumentError(f"truediv: x is {x.dtype.name}, y is {y.dtype.name}; use tf.cast")
+        raise InvalidArgumentError(
+            f"truediv: x is {x.dtype.name}, y is {y.dtype.name}; use tf.cast"
+        )
     wanted = _true_type(x.dtype)
     return REAL_DIV(cast_to(x, wanted), cast_to(y, wanted), name=name)
 
@@ -236,7 +255,9 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
     return ADD_N(items, name=name)
 
 
-def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Any:
+def accumulate_n(
+    inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
+) -> Any:
     """The elementwise sum of a list of tensors; `shape` and `tensor_dtype` say what they are, if given."""
     total = add_n(inputs, name)
     if shape is not None:

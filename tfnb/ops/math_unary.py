@@ -24,7 +24,11 @@ from tfnb.types import FLOATS, REALS, SIGNED_INTS, DType, float32, float64
 __all__ = ["OPS", "SIGN", "SQUARE"]
 
 _SIGNED = (*FLOATS, *SIGNED_INTS)
-_TYPE_WORDS = {FLOATS: "a float type", REALS: "any real number type", _SIGNED: "a signed number type"}
+_TYPE_WORDS = {
+    FLOATS: "a float type",
+    REALS: "any real number type",
+    _SIGNED: "a signed number type",
+}
 
 
 def _unary(
@@ -75,7 +79,7 @@ def _grad_op(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: An
         inputs="y: T, dy: T",
         outputs="z: T",
         types={"T": FLOATS},
-        doc=f"""The gradient of {name.removesuffix('Grad')} by its own value: z = {formula}, elementwise.
+        doc=f"""The gradient of {name.removesuffix("Grad")} by its own value: z = {formula}, elementwise.
 
         y, dy: a float type, one shape. z: their dtype and shape.""",
         infer=broadcast,
@@ -114,16 +118,25 @@ SIGN = _unary(
     "Sign", "-1, 0 or 1 as x is negative, zero or positive", s.sign, lambda op, dy: ZEROS_LIKE(op.x), "sign",
     _SIGNED, "NaN stays NaN.",
 )  # fmt: skip
-RECIPROCAL = _unary("Reciprocal", "1 / x", s.recip, lambda op, dy: RECIPROCAL_GRAD(op.y, dy), "reciprocal")
+RECIPROCAL = _unary(
+    "Reciprocal", "1 / x", s.recip, lambda op, dy: RECIPROCAL_GRAD(op.y, dy), "reciprocal"
+)
 INV = _unary("Inv", "1 / x", s.recip, lambda op, dy: INV_GRAD(op.y, dy), "inv")
 SQUARE = _unary("Square", "x^2", lambda x: x * x, lambda op, dy: dy * (2.0 * op.x), "square", REALS)
 SQRT = _unary("Sqrt", "the square root of x", s.sqrt, lambda op, dy: SQRT_GRAD(op.y, dy), "sqrt")
 RSQRT = _unary("Rsqrt", "1 / sqrt(x)", s.rsqrt, lambda op, dy: RSQRT_GRAD(op.y, dy), "rsqrt")
 EXP = _unary("Exp", "e^x", s.exp, lambda op, dy: dy * op.y, "exp")
 EXPM1 = _unary(
-    "Expm1", "e^x - 1", s.expm1, lambda op, dy: dy * EXP(op.x), "expm1", note="Exact for small x, too."
+    "Expm1",
+    "e^x - 1",
+    s.expm1,
+    lambda op, dy: dy * EXP(op.x),
+    "expm1",
+    note="Exact for small x, too.",
 )
-LOG = _unary("Log", "the natural logarithm of x", s.log, lambda op, dy: dy * RECIPROCAL(op.x), "log")
+LOG = _unary(
+    "Log", "the natural logarithm of x", s.log, lambda op, dy: dy * RECIPROCAL(op.x), "log"
+)
 LOG1P = _unary(
     "Log1p", "ln(1 + x)", s.log1p, lambda op, dy: dy * RECIPROCAL(1.0 + op.x), "log1p",
     note="Exact for small x, too.",
@@ -133,34 +146,46 @@ COS = _unary("Cos", "cos x", s.cos, lambda op, dy: -dy * SIN(op.x), "cos")
 TAN = _unary("Tan", "tan x", s.tan, lambda op, dy: dy * SQUARE(RECIPROCAL(COS(op.x))), "tan")
 ASIN = _unary("Asin", "arcsin x", s.asin, lambda op, dy: dy * RSQRT(1.0 - SQUARE(op.x)), "asin")
 ACOS = _unary("Acos", "arccos x", s.acos, lambda op, dy: -dy * RSQRT(1.0 - SQUARE(op.x)), "acos")
-ATAN = _unary("Atan", "arctan x", s.atan, lambda op, dy: dy * RECIPROCAL(1.0 + SQUARE(op.x)), "atan")
+ATAN = _unary(
+    "Atan", "arctan x", s.atan, lambda op, dy: dy * RECIPROCAL(1.0 + SQUARE(op.x)), "atan"
+)
 SINH = _unary("Sinh", "sinh x", s.sinh, lambda op, dy: dy * COSH(op.x), "sinh")
 COSH = _unary("Cosh", "cosh x", s.cosh, lambda op, dy: dy * SINH(op.x), "cosh")
 ASINH = _unary("Asinh", "arsinh x", s.asinh, lambda op, dy: dy / COSH(op.y), "asinh")
 ACOSH = _unary("Acosh", "arcosh x", s.acosh, lambda op, dy: dy / SINH(op.y), "acosh")
-ATANH = _unary("Atanh", "artanh x", s.atanh, lambda op, dy: dy * RECIPROCAL(1.0 - SQUARE(op.x)), "atanh")
+ATANH = _unary(
+    "Atanh", "artanh x", s.atanh, lambda op, dy: dy * RECIPROCAL(1.0 - SQUARE(op.x)), "atanh"
+)
 TANH = _unary("Tanh", "tanh x", s.tanh, lambda op, dy: TANH_GRAD(op.y, dy), "tanh nn.tanh")
 SIGMOID = _unary(
-    "Sigmoid", "1 / (1 + e^-x)", s.sigmoid, lambda op, dy: SIGMOID_GRAD(op.y, dy), "sigmoid nn.sigmoid"
+    "Sigmoid",
+    "1 / (1 + e^-x)",
+    s.sigmoid,
+    lambda op, dy: SIGMOID_GRAD(op.y, dy),
+    "sigmoid nn.sigmoid",
 )
 _ERF_SLOPE = 2.0 / math.sqrt(math.pi)
 ERF = _unary(
-    "Erf", "the error function of x", s.erf, lambda op, dy: dy * (_ERF_SLOPE * EXP(-SQUARE(op.x))), "erf"
+    "Erf",
+    "the error function of x",
+    s.erf,
+    lambda op, dy: dy * (_ERF_SLOPE * EXP(-SQUARE(op.x))),
+    "erf",
 )
 ERFC = _unary(
     "Erfc", "1 - erf(x)", s.erfc, lambda op, dy: dy * (-_ERF_SLOPE * EXP(-SQUARE(op.x))), "erfc",
     note="Exact for large x, too.",
 )  # fmt: skip
-LGAMMA = _unary(
-    "Lgamma", "ln |gamma(x)|", s.lgamma, lambda op, dy: dy * DIGAMMA(op.x), "lgamma"
-)
+LGAMMA = _unary("Lgamma", "ln |gamma(x)|", s.lgamma, lambda op, dy: dy * DIGAMMA(op.x), "lgamma")
 DIGAMMA = _unary(
     "Digamma", "the derivative of lgamma at x", s.digamma,
     lambda op, dy: dy * POLYGAMMA(op.x.dtype.np.type(1), op.x), "digamma",
 )  # fmt: skip
 FLOOR = _unary("Floor", "the largest integer <= x", s.floor, NOT_DIFFERENTIABLE, "floor")
 CEIL = _unary("Ceil", "the smallest integer >= x", s.ceil, NOT_DIFFERENTIABLE, "ceil")
-RINT = _unary("Rint", "the nearest integer", s.rint, NOT_DIFFERENTIABLE, "rint", note="Halves go to even.")
+RINT = _unary(
+    "Rint", "the nearest integer", s.rint, NOT_DIFFERENTIABLE, "rint", note="Halves go to even."
+)
 ROUND = _unary(
     "Round", "the nearest integer", lambda x: s.rint(x) if x.dtype.is_floating else x, NOT_DIFFERENTIABLE,
     "round", REALS, "Halves go to even; integers stay.",

@@ -5,8 +5,6 @@ Each op says where an output element comes from, so it fuses with its neighbours
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,20 +15,33 @@ from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
-from tfnb.ir.shapes import normalize_axes, unchanged
-from tfnb.ops.concat import PACK
+from tfnb.ir.shapes import unchanged
 from tfnb.ops.constants import RANGE
-from tfnb.ops.reduce_sum import SUM
+from tfnb.ops.pack import PACK
 from tfnb.ops.shaping import RANK, RESHAPE, SHAPE, shape_of
-from tfnb.types import ALL, INDEX, DType, Shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
 
-__all__ = ["API", "OPS", "PAD", "REVERSE_V2", "SLICE", "TILE", "TRANSPOSE", "transpose"]
+__all__ = [
+    "API",
+    "OPS",
+    "PAD",
+    "PAD_DOC",
+    "PAD_V2",
+    "SLICE",
+    "TRANSPOSE",
+    "margin_pairs",
+    "padded",
+    "slice_",
+    "transpose",
+]
 
 
 def _permutation(value: np.ndarray, rank: int) -> list[int]:
     perm = [int(p) for p in value]
     if sorted(perm) != list(range(rank)):
-        raise InvalidArgumentError(f"Transpose: {perm} is not a permutation of the axes of a tensor of rank {rank}")
+        raise InvalidArgumentError(
+            f"Transpose: {perm} is not a permutation of the axes of a tensor of rank {rank}"
+        )
     return perm
 
 
@@ -98,14 +109,20 @@ def _sliced(c: Infer) -> Shape:
     if x.dims is None:
         return target
     if len(x.dims) != len(size) or (begin is not None and len(begin) != len(size)):
-        raise ShapeError(f"Slice: begin and size need one number per axis of shape {x}, got {size.tolist()}")
+        raise ShapeError(
+            f"Slice: begin and size need one number per axis of shape {x}, got {size.tolist()}"
+        )
     dims: list[int | None] = []
     for i, (d, n) in enumerate(zip(x.dims, size.tolist(), strict=True)):
         b = None if begin is None else int(begin[i])
         if n == -1:
             n = None if d is None or b is None else d - b
-        if (b is not None and b < 0) or (n is not None and (n < 0 or (d is not None and (b or 0) + n > d))):
-            raise ShapeError(f"Slice: {n} elements from {b} on do not lie inside axis {i} of shape {x}")
+        if (b is not None and b < 0) or (
+            n is not None and (n < 0 or (d is not None and (b or 0) + n > d))
+        ):
+            raise ShapeError(
+                f"Slice: {n} elements from {b} on do not lie inside axis {i} of shape {x}"
+            )
         dims.append(n)
     return Shape(tuple(dims))
 
@@ -116,7 +133,8 @@ def _host_slice(call: HostCall, x: np.ndarray, begin: np.ndarray, size: np.ndarr
         n = d - b if n == -1 else n
         if b < 0 or n < 0 or b + n > d:
             raise InvalidArgumentError(
-                f"Slice: begin {begin.tolist()}, size {size.tolist()} do not lie inside shape {x.shape}", call.op
+                f"Slice: begin {begin.tolist()}, size {size.tolist()} do not lie inside shape {x.shape}",
+                call.op,
             )
         parts.append(slice(b, b + n))
     return x[tuple(parts)]
@@ -173,25 +191,31 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     return SLICE(x, start, count, name=name)
 
 
-def _margins(value: np.ndarray, rank: int) -> list[tuple[int, int]]:
+def margin_pairs(value: np.ndarray, rank: int) -> list[tuple[int, int]]:
     if value.shape != (rank, 2) or (value < 0).any():
-        raise InvalidArgumentError(f"Pad: needs a pair of numbers >= 0 for each of {rank} axes, got {value.tolist()}")
+        raise InvalidArgumentError(
+            f"Pad: needs a pair of numbers >= 0 for each of {rank} axes, got {value.tolist()}"
+        )
     return [(int(b), int(a)) for b, a in value]
 
 
-def _padded(c: Infer) -> Shape:
+def padded(c: Infer) -> Shape:
     x, value = c.shapes[0], c.value(1)
     if x.dims is None:
         rows = c.shapes[1].dims
         return unknown_shape if not rows or rows[0] is None else Shape((None,) * rows[0])
     if value is None:
         return Shape((None,) * len(x.dims))
-    margins = _margins(value, len(x.dims))
-    return Shape(tuple(None if d is None else b + d + a for d, (b, a) in zip(x.dims, margins, strict=True)))
+    margins = margin_pairs(value, len(x.dims))
+    return Shape(
+        tuple(None if d is None else b + d + a for d, (b, a) in zip(x.dims, margins, strict=True))
+    )
 
 
-def _host_pad(call: HostCall, x: np.ndarray, paddings: np.ndarray, value: np.ndarray | None = None) -> np.ndarray:
-    margins = _margins(paddings, x.ndim)
+def _host_pad(
+    call: HostCall, x: np.ndarray, paddings: np.ndarray, value: np.ndarray | None = None
+) -> np.ndarray:
+    margins = margin_pairs(paddings, x.ndim)
     fill = (b"" if x.dtype == object else 0) if value is None else value.reshape(())
     out = np.full([b + d + a for d, (b, a) in zip(x.shape, margins, strict=True)], fill, x.dtype)
     out[tuple(slice(b, b + d) for d, (b, _) in zip(x.shape, margins, strict=True))] = x
@@ -199,7 +223,7 @@ def _host_pad(call: HostCall, x: np.ndarray, paddings: np.ndarray, value: np.nda
 
 
 def _lower_pad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    dims, margins = site.inputs[0].shape, _margins(site.value(1), len(idx))
+    dims, margins = site.inputs[0].shape, margin_pairs(site.value(1), len(idx))
     fill = s.const(0, site.outputs[0].dtype) if len(site.inputs) == 2 else site.load(2, ())
     if 0 in dims:
         return fill
@@ -223,11 +247,15 @@ def _grad_pad(op: Any, dy: Any) -> Any:
         begin = RESHAPE(SLICE(paddings, [0, 0], [-1, 1]), [-1])
     size = shape_of(x)
     if begin.dtype != size.dtype:
-        size = size.astype(begin.dtype) if isinstance(size, np.ndarray) else SHAPE(x, out_type=begin.dtype)
+        size = (
+            size.astype(begin.dtype)
+            if isinstance(size, np.ndarray)
+            else SHAPE(x, out_type=begin.dtype)
+        )
     return (SLICE(dy, begin, size), *(None,) * (len(op.inputs) - 1))
 
 
-_PAD_DOC = """Adds margins {fill} around a tensor.
+PAD_DOC = """Adds margins {fill} around a tensor.
 
     {first}: any dtype, rank n. paddings: integers of shape (n, 2): how many elements come before and after along each
     axis. output: size before + size + after along each. Errors: paddings of another shape or negative."""
@@ -237,8 +265,8 @@ PAD = OpDef(
     inputs="input: T, paddings: Tpaddings",
     outputs="output: T",
     types={"T": ALL, "Tpaddings": INDEX},
-    doc=_PAD_DOC.format(fill="of zeros", first="input"),
-    infer=_padded,
+    doc=PAD_DOC.format(fill="of zeros", first="input"),
+    infer=padded,
     host=_host_pad,
     lower=_lower_pad,
     grad=_grad_pad,
@@ -250,8 +278,8 @@ PAD_V2 = OpDef(
     inputs="input: T, paddings: Tpaddings, constant_values: T",
     outputs="output: T",
     types={"T": ALL, "Tpaddings": INDEX},
-    doc=_PAD_DOC.format(fill="of one value (`constant_values`, a scalar)", first="input"),
-    infer=_padded,
+    doc=PAD_DOC.format(fill="of one value (`constant_values`, a scalar)", first="input"),
+    infer=padded,
     host=_host_pad,
     lower=_lower_pad,
     grad=_grad_pad,
@@ -259,202 +287,9 @@ PAD_V2 = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MirrorPadAttrs:
-    """`mode`: "REFLECT" mirrors about the border element, "SYMMETRIC" repeats it."""
-
-    mode: str = "REFLECT"
-
-
-def _mirrored(c: Infer) -> Shape:
-    shape, value = _padded(c), c.value(1)
-    if c.attrs.mode not in ("REFLECT", "SYMMETRIC"):
-        raise InvalidArgumentError(f"MirrorPad: mode must be REFLECT or SYMMETRIC, got {c.attrs.mode!r}")
-    if value is not None and c.shapes[0].dims is not None:
-        most = 1 if c.attrs.mode == "REFLECT" else 0
-        for d, pair in zip(c.shapes[0].dims, value.tolist(), strict=True):
-            if d is not None and max(pair) > max(d - most, 0):
-                raise ShapeError(f"MirrorPad: margins {pair} are too wide for a dimension of {d} ({c.attrs.mode})")
-    return shape
-
-
-def _lower_mirror(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    skip = 1 if site.attrs.mode == "REFLECT" else 0
-    own = []
-    for i, d, (before, after) in zip(idx, site.inputs[0].shape, _margins(site.value(1), len(idx)), strict=True):
-        at = s.sub(i, before)
-        if before:
-            at = s.where(s.lt(at, 0), s.sub(skip - 1, at), at)
-        if after:
-            at = s.where(s.ge(at, d), s.sub(2 * d - 1 - skip, at), at)
-        own.append(at)
-    return site.load(0, own)
-
-
-def _grad_mirror(op: Any, dy: Any) -> Any:
-    """Folds the mirrored margins back onto the elements they came from, one axis after the other."""
-    value, rank = constant_value(op.inputs[1]), op.x.shape.ndims
-    if value is None or rank is None:
-        raise ShapeError("the gradient of MirrorPad needs constant paddings and a known rank", op)
-    skip = 1 if op.attrs.mode == "REFLECT" else 0
-    for axis, (before, after) in enumerate(_margins(value, rank)):
-        if before or after:
-            dy = _fold_axis(dy, axis, before, after, skip, op)
-    return dy, None
-
-
-def _fold_axis(dy: Any, axis: int, before: int, after: int, skip: int, op: Any) -> Any:
-    n, rank = op.x.shape.dims[axis], op.x.shape.ndims
-    if n is None:
-        raise ShapeError(f"the gradient of MirrorPad needs a known size of axis {axis}", op)
-
-    def part(start: int, count: int) -> Any:
-        begin, size = np.zeros(rank, np.int32), np.full(rank, -1, np.int32)
-        begin[axis], size[axis] = start, count
-        return SLICE(dy, begin, size)
-
-    def mirrored(start: int, count: int, at: int) -> Any:
-        margins = np.zeros((rank, 2), np.int32)
-        margins[axis] = at, n - at - count
-        return PAD(REVERSE_V2(part(start, count), np.asarray([axis], np.int32)), margins)
-
-    total = part(before, n)
-    if before:
-        total = total + mirrored(0, before, skip)
-    if after:
-        total = total + mirrored(before + n, after, n - after - skip)
-    return total
-
-
-MIRROR_PAD = OpDef(
-    "MirrorPad",
-    inputs="input: T, paddings: Tpaddings",
-    outputs="output: T",
-    types={"T": ALL, "Tpaddings": INDEX},
-    attrs=MirrorPadAttrs,
-    doc=_PAD_DOC.format(fill="that mirror the tensor", first="input")
-    + " A margin is wider than the tensor (less one element for REFLECT).",
-    infer=_mirrored,
-    host=lambda call, x, paddings: np.pad(x, _margins(paddings, x.ndim), call.attrs.mode.lower()),
-    lower=_lower_mirror,
-    grad=_grad_mirror,
-    shape_inputs=(1,),
-)
-
-
-def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0) -> Any:
-    """Adds margins around a tensor.
-
-    paddings: shape (rank, 2), elements before and after along each axis. mode: "CONSTANT" (`constant_values`), "REFLECT"
-    or "SYMMETRIC". Errors: another mode, paddings that do not fit.
-    """
-    kind = mode.upper()
-    if kind == "CONSTANT":
-        if isinstance(constant_values, (int, float)) and constant_values == 0:
-            return PAD(tensor, paddings, name=name)
-        return PAD_V2(tensor, paddings, constant_values, name=name)
-    return MIRROR_PAD(tensor, paddings, mode=kind, name=name)
-
-
-def _tiled(c: Infer) -> Shape:
-    x, value = c.shapes[0], c.value(1)
-    if x.dims is None:
-        return Shape((None,) * c.as_shape(1).ndims) if c.as_shape(1).dims is not None else unknown_shape
-    if value is None:
-        return Shape((None,) * len(x.dims))
-    if value.shape != (len(x.dims),) or (value < 0).any():
-        raise ShapeError(f"Tile: needs a number >= 0 for each axis of shape {x}, got {value.tolist()}")
-    return Shape(tuple(None if d is None else d * int(m) for d, m in zip(x.dims, value, strict=True)))
-
-
-def _lower_tile(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    dims, out = site.inputs[0].shape, site.outputs[0].shape
-    return site.load(0, tuple(i if d == n else s.floormod(i, max(d, 1)) for i, d, n in zip(idx, dims, out, strict=True)))
-
-
-def _grad_tile(op: Any, dy: Any) -> Any:
-    x, multiples = op.inputs
-    value = constant_value(multiples)
-    if value is not None and x.shape.is_fully_defined():
-        parts: Any = np.stack([value, np.asarray(x.shape.known())], 1).reshape(-1).astype(np.int32)
-        axes: Any = np.arange(0, 2 * len(value), 2, dtype=np.int32)
-    else:
-        parts = RESHAPE(PACK([multiples, SHAPE(x, out_type=multiples.dtype)], axis=1), [-1])
-        rank = x.shape.ndims
-        axes = RANGE(np.int32(0), 2 * RANK(x), np.int32(2)) if rank is None else np.arange(0, 2 * rank, 2, dtype=np.int32)
-    return RESHAPE(SUM(RESHAPE(dy, parts), axes), shape_of(x)), None
-
-
-TILE = OpDef(
-    "Tile",
-    inputs="input: T, multiples: Tmultiples",
-    outputs="output: T",
-    types={"T": ALL, "Tmultiples": INDEX},
-    doc="""Repeats a tensor `multiples[i]` times along each axis i.
-
-    input: any dtype, rank n. multiples: an integer vector of n numbers >= 0. output: size of input times multiples.
-    Errors: multiples of another length or negative.""",
-    infer=_tiled,
-    host=lambda call, x, multiples: np.tile(x, tuple(multiples.tolist())),
-    lower=_lower_tile,
-    grad=_grad_tile,
-    shape_inputs=(1,),
-    api="tile",
-)
-
-
-def _reversal(name: str, second: str, doc: str, axes: Callable[[np.ndarray, int], Sequence[int]]) -> OpDef:
-    def host(call: HostCall, x: np.ndarray, which: np.ndarray) -> np.ndarray:
-        return np.flip(x, tuple(axes(which, x.ndim)))
-
-    def lower(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-        gone = axes(site.value(1), len(idx))
-        dims = site.inputs[0].shape
-        return site.load(0, tuple(s.sub(d - 1, i) if k in gone else i for k, (i, d) in enumerate(zip(idx, dims, strict=True))))
-
-    def infer(c: Infer) -> Shape:
-        if c.shapes[0].dims is not None and c.value(1) is not None:
-            axes(c.value(1), len(c.shapes[0].dims))
-        return c.shapes[0]
-
-    types: dict[str, tuple[DType, ...]] = {"T": ALL} | ({"Tidx": INDEX} if "Tidx" in second else {})
-    return OpDef(
-        name, f"tensor: T, {second}", "output: T", doc, types, infer=infer, host=host, lower=lower,
-        grad=lambda op, dy: (op.opdef(dy, op.inputs[1]), None), shape_inputs=(1,),
-    )  # fmt: skip
-
-
-def _flagged(flags: np.ndarray, rank: int) -> list[int]:
-    if flags.shape != (rank,):
-        raise InvalidArgumentError(f"Reverse: needs a bool for each of {rank} axes, got {flags.tolist()}")
-    return [int(i) for i in np.flatnonzero(flags)]
-
-
-REVERSE = _reversal(
-    "Reverse", "dims: bool",
-    """Reverses the order of elements along some axes.
-
-    tensor: any dtype, rank n. dims: n truth values, which axes. output: dtype and shape of tensor. Errors: dims of another
-    length.""", _flagged,
-)  # fmt: skip
-REVERSE_V2 = _reversal(
-    "ReverseV2", "axis: Tidx",
-    """Reverses the order of elements along some axes.
-
-    tensor: any dtype. axis: an integer vector of axes (negative from the end). output: dtype and shape of tensor.
-    Errors: an axis is out of range.""", normalize_axes,
-)  # fmt: skip
-
-
-def reverse(tensor: Any, axis: Any = None, name: str | None = None, dims: Any = None) -> Any:
-    """Reverses the order of elements along axes: a list of axes, or as 0.x (`dims`) one bool per axis."""
-    wanted = dims if axis is None else axis
-    empty = isinstance(wanted, (list, tuple)) and not len(wanted)
-    which = graph_of((tensor, wanted)).to_tensor(np.zeros(0, np.int32) if empty else wanted)
-    return (REVERSE if which.dtype.is_bool else REVERSE_V2)(tensor, which, name=name)
-
-
-def transpose(a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False) -> Any:
+def transpose(
+    a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
+) -> Any:
     """Reorders the axes of a tensor; without `perm` their order is reversed.
 
     perm: a permutation of the axes, perm[i] being the axis of `a` that becomes axis i. Errors: it is no permutation.
@@ -462,16 +297,16 @@ def transpose(a: Any, perm: Any = None, name: str | None = "transpose", conjugat
     x = graph_of((a, perm)).to_tensor(a)
     if perm is None:
         rank = x.shape.ndims
-        perm = RANK(x) - 1 - RANGE(np.int32(0), RANK(x), np.int32(1)) if rank is None else np.arange(rank, dtype=np.int32)[::-1]
+        perm = (
+            RANK(x) - 1 - RANGE(np.int32(0), RANK(x), np.int32(1))
+            if rank is None
+            else np.arange(rank, dtype=np.int32)[::-1]
+        )
     return TRANSPOSE(x, perm, name=name)
 
 
-OPS: tuple[OpDef, ...] = (
-    TRANSPOSE, INVERT_PERMUTATION, SLICE, PAD, PAD_V2, MIRROR_PAD, TILE, REVERSE, REVERSE_V2,
-)  # fmt: skip
+OPS: tuple[OpDef, ...] = (TRANSPOSE, INVERT_PERMUTATION, SLICE, PAD, PAD_V2)
 API: dict[str, Any] = {
     "slice": slice_,
-    "pad": pad,
-    "reverse": reverse,
     "transpose": transpose,
 }

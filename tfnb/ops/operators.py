@@ -21,11 +21,11 @@ from tfnb.ops.compare import (
     LOGICAL_OR,
     logical_xor,
 )
-from tfnb.ops.concat import pack_nested
 from tfnb.ops.index import getitem
 from tfnb.ops.math_binary import ADD, FLOOR_DIV, FLOOR_MOD, MUL, POW, SUB, operands, truediv
 from tfnb.ops.math_unary import ABS, NEG
 from tfnb.ops.matmul import matmul
+from tfnb.ops.pack import pack_nested
 
 __all__ = ["OPERATORS"]
 

@@ -16,12 +16,13 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.compare import EQUAL, GREATER, LESS, LOGICAL_AND, SELECT
-from tfnb.ops.concat import CONCAT, PACK
+from tfnb.ops.concat import CONCAT
 from tfnb.ops.constants import RANGE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.gather import GATHER, GATHER_V2, UNSORTED_SEGMENT_SUM
 from tfnb.ops.math_binary import MAXIMUM
 from tfnb.ops.math_unary import IS_FINITE
+from tfnb.ops.pack import PACK
 from tfnb.ops.reduce import ALL_OF, ANY_OF, MAX, PROD
 from tfnb.ops.reduce_sum import BROADCAST_TO, SUM
 from tfnb.ops.shaping import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SQUEEZE, reshape_like, shape_of
@@ -80,14 +81,18 @@ def _partition_shapes(c: Infer) -> tuple[Shape, ...]:
     if data.dims is None or which.dims is None:
         return (unknown_shape,) * c.attrs.num_partitions
     if not Shape(data.dims[: len(which.dims)]).is_compatible_with(which):
-        raise ShapeError(f"DynamicPartition: data of shape {data} must begin with the shape {which} of partitions")
+        raise ShapeError(
+            f"DynamicPartition: data of shape {data} must begin with the shape {which} of partitions"
+        )
     return (Shape((None, *data.dims[len(which.dims) :])),) * c.attrs.num_partitions
 
 
 def _host_partition(call: HostCall, data: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, ...]:
     n = call.attrs.num_partitions
     if which.size and (which.min() < 0 or which.max() >= n):
-        raise InvalidArgumentError(f"the partitions {which.min()}..{which.max()} are not in [0, {n})", call.op)
+        raise InvalidArgumentError(
+            f"the partitions {which.min()}..{which.max()} are not in [0, {n})", call.op
+        )
     return tuple(data[which == k] for k in range(n))
 
 
@@ -129,8 +134,16 @@ def _stitched(c: Infer) -> Shape:
         index, data, value = c.shapes[i], c.shapes[n + i], c.value(i)
         if index.dims is not None and data.dims is not None:
             rest = rest.merge_with(Shape(data.dims[len(index.dims) :]))
-        top = None if top is None or value is None else max(top, int(value.max()) if value.size else -1)  # type: ignore[assignment]
-    return unknown_shape if rest.dims is None else Shape((None if top is None else top + 1, *rest.dims))
+        top = (
+            None
+            if top is None or value is None
+            else max(top, int(value.max()) if value.size else -1)
+        )  # type: ignore[assignment]
+    return (
+        unknown_shape
+        if rest.dims is None
+        else Shape((None if top is None else top + 1, *rest.dims))
+    )
 
 
 def _host_stitch(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
@@ -194,9 +207,13 @@ def _top_shapes(c: Infer, k: int | None) -> tuple[Shape, Shape]:
 
 def _host_top(x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     if x.ndim == 0 or k > x.shape[-1]:
-        raise InvalidArgumentError(f"needs a last dimension of at least k = {k}, got shape {x.shape}")
+        raise InvalidArgumentError(
+            f"needs a last dimension of at least k = {k}, got shape {x.shape}"
+        )
     keys = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
-    flipped = -keys if keys.dtype.kind == "f" else ~keys  # descending, the lower index first among equals
+    flipped = (
+        -keys if keys.dtype.kind == "f" else ~keys
+    )  # descending, the lower index first among equals
     order = np.argsort(flipped, axis=-1, kind="stable")[..., :k]
     return np.take_along_axis(x, order, -1), order.astype(np.int32)
 
@@ -208,8 +225,12 @@ def _grad_top(op: Any, dy: Any, d_indices: Any) -> Any:
     last, width = flat_shape[-1], SHAPE(places, out_type=int32)[-1]
     rows = RESHAPE(places, PACK([_product(flat_shape[:-1]), width]))
     starts = RANGE(np.int32(0), SHAPE(rows, out_type=int32)[0], np.int32(1)) * last
-    number = RESHAPE(rows + RESHAPE(starts, np.asarray([-1, 1], np.int32)), np.asarray([-1], np.int32))
-    total = UNSORTED_SEGMENT_SUM(RESHAPE(dy, np.asarray([-1], np.int32)), number, _product(flat_shape))
+    number = RESHAPE(
+        rows + RESHAPE(starts, np.asarray([-1, 1], np.int32)), np.asarray([-1], np.int32)
+    )
+    total = UNSORTED_SEGMENT_SUM(
+        RESHAPE(dy, np.asarray([-1], np.int32)), number, _product(flat_shape)
+    )
     gradient = RESHAPE(total, shape_of(x))
     return gradient if len(op.inputs) == 1 else (gradient, None)
 
@@ -269,8 +290,13 @@ def _host_in_top(call: HostCall, predictions: np.ndarray, targets: np.ndarray) -
 
 def _expand_in_top(op: Any, predictions: Any, targets: Any) -> Any:
     n = SHAPE(predictions, out_type=int32)[1]
-    hot = EQUAL(RESHAPE(targets, np.asarray([-1, 1], np.int32)), cast_to(RANGE(np.int32(0), n, np.int32(1)), targets.dtype))
-    own = SUM(SELECT(hot, predictions, ZEROS_LIKE(predictions)), np.asarray([1], np.int32), keep_dims=True)
+    hot = EQUAL(
+        RESHAPE(targets, np.asarray([-1, 1], np.int32)),
+        cast_to(RANGE(np.int32(0), n, np.int32(1)), targets.dtype),
+    )
+    own = SUM(
+        SELECT(hot, predictions, ZEROS_LIKE(predictions)), np.asarray([1], np.int32), keep_dims=True
+    )
     better = SUM(cast_to(GREATER(predictions, own), int32), np.asarray([1], np.int32))
     fine = ALL_OF(IS_FINITE(predictions), np.asarray([1], np.int32))
     valid = LOGICAL_AND(fine, ANY_OF(hot, np.asarray([1], np.int32)))
@@ -331,7 +357,9 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return WHERE(condition, name=name) if x is None else SELECT(condition, x, y, name=name)
 
 
-def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None) -> Any:
+def boolean_mask(
+    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
+) -> Any:
     """The elements (or slices) of `tensor` where `mask` is true, one after the other.
 
     mask: bool of known rank k >= 1; its shape must be that of tensor's dimensions from `axis` (0) on. Result: those k
@@ -355,14 +383,20 @@ def _flattened(x: Any, axis: int, count: int) -> Any:
     if count == 1:
         return x
     dims = x.shape.dims
-    if dims is not None and sum(d is None for d in (*dims[:axis], *dims[axis + count :])) == 0 and 0 not in dims:
+    if (
+        dims is not None
+        and sum(d is None for d in (*dims[:axis], *dims[axis + count :])) == 0
+        and 0 not in dims
+    ):
         return RESHAPE(x, np.asarray([*dims[:axis], -1, *dims[axis + count :]], np.int32))
     shape = SHAPE(x, out_type=int32)
     middle = RESHAPE(_product(shape[axis : axis + count]), np.asarray([1], np.int32))
     return RESHAPE(x, CONCAT(np.int32(0), [shape[:axis], middle, shape[axis + count :]]))
 
 
-def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: str | None = None) -> Any:
+def sequence_mask(
+    lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: str | None = None
+) -> Any:
     """Rows that are true up to their length: mask[..., j] = j < lengths[...].
 
     lengths: integers, any shape. maxlen: the size of the last dimension, by default the largest length.
@@ -372,7 +406,11 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: st
         zero, one = t.dtype.np.type(0), t.dtype.np.type(1)
         if maxlen is None:
             rank = t.shape.ndims
-            axes = RANGE(np.int32(0), RANK(t), np.int32(1)) if rank is None else np.arange(rank, dtype=np.int32)
+            axes = (
+                RANGE(np.int32(0), RANK(t), np.int32(1))
+                if rank is None
+                else np.arange(rank, dtype=np.int32)
+            )
             maxlen = MAXIMUM(MAX(t, axes), zero)
         limit = t.graph.to_tensor(maxlen, None if hasattr(maxlen, "dtype") else t.dtype)
         mask = LESS(RANGE(zero, cast_to(limit, t.dtype), one), EXPAND_DIMS(t, np.int32(-1)))
@@ -387,7 +425,9 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
     """
     indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
     if kwargs or indexing not in ("xy", "ij"):
-        raise InvalidArgumentError(f"meshgrid: takes indexing 'xy' or 'ij' and name, got {indexing!r}, {sorted(kwargs)}")
+        raise InvalidArgumentError(
+            f"meshgrid: takes indexing 'xy' or 'ij' and name, got {indexing!r}, {sorted(kwargs)}"
+        )
     graph = graph_of(args)
     with graph.name_scope(name):
         vectors = [RESHAPE(graph.to_tensor(a), np.asarray([-1], np.int32)) for a in args]
@@ -409,7 +449,15 @@ def _grid_shape(vectors: Sequence[Any]) -> Any:
     return CONCAT(np.int32(0), [SHAPE(v, out_type=int32) for v in vectors])
 
 
-OPS: tuple[OpDef, ...] = (WHERE, UNIQUE, DYNAMIC_PARTITION, DYNAMIC_STITCH, TOP_K_V2, TOP_K, IN_TOP_K)
+OPS: tuple[OpDef, ...] = (
+    WHERE,
+    UNIQUE,
+    DYNAMIC_PARTITION,
+    DYNAMIC_STITCH,
+    TOP_K_V2,
+    TOP_K,
+    IN_TOP_K,
+)
 API: dict[str, Any] = {
     "where": where,
     "unique": unique,

@@ -43,9 +43,17 @@ _REDUCTION_DOC = """{what}
 
 
 def _reduction(
-    name: str, what: str, empty: str, host: Callable[..., Any], grad: Any, types: tuple[DType, ...], combine: str
+    name: str,
+    what: str,
+    empty: str,
+    host: Callable[..., Any],
+    grad: Any,
+    types: tuple[DType, ...],
+    combine: str,
 ) -> OpDef:
-    text = _REDUCTION_DOC.format(what=what, types="any real number type" if types else "bool", empty=empty)
+    text = _REDUCTION_DOC.format(
+        what=what, types="any real number type" if types else "bool", empty=empty
+    )
     return OpDef(
         name,
         inputs=f"input: {'T' if types else 'bool'}, reduction_indices: Tidx",
@@ -71,7 +79,12 @@ def _host_extreme(fn: Any, highest_first: bool) -> Callable[..., Any]:
     def kernel(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
         start = _limit(call.outputs[0].dtype, highest_first)
         wide = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
-        found = fn(wide, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims, initial=wide.dtype.type(start))
+        found = fn(
+            wide,
+            axis=host_axes(x, axes),
+            keepdims=call.attrs.keep_dims,
+            initial=wide.dtype.type(start),
+        )
         return np.asarray(found).astype(x.dtype)
 
     return kernel
@@ -113,7 +126,9 @@ def _grad_prod(op: Any, dy: Any) -> Any:
     for a in axes[:-1]:
         partial.append(PROD(partial[-1], np.asarray([a], np.int32), keep_dims=True))
     for z, a in reversed(list(zip(partial, axes, strict=True))):
-        others = CUMPROD(z, np.int32(a), exclusive=True) * CUMPROD(z, np.int32(a), exclusive=True, reverse=True)
+        others = CUMPROD(z, np.int32(a), exclusive=True) * CUMPROD(
+            z, np.int32(a), exclusive=True, reverse=True
+        )
         g = others * g
     return g, None
 
@@ -128,7 +143,13 @@ def _others(x: Any, axes: Any) -> Any:
 
 
 PROD = _reduction(
-    "Prod", "The product of the elements along some axes.", "1", _host_prod, _grad_prod, REALS, "prod"
+    "Prod",
+    "The product of the elements along some axes.",
+    "1",
+    _host_prod,
+    _grad_prod,
+    REALS,
+    "prod",
 )
 
 
@@ -194,14 +215,28 @@ MEAN = OpDef(
 
 
 def _host_logic(fn: Any) -> Callable[..., Any]:
-    return lambda call, x, axes: np.asarray(fn(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims))
+    return lambda call, x, axes: np.asarray(
+        fn(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims)
+    )
 
 
 ALL_OF = _reduction(
-    "All", "Are all elements along some axes true?", "True", _host_logic(np.all), NOT_DIFFERENTIABLE, (), "all"
+    "All",
+    "Are all elements along some axes true?",
+    "True",
+    _host_logic(np.all),
+    NOT_DIFFERENTIABLE,
+    (),
+    "all",
 )
 ANY_OF = _reduction(
-    "Any", "Is any element along some axes true?", "False", _host_logic(np.any), NOT_DIFFERENTIABLE, (), "any"
+    "Any",
+    "Is any element along some axes true?",
+    "False",
+    _host_logic(np.any),
+    NOT_DIFFERENTIABLE,
+    (),
+    "any",
 )
 
 
@@ -268,7 +303,11 @@ L2_LOSS = OpDef(
     infer=scalar_shape,
     host=_host_l2,
     reduce=lambda site: ReduceSpec(
-        "sum", tuple(range(len(site.inputs[0].shape))), False, lambda e: e * e, lambda e: s.mul(e, 0.5)
+        "sum",
+        tuple(range(len(site.inputs[0].shape))),
+        False,
+        lambda e: e * e,
+        lambda e: s.mul(e, 0.5),
     ),
     grad=lambda op, dy: op.x * dy,
     api="nn.l2_loss",

@@ -50,7 +50,9 @@ def _public(op: OpDef, public: str, what: str) -> Callable[..., Any]:
         keep_dims: Any = None,
     ) -> Any:
         x = graph_of((input_tensor, axis, reduction_indices)).to_tensor(input_tensor)
-        return op(x, _axes(x, axis, reduction_indices), keep_dims=_keep(keepdims, keep_dims), name=name)
+        return op(
+            x, _axes(x, axis, reduction_indices), keep_dims=_keep(keepdims, keep_dims), name=name
+        )
 
     reduction.__name__ = reduction.__qualname__ = public
     reduction.__doc__ = f"""{what} along `axis` (0.x: reduction_indices), or of all elements.
@@ -124,7 +126,9 @@ def norm(
         if ord in ("euclidean", "fro", 2):
             return SQRT(SUM(SQUARE(x), axes, keep_dims=keep))
         if isinstance(ord, str) or not ord > 0:
-            raise InvalidArgumentError(f"norm: ord must be 'euclidean' or a number > 0, got {ord!r}")
+            raise InvalidArgumentError(
+                f"norm: ord must be 'euclidean' or a number > 0, got {ord!r}"
+            )
         size = abs(x)
         if ord == 1:
             return SUM(size, axes, keep_dims=keep)
@@ -135,7 +139,11 @@ def norm(
 
 def _position(op: OpDef, public: str, what: str) -> Callable[..., Any]:
     def position(
-        input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = int64
+        input: Any,
+        axis: Any = None,
+        name: str | None = None,
+        dimension: Any = None,
+        output_type: Any = int64,
     ) -> Any:
         if axis is not None and dimension is not None:
             raise InvalidArgumentError("give axis or dimension (its older name), not both")

@@ -1,0 +1,160 @@
+"""Stacking tensors along a new axis, and cutting one up along an axis that goes (white paper, Table 1, array operations).
+
+Invariant: `Pack` and `Unpack` are each other's inverse and gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.tensor import is_tensor_like
+from tfnb.types import ALL, DType, Shape, unknown_shape
+
+__all__ = ["OPS", "PACK", "UNPACK", "pack_nested"]
+
+
+def _pick(choices: Sequence[Expr], at: Expr) -> Expr:
+    """`choices[at]`, by a balanced tree of decisions."""
+    if len(choices) == 1:
+        return choices[0]
+    half = len(choices) // 2
+    return s.where(
+        s.lt(at, half), _pick(choices[:half], at), _pick(choices[half:], s.sub(at, half))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PackAttrs:
+    """`axis`: where the new dimension goes."""
+
+    axis: int = 0
+
+
+def _packed(c: Infer) -> Shape:
+    shape = unknown_shape
+    for x in c.shapes:
+        try:
+            shape = shape.merge_with(x)
+        except ShapeError:
+            raise ShapeError(f"Pack: shapes {', '.join(map(str, c.shapes))} differ") from None
+    if shape.dims is None:
+        return unknown_shape
+    a = normalize_axis(c.attrs.axis, len(shape.dims) + 1, "Pack: axis")
+    return Shape((*shape.dims[:a], len(c.shapes), *shape.dims[a:]))
+
+
+def _packed_values(c: Infer) -> Shape | None:
+    """Scalars packed to a vector of dimensions."""
+    if not c.dtypes[0].is_integer or any(x.ndims != 0 for x in c.shapes):
+        return None
+    values = [c.value(i) for i in range(len(c.shapes))]
+    return Shape(tuple(None if v is None or v < 0 else int(v) for v in values))
+
+
+def _host_pack(call: HostCall, *parts: np.ndarray) -> np.ndarray:
+    if any(p.shape != parts[0].shape for p in parts):
+        raise InvalidArgumentError(f"Pack: shapes {[p.shape for p in parts]} differ", call.op)
+    return np.stack(parts, call.attrs.axis)
+
+
+def _lower_pack(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    a = normalize_axis(site.attrs.axis, len(idx))
+    rest = (*idx[:a], *idx[a + 1 :])
+    return _pick([site.load(i, rest) for i in range(len(site.inputs))], idx[a])
+
+
+PACK = OpDef(
+    "Pack",
+    inputs="values: N*T",
+    outputs="output: T",
+    types={"T": ALL},
+    attrs=PackAttrs,
+    doc="""Stacks tensors of rank n along a new axis into one of rank n + 1.
+
+    values: at least one tensor, of one dtype and shape. axis: in [-n-1, n]. output: size N along the new axis.
+    Errors: the shapes differ, axis out of range.""",
+    infer=_packed,
+    host=_host_pack,
+    lower=_lower_pack,
+    grad=lambda op, dy: tuple(UNPACK(dy, num=len(op.inputs), axis=op.attrs.axis)),
+    partial=_packed_values,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UnpackAttrs:
+    """`num`: how many tensors come out; `axis`: the dimension that goes."""
+
+    num: int
+    axis: int = 0
+
+
+def _unpacked(c: Infer) -> tuple[Shape, ...]:
+    x, num = c.shapes[0], c.attrs.num
+    if x.dims is None:
+        return (unknown_shape,) * num
+    a = normalize_axis(c.attrs.axis, len(x.dims), "Unpack: axis")
+    if x.dims[a] not in (None, num):
+        raise ShapeError(f"Unpack: dimension {a} of shape {x} is not {num}")
+    return (Shape((*x.dims[:a], *x.dims[a + 1 :])),) * num
+
+
+def _host_unpack(call: HostCall, value: np.ndarray) -> tuple[np.ndarray, ...]:
+    a, num = normalize_axis(call.attrs.axis, value.ndim), call.attrs.num
+    if value.shape[a] != num:
+        raise InvalidArgumentError(
+            f"Unpack: dimension {a} of shape {value.shape} is not {num}", call.op
+        )
+    return tuple(np.take(value, i, a) for i in range(num))
+
+
+def _lower_unpack(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    a = normalize_axis(site.attrs.axis, len(site.inputs[0].shape))
+    return site.load(0, (*idx[:a], port, *idx[a:]))
+
+
+UNPACK = OpDef(
+    "Unpack",
+    inputs="value: T",
+    outputs="output: num*T",
+    types={"T": ALL},
+    attrs=UnpackAttrs,
+    doc="""Cuts a tensor of rank n along one axis into `num` tensors of rank n - 1.
+
+    value: any dtype, size `num` along `axis`. Errors: another size, axis out of range.""",
+    infer=_unpacked,
+    host=_host_unpack,
+    lower=_lower_unpack,
+    grad=lambda op, *dys: PACK(list(dys), axis=op.attrs.axis),
+)
+
+
+def pack_nested(value: Any, dtype: DType | None, graph: Any) -> Any:
+    """A tensor of nested lists that hold tensors: each level is stacked."""
+    if dtype is None:
+        dtype = next((leaf.dtype for leaf in _tensors(value)), None)
+    parts = [
+        pack_nested(v, dtype, graph) if isinstance(v, (list, tuple)) else graph.to_tensor(v, dtype)
+        for v in value
+    ]
+    return PACK(parts)
+
+
+def _tensors(value: Any) -> Any:
+    for v in value:
+        if isinstance(v, (list, tuple)):
+            yield from _tensors(v)
+        elif is_tensor_like(v):
+            yield v
+
+
+OPS: tuple[OpDef, ...] = (PACK, UNPACK)
