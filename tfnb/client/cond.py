@@ -1,8 +1,9 @@
 """tf.cond: one of two branches, by Switch and Merge (white paper, section 4.4; OSDI'16, section 3.4).
 
-Operations made inside a branch belong to its context. A tensor from outside enters through a Switch, an operation
-without any such input waits for the branch's pivot; so all of a branch is dead when it is not taken. Invariant: exactly
-one input of each Merge is alive. Constants enter as they are, which keeps shapes static; references too: they are places.
+Operations made inside a branch belong to its context. A tensor from outside enters through a Switch, an
+operation without any such input waits for the branch's pivot; so all of a branch is dead when it is not taken.
+Constants enter as they are, which keeps shapes static; references too: they are places. Invariant: exactly one
+input of each Merge is alive.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class CondContext:
         if self.has(t):
             return t
         if t.spec.ref or t.op.opdef.kind in _PLACES:
-            return t if self.outer is None else self.outer.enter(t)  # type: ignore[no-any-return]
+            return t if self.outer is None else self.outer.enter(t)
         found = self._entered.get(t)
         if found is None:
             scopes = self.graph.scopes
@@ -103,10 +104,10 @@ class CondContext:
         """What a branch hands to its Merge for one of the values that its function returned."""
         if isinstance(value, Operation):
             with self.graph.control_dependencies([value]):
-                return IDENTITY(self.pivot)  # type: ignore[no-any-return]
+                return IDENTITY(self.pivot)
         t = self.graph.to_tensor(value)
         if t.spec.ref or t.op.opdef.kind in _PLACES:
-            return IDENTITY(t)  # type: ignore[no-any-return]
+            return IDENTITY(t)
         return self.enter(t)
 
 
@@ -115,10 +116,10 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
          fn2: Callable[[], Any] | None = None) -> Any:  # fmt: skip
     """What `true_fn()` returns where the bool scalar `pred` is true, else what `false_fn()` returns.
 
-    Both functions build ops and return tensors (or values, operations, or one and the same nested structure of them) of
-    the same dtypes. Only the ops of the taken branch run. A list of one tensor is unpacked unless `strict`. Raises
-    `DTypeError` for a Python bool, a function that is not callable or differing dtypes, `ShapeError` for a `pred` that is
-    not a scalar, `InvalidArgumentError` for structures that differ or None results.
+    Both functions build ops and return tensors (or values, operations, or one and the same nested structure of
+    them) of the same dtypes. Only the ops of the taken branch run. A list of one tensor is unpacked unless `strict`.
+    Raises `DTypeError` for a Python bool, a function that is not callable or differing dtypes, `ShapeError` for a
+    `pred` that is not a scalar, `InvalidArgumentError` for structures that differ or None results.
     """
     if isinstance(strict, str):  # 0.x: (pred, fn1, fn2, name)
         strict, name = False, strict
@@ -127,7 +128,9 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
     if not callable(true_fn) or not callable(false_fn):
         raise DTypeError("cond: true_fn and false_fn must be callable")
     if isinstance(pred, (bool, np.bool_)):
-        raise DTypeError("cond: pred must be a tensor, not a Python bool; use a Python `if` instead")
+        raise DTypeError(
+            "cond: pred must be a tensor, not a Python bool; use a Python `if` instead"
+        )
     graph = graph_of([pred])
     with graph.as_default(), graph.name_scope(name or "cond"):
         pred = graph.to_tensor(pred, bool_)
@@ -138,11 +141,16 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
         taken, flat_taken = _branch(CondContext(pred, pivots[0], 1), true_fn, "true_fn", strict)
         other, flat_other = _branch(CondContext(pred, pivots[1], 0), false_fn, "false_fn", strict)
         if not same_structure(taken, other):
-            raise InvalidArgumentError(f"cond: true_fn returned {taken!r}, false_fn the different {other!r}")
+            raise InvalidArgumentError(
+                f"cond: true_fn returned {taken!r}, false_fn the different {other!r}"
+            )
         for a, b in zip(flat_taken, flat_other, strict=True):
             if a.dtype is not b.dtype:
-                raise DTypeError(f"cond: true_fn returned {a.dtype.name} ({a.name}), false_fn {b.dtype.name} ({b.name})")
-        merged = [MERGE([b, a], name="Merge")[0] for a, b in zip(flat_taken, flat_other, strict=True)]
+                kinds = f"{a.dtype.name} ({a.name}), false_fn {b.dtype.name} ({b.name})"
+                raise DTypeError(f"cond: true_fn returned {kinds}")
+        merged = [
+            MERGE([b, a], name="Merge")[0] for a, b in zip(flat_taken, flat_other, strict=True)
+        ]
         return pack(taken, merged)
 
 
@@ -153,7 +161,9 @@ def _check_pred(pred: Tensor) -> None:
         raise ShapeError(f"cond: pred must be a scalar, got shape {pred.shape}", pred.op)
 
 
-def _branch(context: CondContext, fn: Callable[[], Any], what: str, strict: bool) -> tuple[Any, list[Tensor]]:
+def _branch(
+    context: CondContext, fn: Callable[[], Any], what: str, strict: bool
+) -> tuple[Any, list[Tensor]]:
     """The structure that `fn` returned, and the tensors for its leaves."""
     with context.opened():
         found = fn()
@@ -176,7 +186,9 @@ def static_value(pred: Any) -> bool | None:
     raise DTypeError(f"a condition must be a bool or a bool tensor, got {type(pred).__name__}")
 
 
-def smart_cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None) -> Any:
+def smart_cond(
+    pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
+) -> Any:
     """As `cond`, but a condition that is known now (a Python bool, a constant) chooses at once."""
     known = static_value(pred)
     if known is None:
@@ -188,11 +200,15 @@ def case(pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive
          name: str = "case") -> Any:  # fmt: skip
     """What the function of the first true condition returns, else what `default()` returns.
 
-    `pred_fn_pairs`: pairs (bool scalar tensor, function), or a dict of them. `exclusive`: two true conditions are an error
-    of the step. Without a `default` one condition must be true. Raises `DTypeError` for malformed pairs.
+    `pred_fn_pairs`: pairs (bool scalar tensor, function), or a dict of them. `exclusive`: two true conditions are
+    an error of the step. Without a `default` one condition must be true. Raises `DTypeError` for malformed pairs.
     """
-    pairs: Sequence[Any] = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs)
-    if not pairs or not all(isinstance(p, (tuple, list)) and len(p) == 2 and callable(p[1]) for p in pairs):
+    pairs: Sequence[Any] = list(
+        pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs
+    )
+    if not pairs or not all(
+        isinstance(p, (tuple, list)) and len(p) == 2 and callable(p[1]) for p in pairs
+    ):
         raise DTypeError("case: needed pairs of a condition and a function")
     graph = graph_of([p for p, _ in pairs])
     with graph.as_default(), graph.name_scope(name):
@@ -200,10 +216,14 @@ def case(pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive
         if exclusive or default is None:
             preds = stack([graph.to_tensor(p, bool_) for p, _ in pairs])
             if default is None:
-                checks.append(assert_that(reduce_any(preds), ["case: no condition is true:", preds]))
+                checks.append(
+                    assert_that(reduce_any(preds), ["case: no condition is true:", preds])
+                )
             if exclusive:
                 count = reduce_sum(cast(preds, int32))
-                checks.append(assert_that(count <= 1, ["case: more than one condition is true:", preds]))
+                checks.append(
+                    assert_that(count <= 1, ["case: more than one condition is true:", preds])
+                )
         if default is None:
             (_, default), pairs = pairs[-1], pairs[:-1]
         chosen = default
@@ -213,7 +233,9 @@ def case(pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive
             return chosen()
 
 
-def _either(pred: Any, fn: Callable[[], Any], other: Callable[[], Any], strict: bool) -> Callable[[], Any]:
+def _either(
+    pred: Any, fn: Callable[[], Any], other: Callable[[], Any], strict: bool
+) -> Callable[[], Any]:
     return lambda: cond(pred, fn, other, strict=strict)
 
 

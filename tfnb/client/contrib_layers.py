@@ -31,11 +31,17 @@ def _variable(name: str, shape: Any, dtype: Any, initializer: Any, regularizer: 
               collections: Any) -> Any:  # fmt: skip
     """A model variable; `collections` are more collections for it, or a dict of such by its name."""
     more = collections.get(name, ()) if isinstance(collections, Mapping) else (collections or ())
-    keys = [GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES, *([more] if isinstance(more, str) else more)]
+    keys = [
+        GraphKeys.GLOBAL_VARIABLES,
+        GraphKeys.MODEL_VARIABLES,
+        *([more] if isinstance(more, str) else more),
+    ]
     return get_variable(name, shape, dtype, initializer, regularizer, trainable, keys)
 
 
-def _finished(y: Tensor, channels: int, options: Mapping[str, Any], data_format: str = "NHWC") -> Tensor:
+def _finished(
+    y: Tensor, channels: int, options: Mapping[str, Any], data_format: str = "NHWC"
+) -> Tensor:
     """Normaliser or biases, activation, collections."""
     if options["normalizer_fn"] is not None:
         y = options["normalizer_fn"](y, **(options["normalizer_params"] or {}))
@@ -64,7 +70,9 @@ def fully_connected(inputs: Any, num_outputs: int, activation_fn: Callable[[Any]
     x = graph_of([inputs]).to_tensor(inputs)
     n = x.shape.dims[-1] if x.shape.dims else None
     if n is None:
-        raise ShapeError(f"fully_connected: the last dimension of the inputs must be known, got shape {x.shape}")
+        raise ShapeError(
+            f"fully_connected: the last dimension of the inputs must be known, got shape {x.shape}"
+        )
     with variable_scope(scope, "fully_connected", [x], reuse=reuse):
         weights = _variable("weights", [n, num_outputs], x.dtype, weights_initializer or glorot_uniform(),
                             weights_regularizer, trainable, variables_collections)  # fmt: skip
@@ -93,7 +101,14 @@ def conv2d(inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, pad
         weights = _variable("weights", [*_two(kernel_size), channels, num_outputs], x.dtype,
                             weights_initializer or glorot_uniform(), weights_regularizer, trainable,
                             variables_collections)  # fmt: skip
-        y = conv2d_op(x, weights, _window(stride, layout), padding, data_format=layout, dilations=_window(rate, layout))
+        y = conv2d_op(
+            x,
+            weights,
+            _window(stride, layout),
+            padding,
+            data_format=layout,
+            dilations=_window(rate, layout),
+        )
         return _finished(y, num_outputs, options, layout)
 
 
@@ -138,7 +153,9 @@ def batch_norm(inputs: Any, decay: float = 0.999, center: bool = True, scale: bo
 def max_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,
                outputs_collections: Any = None, scope: str | None = None) -> Tensor:  # fmt: skip
     """The maximum of each window."""
-    return max_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "MaxPool2D")
+    return max_pooling2d(
+        inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "MaxPool2D"
+    )
 
 
 def avg_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,

@@ -30,14 +30,16 @@ def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", nam
     """The rows `ids` of `params`: shape of ids, then the shape of a row.
 
     `params`: a tensor or variable, or a list of shards, over which rows are dealt out in turn ("mod") or in
-    blocks ("div"). `ids`: int32 or int64, any shape. `max_norm` clips each row. Raises `InvalidArgumentError` for an empty
-    list or an unknown strategy.
+    blocks ("div"). `ids`: int32 or int64, any shape. `max_norm` clips each row. Raises `InvalidArgumentError` for
+    an empty list or an unknown strategy.
     """
     shards = list(params) if isinstance(params, (list, tuple)) else [params]
     if not shards:
         raise InvalidArgumentError("embedding_lookup needs at least one tensor of parameters")
     if partition_strategy not in ("mod", "div"):
-        raise InvalidArgumentError(f"embedding_lookup: strategy {partition_strategy!r}; needed 'mod' or 'div'")
+        raise InvalidArgumentError(
+            f"embedding_lookup: strategy {partition_strategy!r}; needed 'mod' or 'div'"
+        )
     graph = graph_of([*shards, ids])
     with graph.as_default(), graph.name_scope(name or "embedding_lookup"):
         wanted = graph.to_tensor(ids)
@@ -46,7 +48,9 @@ def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", nam
         return _sharded(graph, shards, wanted, partition_strategy, max_norm)
 
 
-def _sharded(graph: Any, shards: Sequence[Any], ids: Tensor, strategy: str, max_norm: float | None) -> Tensor:
+def _sharded(
+    graph: Any, shards: Sequence[Any], ids: Tensor, strategy: str, max_norm: float | None
+) -> Tensor:
     n = len(shards)
     flat = RESHAPE(ids, [-1])
     if strategy == "mod":
@@ -83,7 +87,7 @@ def _clipped(rows: Tensor, max_norm: float | None, ids_rank: int | None) -> Tens
         return rows
     if ids_rank is None or rows.shape.ndims is None:
         raise InvalidArgumentError("embedding_lookup: max_norm needs ids and rows of known rank")
-    return clip_by_norm(rows, max_norm, axes=list(range(ids_rank, rows.shape.ndims)))  # type: ignore[no-any-return]
+    return clip_by_norm(rows, max_norm, axes=list(range(ids_rank, rows.shape.ndims)))
 
 
 API: dict[str, Any] = {"nn.embedding_lookup": embedding_lookup}

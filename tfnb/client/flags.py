@@ -58,7 +58,9 @@ class FlagValues:
             _add(parser, flag)
         found, rest = parser.parse_known_args(given[1:])
         self.__dict__["_values"] = vars(found)
-        missing = [n for n in sorted(self._required) if n not in self._set and self._values.get(n) is None]
+        missing = [
+            n for n in sorted(self._required) if n not in self._set and self._values.get(n) is None
+        ]
         if missing:
             raise InvalidArgumentError(f"flag --{missing[0]} must have a value")
         self.__dict__["_rest"] = given[:1] + rest
@@ -70,7 +72,9 @@ class FlagValues:
         if name.startswith("__"):
             raise AttributeError(name)
         if name not in self._flags:
-            raise UnknownFlagError(f"no flag named {name!r} was defined; there are {sorted(self._flags)}")
+            raise UnknownFlagError(
+                f"no flag named {name!r} was defined; there are {sorted(self._flags)}"
+            )
         if name in self._set:
             return self._set[name]
         if self._values is None:
@@ -79,7 +83,9 @@ class FlagValues:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._flags:
-            raise UnknownFlagError(f"no flag named {name!r} was defined; there are {sorted(self._flags)}")
+            raise UnknownFlagError(
+                f"no flag named {name!r} was defined; there are {sorted(self._flags)}"
+            )
         self._set[name] = value
 
     def __delattr__(self, name: str) -> None:
@@ -148,18 +154,24 @@ def DEFINE_string(flag_name: str, default_value: str | None, docstring: str = ""
     FLAGS.define(_Flag(flag_name, default_value, docstring or "", str))
 
 
-def DEFINE_integer(flag_name: str, default_value: int | None, docstring: str = "", **_: Any) -> None:
+def DEFINE_integer(
+    flag_name: str, default_value: int | None, docstring: str = "", **_: Any
+) -> None:
     """Defines a flag `--flag_name=12`."""
     FLAGS.define(_Flag(flag_name, default_value, docstring or "", _integer))
 
 
-def DEFINE_float(flag_name: str, default_value: float | None, docstring: str = "", **_: Any) -> None:
+def DEFINE_float(
+    flag_name: str, default_value: float | None, docstring: str = "", **_: Any
+) -> None:
     """Defines a flag `--flag_name=0.5`."""
     default = float(default_value) if default_value is not None else None
     FLAGS.define(_Flag(flag_name, default, docstring or "", float))
 
 
-def DEFINE_boolean(flag_name: str, default_value: bool | None, docstring: str = "", **_: Any) -> None:
+def DEFINE_boolean(
+    flag_name: str, default_value: bool | None, docstring: str = "", **_: Any
+) -> None:
     """Defines flags `--flag_name`, `--noflag_name` and `--flag_name=true`."""
     FLAGS.define(_Flag(flag_name, default_value, docstring or "", _boolean))
 
@@ -184,8 +196,8 @@ def mark_flag_as_required(flag_name: str) -> None:
 def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None) -> Any:
     """Reads the flags and calls `main(argv)` with what is left (default: the program's own `main`), then exits.
 
-    In a notebook it gives main's result instead of ending the kernel. Raises `InvalidArgumentError` for bad flags or when
-    there is no `main`.
+    In a notebook it gives main's result instead of ending the kernel. Raises `InvalidArgumentError` for bad flags
+    or when there is no `main`.
     """
     rest = FLAGS(argv)
     found = main or getattr(sys.modules["__main__"], "main", None)
@@ -210,5 +222,9 @@ _FUNCTIONS: dict[str, Any] = {
 }
 API: dict[str, Any] = {
     "app.run": run,
-    **{f"{prefix}.{name}": value for prefix in ("flags", "app.flags") for name, value in _FUNCTIONS.items()},
+    **{
+        f"{prefix}.{name}": value
+        for prefix in ("flags", "app.flags")
+        for name, value in _FUNCTIONS.items()
+    },
 }

@@ -102,7 +102,9 @@ class GFile:
             with _translated(self._name):
                 yield
         except io.UnsupportedOperation:
-            raise PermissionDeniedError(f"{self._name}: opened with mode {self._mode!r}, it cannot be {what}") from None
+            raise PermissionDeniedError(
+                f"{self._name}: opened with mode {self._mode!r}, it cannot be {what}"
+            ) from None
 
     def seek(self, offset: int, whence: int = 0) -> None:
         self._open().seek(offset, whence)

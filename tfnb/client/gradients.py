@@ -10,16 +10,23 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from tfnb.errors import AlreadyExistsError, DTypeError, GraphError, InvalidArgumentError, NotFoundError, ShapeError
+from tfnb.errors import (
+    AlreadyExistsError,
+    DTypeError,
+    GraphError,
+    InvalidArgumentError,
+    NotFoundError,
+    ShapeError,
+)
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops import CATALOG
-from tfnb.ops.math_binary import ADD_N
-from tfnb.ops.constants import ones_like, zeros_like
 from tfnb.ops.concat import concat
+from tfnb.ops.constants import ones_like, zeros_like
+from tfnb.ops.math_binary import ADD_N
 
 __all__ = ["API", "AggregationMethod", "NoGradient", "RegisterGradient", "gradients", "hessians"]
 
@@ -71,7 +78,9 @@ def gradient_function(op: Operation) -> Callable[..., Any] | None:
         if found is None and op.gradient_type in CATALOG:
             found = CATALOG[op.gradient_type].grad  # type: ignore[assignment]
         if found is None:
-            raise NotFoundError(f"gradient_override_map names {op.gradient_type!r}, which is not registered", op)
+            raise NotFoundError(
+                f"gradient_override_map names {op.gradient_type!r}, which is not registered", op
+            )
         return None if found is NOT_DIFFERENTIABLE else found
     own = op.opdef.grad
     if own is NOT_DIFFERENTIABLE:
@@ -79,7 +88,10 @@ def gradient_function(op: Operation) -> Callable[..., Any] | None:
     if own is None:
         own = _REGISTERED.get(op.type)
     if own is None:
-        raise NotFoundError(f"the op {op.type} has no gradient; register one with tf.RegisterGradient({op.type!r})", op)
+        raise NotFoundError(
+            f"the op {op.type} has no gradient; register one with tf.RegisterGradient({op.type!r})",
+            op,
+        )
     return own  # type: ignore[return-value]
 
 
@@ -102,7 +114,11 @@ def gradients(
     graph = graph_of([*_listed(ys), *_listed(xs)])
     y_list = [graph.to_tensor(y) for y in _listed(ys)]
     x_list = [_as_ref(graph, x) for x in _listed(xs)]
-    stops = {_as_ref(graph, t) for t in _listed(stop_gradients)} if stop_gradients is not None else set()
+    stops = (
+        {_as_ref(graph, t) for t in _listed(stop_gradients)}
+        if stop_gradients is not None
+        else set()
+    )
     seeds = [None] * len(y_list) if grad_ys is None else _listed(grad_ys)
     if len(seeds) != len(y_list):
         raise InvalidArgumentError(f"gradients: {len(seeds)} grad_ys for {len(y_list)} ys")
@@ -123,17 +139,21 @@ def _listed(value: Any) -> list[Any]:
 def _as_ref(graph: Any, x: Any) -> Tensor:
     if isinstance(x, IndexedSlices):
         return x.values
-    return graph.as_graph_element(x, allow_operation=False)  # type: ignore[no-any-return]
+    return graph.as_graph_element(x, allow_operation=False)
 
 
 def _seed(y: Tensor, seed: Any) -> Grad:
     if not (y.dtype.is_floating or y.dtype.is_complex):
-        raise DTypeError(f"gradients: {y.name} is {y.dtype.name}; only floating tensors have gradients", y.op)
+        raise DTypeError(
+            f"gradients: {y.name} is {y.dtype.name}; only floating tensors have gradients", y.op
+        )
     if seed is None:
         return ones_like(y)
     seed = y.graph.to_tensor(seed, y.dtype) if not isinstance(seed, IndexedSlices) else seed
     if not y.shape.is_compatible_with(seed.shape):
-        raise ShapeError(f"gradients: grad_ys of shape {seed.shape} for a y of shape {y.shape}", y.op)
+        raise ShapeError(
+            f"gradients: grad_ys of shape {seed.shape} for a y of shape {y.shape}", y.op
+        )
     return seed
 
 
@@ -141,14 +161,19 @@ class _Backward:
     """The walk from ys to xs: partial gradients per tensor, and how many consumers each op still waits for."""
 
     def __init__(
-        self, graph: Any, xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor], colocate: bool
+        self,
+        graph: Any,
+        xs: Sequence[Tensor],
+        ys: Sequence[Tensor],
+        stops: set[Tensor],
+        colocate: bool,
     ) -> None:
         self.graph = graph
         self.colocate = colocate
         self.stops = stops
         self.partial: dict[Tensor, list[Grad]] = {}
         between = _between(xs, ys, stops)
-        self.pending = {op: 0 for op in between}
+        self.pending = dict.fromkeys(between, 0)
         for op in between:
             for t in op.inputs:
                 if t.op in self.pending:
@@ -179,7 +204,11 @@ class _Backward:
                     self.pending[t.op] -= 1
                     if self.pending[t.op] == 0:
                         self.ready.append(t.op)
-        stuck = [op for op, n in self.pending.items() if n > 0 and op.opdef.kind is not Kind.NEXT_ITERATION]
+        stuck = [
+            op
+            for op, n in self.pending.items()
+            if n > 0 and op.opdef.kind is not Kind.NEXT_ITERATION
+        ]
         if stuck and any(op in self.wanted for op in stuck):
             raise GraphError(f"gradients: {stuck[0].name} lies on a cycle", stuck[0])
 
@@ -199,13 +228,16 @@ class _Backward:
             found = function(op, *full)
             parts = list(found) if isinstance(found, (list, tuple)) else [found]
             if len(parts) != len(op.inputs):
-                raise GraphError(f"the gradient of {op.type} gave {len(parts)} gradients for {len(op.inputs)} inputs", op)
+                raise GraphError(
+                    f"the gradient of {op.type} gave {len(parts)} values for {len(op.inputs)} inputs",
+                    op,
+                )
             for t, g in zip(op.inputs, parts, strict=True):
                 self.add(t, _checked(op, t, g))
 
     def _placed(self, op: Operation) -> AbstractContextManager[Any]:
         if self.colocate:
-            return self.graph.colocate_with(op)  # type: ignore[no-any-return]
+            return self.graph.colocate_with(op)
         return nullcontext()
 
 
@@ -215,11 +247,20 @@ def _checked(op: Operation, t: Tensor, grad: Grad) -> Grad:
     if not isinstance(grad, IndexedSlices):
         grad = t.graph.to_tensor(grad, t.dtype)
         if not grad.shape.is_compatible_with(t.shape):
-            raise ShapeError(f"the gradient of {op.type} has shape {grad.shape}, its input {t.name} {t.shape}", op)
-        if grad.shape != t.shape and t.shape.dims is not None and grad.op.opdef.kind is not Kind.CONST:
+            raise ShapeError(
+                f"the gradient of {op.type} has shape {grad.shape}, its input {t.name} {t.shape}",
+                op,
+            )
+        if (
+            grad.shape != t.shape
+            and t.shape.dims is not None
+            and grad.op.opdef.kind is not Kind.CONST
+        ):
             grad.set_shape(t.shape)
     if grad.dtype is not t.dtype:
-        raise DTypeError(f"the gradient of {op.type} is {grad.dtype.name}, its input {t.name} {t.dtype.name}", op)
+        raise DTypeError(
+            f"the gradient of {op.type} is {grad.dtype.name}, its input {t.name} {t.dtype.name}", op
+        )
     return grad
 
 
@@ -247,7 +288,9 @@ def _sum(parts: Sequence[Grad]) -> Grad:
     slices = [p for p in parts if isinstance(p, IndexedSlices)]
     if len(slices) == len(parts):
         return IndexedSlices(
-            concat([s.values for s in slices], 0), concat([s.indices for s in slices], 0), slices[0].dense_shape
+            concat([s.values for s in slices], 0),
+            concat([s.indices for s in slices], 0),
+            slices[0].dense_shape,
         )
     return ADD_N([p.__tensor__() if isinstance(p, IndexedSlices) else p for p in parts])
 
@@ -262,7 +305,9 @@ def hessians(ys: Any, xs: Any, name: str = "hessians", **kwargs: Any) -> list[Gr
         (first,) = gradients(ys, x, name=name, **kwargs)
         n = x.shape.dims[0] if x.shape.dims is not None and len(x.shape.dims) == 1 else None
         if n is None:
-            raise InvalidArgumentError(f"hessians: x must be a vector of known length, got shape {x.shape}")
+            raise InvalidArgumentError(
+                f"hessians: x must be a vector of known length, got shape {x.shape}"
+            )
         rows = [gradients(first[i], x, name=name, **kwargs)[0] for i in range(n)]
         found.append(first.graph.to_tensor(rows))
     return found

@@ -24,26 +24,28 @@ __all__ = ["API", "name_scope"]
 
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
     """Ops made inside get this (partial) device; a function gets the op and returns a device."""
-    return get_default_graph().device(device_name_or_function)  # type: ignore[no-any-return]
+    return get_default_graph().device(device_name_or_function)
 
 
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     """Ops made inside run after `control_inputs`."""
-    return get_default_graph().control_dependencies(control_inputs)  # type: ignore[no-any-return]
+    return get_default_graph().control_dependencies(control_inputs)
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
     """Ops made inside live on the device of `op`."""
-    return get_default_graph().colocate_with(op, ignore_existing)  # type: ignore[no-any-return]
+    return get_default_graph().colocate_with(op, ignore_existing)
 
 
 def container(container_name: str) -> AbstractContextManager[None]:
     """State made inside lives in the named container."""
-    return get_default_graph().container(container_name)  # type: ignore[no-any-return]
+    return get_default_graph().container(container_name)
 
 
 @contextmanager
-def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Iterator[str]:
+def name_scope(
+    name: str | None, default_name: str | None = None, values: Any = None
+) -> Iterator[str]:
     """Names made inside begin with `name/` (or `default_name/` when `name` is None); yields that prefix.
 
     Raises `InvalidArgumentError` when both are None but values are given.
@@ -73,14 +75,16 @@ def add_to_collections(names: Any, value: Any) -> None:
 
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
     """A copy of the collection; with `scope`, the members whose name begins with a match of it."""
-    return get_default_graph().get_collection(key, scope)  # type: ignore[no-any-return]
+    return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key: str) -> list[Any]:
-    return get_default_graph().get_collection_ref(key)  # type: ignore[no-any-return]
+    return get_default_graph().get_collection_ref(key)
 
 
-def convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+def convert_to_tensor_or_indexed_slices(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Any:
     return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype, name)
 
 

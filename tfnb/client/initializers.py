@@ -63,7 +63,9 @@ class Constant(Initializer):
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         array = np.asarray(self.value)
         if self.verify_shape and list(array.shape) != shape:
-            raise ShapeError(f"the constant initializer's value has shape {array.shape}, the variable {tuple(shape)}")
+            raise ShapeError(
+                f"the constant initializer's value has shape {array.shape}, the variable {tuple(shape)}"
+            )
         return constant(self.value, dtype, shape)
 
 
@@ -84,7 +86,9 @@ class RandomNormal(Initializer):
 
     sample = staticmethod(random_normal)
 
-    def __init__(self, mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
+    def __init__(
+        self, mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: Any = float32
+    ) -> None:
         self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, as_dtype(dtype)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
@@ -108,9 +112,18 @@ class VarianceScaling(Initializer):
         if scale <= 0:
             raise InvalidArgumentError(f"variance_scaling: scale must be positive, got {scale}")
         if mode.lower() not in ("fan_in", "fan_out", "fan_avg"):
-            raise InvalidArgumentError(f"variance_scaling: mode {mode!r}; needed fan_in, fan_out or fan_avg")
-        if distribution.lower() not in ("normal", "uniform", "truncated_normal", "untruncated_normal"):
-            raise InvalidArgumentError(f"variance_scaling: distribution {distribution!r}; needed normal or uniform")
+            raise InvalidArgumentError(
+                f"variance_scaling: mode {mode!r}; needed fan_in, fan_out or fan_avg"
+            )
+        if distribution.lower() not in (
+            "normal",
+            "uniform",
+            "truncated_normal",
+            "untruncated_normal",
+        ):
+            raise InvalidArgumentError(
+                f"variance_scaling: distribution {distribution!r}; needed normal or uniform"
+            )
         self.scale, self.mode, self.distribution = scale, mode.lower(), distribution.lower()
         self.seed, self.dtype, self.exact = seed, as_dtype(dtype), exact
 
@@ -159,7 +172,7 @@ class Identity(Initializer):
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         if len(shape) != 2:
             raise ShapeError(f"the identity initializer needs a matrix, got shape {tuple(shape)}")
-        return constant(self.gain * np.eye(*shape), dtype)
+        return constant(self.gain * np.eye(shape[0], shape[1]), dtype)
 
 
 class Orthogonal(Initializer):
@@ -170,7 +183,9 @@ class Orthogonal(Initializer):
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         if len(shape) < 2:
-            raise ShapeError(f"the orthogonal initializer needs rank 2 or more, got shape {tuple(shape)}")
+            raise ShapeError(
+                f"the orthogonal initializer needs rank 2 or more, got shape {tuple(shape)}"
+            )
         rows, cols = math.prod(shape[:-1]), shape[-1]
         seed = self.seed if self.seed is not None else get_default_graph().seed
         draw = np.random.default_rng(seed).standard_normal((max(rows, cols), min(rows, cols)))
@@ -200,7 +215,9 @@ def he_uniform(seed: int | None = None) -> VarianceScaling:
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
-def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = float32) -> VarianceScaling:
+def xavier_initializer(
+    uniform: bool = True, seed: int | None = None, dtype: Any = float32
+) -> VarianceScaling:
     """Glorot's initialiser by its other name; `uniform` False draws from a truncated normal."""
     return glorot_uniform(seed, dtype) if uniform else glorot_normal(seed, dtype)
 

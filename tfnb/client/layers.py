@@ -120,7 +120,8 @@ class Dense(Layer):
     def __init__(self, units: int, activation: Callable[[Any], Any] | None = None, use_bias: bool = True,
                  kernel_initializer: Any = None, bias_initializer: Any = None, kernel_regularizer: Any = None,
                  bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None,
-                 bias_constraint: Any = None, trainable: bool = True, name: str | None = None, **kw: Any) -> None:  # fmt: skip
+                 bias_constraint: Any = None, trainable: bool = True, name: str | None = None,
+                 **kw: Any) -> None:  # fmt: skip
         super().__init__(name, trainable, activity_regularizer, **kw)
         self.units, self.activation, self.use_bias = int(units), activation, use_bias
         self.kernel_options = (kernel_initializer, kernel_regularizer, True, kernel_constraint)
@@ -129,9 +130,15 @@ class Dense(Layer):
     def build(self, shape: Shape) -> None:
         n = shape.dims[-1] if shape.dims else None
         if n is None:
-            raise ShapeError(f"dense: the last dimension of the inputs must be known, got shape {shape}")
+            raise ShapeError(
+                f"dense: the last dimension of the inputs must be known, got shape {shape}"
+            )
         self.kernel = self.add_variable("kernel", [n, self.units], None, *self.kernel_options)
-        self.bias = self.add_variable("bias", [self.units], None, *self.bias_options) if self.use_bias else None
+        self.bias = (
+            self.add_variable("bias", [self.units], None, *self.bias_options)
+            if self.use_bias
+            else None
+        )
 
     def call(self, inputs: Tensor, **_: Any) -> Tensor:
         rank = inputs.shape.ndims
@@ -146,14 +153,18 @@ class Dense(Layer):
 def _pair(value: Any, name: str) -> tuple[int, int]:
     pair = (value, value) if isinstance(value, int) else tuple(value)
     if len(pair) != 2 or not all(isinstance(v, int) and v > 0 for v in pair):
-        raise InvalidArgumentError(f"{name} must be a positive integer or a pair of them, got {value!r}")
-    return pair  # type: ignore[return-value]
+        raise InvalidArgumentError(
+            f"{name} must be a positive integer or a pair of them, got {value!r}"
+        )
+    return pair
 
 
 def _format(data_format: str) -> str:
     formats = {"channels_last": "NHWC", "channels_first": "NCHW"}
     if data_format not in formats:
-        raise InvalidArgumentError(f"data_format must be one of {list(formats)}, got {data_format!r}")
+        raise InvalidArgumentError(
+            f"data_format must be one of {list(formats)}, got {data_format!r}"
+        )
     return formats[data_format]
 
 
@@ -175,7 +186,10 @@ class Conv2D(Layer):
         super().__init__(name, trainable, activity_regularizer, **kw)
         self.filters = int(filters)
         self.kernel_size = _pair(kernel_size, "kernel_size")
-        self.strides, self.dilation = _pair(strides, "strides"), _pair(dilation_rate, "dilation_rate")
+        self.strides, self.dilation = (
+            _pair(strides, "strides"),
+            _pair(dilation_rate, "dilation_rate"),
+        )
         self.padding, self.data_format = padding.upper(), _format(data_format)
         self.activation, self.use_bias = activation, use_bias
         self.kernel_options = (kernel_initializer, kernel_regularizer, True, kernel_constraint)
@@ -188,7 +202,11 @@ class Conv2D(Layer):
             raise ShapeError(f"conv2d: the number of channels must be known, got shape {shape}")
         kernel = [*self.kernel_size, channels, self.filters]
         self.kernel = self.add_variable("kernel", kernel, None, *self.kernel_options)
-        self.bias = self.add_variable("bias", [self.filters], None, *self.bias_options) if self.use_bias else None
+        self.bias = (
+            self.add_variable("bias", [self.filters], None, *self.bias_options)
+            if self.use_bias
+            else None
+        )
 
     def call(self, inputs: Tensor, **_: Any) -> Tensor:
         y = conv2d_op(
@@ -238,7 +256,7 @@ class MaxPooling2D(Layer):
         self.padding = padding.upper()
 
     def call(self, inputs: Tensor, **_: Any) -> Tensor:
-        return type(self).pool(  # type: ignore[no-any-return]
+        return type(self).pool(
             inputs, self.window, self.strides, self.padding, data_format=self.data_format
         )
 
@@ -274,8 +292,8 @@ class Flatten(Layer):
             rows = shape_of(inputs)[0] if not dims or dims[0] is None else dims[0]
             found = RESHAPE(inputs, inputs.graph.to_tensor([rows, -1]))
             found.set_shape([dims[0] if dims else None, size])
-            return found  # type: ignore[no-any-return]
-        return RESHAPE(inputs, [-1 if dims[0] is None else dims[0], size])  # type: ignore[no-any-return]
+            return found
+        return RESHAPE(inputs, [-1 if dims[0] is None else dims[0], size])
 
 
 def flatten(inputs: Any, name: str | None = None) -> Tensor:

@@ -96,7 +96,9 @@ def set_verbosity(v: Any) -> None:
     try:
         _logger().setLevel(v)
     except (ValueError, TypeError):
-        raise InvalidArgumentError(f"{v!r} is not a logging level; needed DEBUG, INFO, WARN, ERROR or FATAL") from None
+        raise InvalidArgumentError(
+            f"{v!r} is not a logging level; needed DEBUG, INFO, WARN, ERROR or FATAL"
+        ) from None
 
 
 def get_verbosity() -> int:

@@ -1,7 +1,7 @@
 """Losses (`tf.losses`): elementwise losses, weighted and reduced to a scalar, and the collection that sums them.
 
-Invariant: each function adds its result to the collection LOSSES unless told otherwise; `get_total_loss` is their sum plus
-the regularisation losses.
+Invariant: each function adds its result to the collection LOSSES unless told otherwise; `get_total_loss` is their
+sum plus the regularisation losses.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Reduction:
     def validate(cls, key: str) -> None:
         """Raises `InvalidArgumentError` for what is not a reduction."""
         if key not in cls.all():
-            raise InvalidArgumentError(f"{key!r} is not a loss reduction; needed one of {cls.all()}")
+            raise InvalidArgumentError(
+                f"{key!r} is not a loss reduction; needed one of {cls.all()}"
+            )
 
 
 def compute_weighted_loss(losses: Any, weights: Any = 1.0, scope: str | None = None,
@@ -80,12 +82,12 @@ def compute_weighted_loss(losses: Any, weights: Any = 1.0, scope: str | None = N
 
 def _divisor(reduction: str, weighted: Tensor, w: Tensor) -> Tensor:
     if reduction == Reduction.SUM_OVER_BATCH_SIZE:
-        return cast(size(weighted), weighted.dtype)  # type: ignore[no-any-return]
+        return cast(size(weighted), weighted.dtype)
     if reduction == Reduction.SUM_BY_NONZERO_WEIGHTS:
         w = cast(NOT_EQUAL(w, 0), weighted.dtype)
     if w.shape.ndims == 0:
-        return w * cast(size(weighted), weighted.dtype)  # type: ignore[no-any-return]
-    return reduce_sum(ones_like(weighted) * w)  # type: ignore[no-any-return]
+        return w * cast(size(weighted), weighted.dtype)
+    return reduce_sum(ones_like(weighted) * w)
 
 
 def _check_weights(w: Tensor, losses: Tensor) -> None:
@@ -105,7 +107,7 @@ def _pair(name: str, a: Any, b: Any, scope: str | None) -> Any:
     return graph, graph.name_scope(scope or name)
 
 
-def _floats(graph: Any, labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
+def _floats(graph: Any, labels: Any, predictions: Any) -> tuple[Any, Any]:
     """Labels in the dtype of the predictions, of the same shape."""
     p = graph.to_tensor(predictions)
     p = p if p.dtype.is_floating else cast(p, float32)
@@ -122,7 +124,9 @@ def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0, scope:
     graph, opened = _pair("mean_squared_error", labels, predictions, scope)
     with graph.as_default(), opened as scope:
         y, p = _floats(graph, labels, predictions)
-        return compute_weighted_loss(SQUARED_DIFFERENCE(p, y), weights, scope, loss_collection, reduction)
+        return compute_weighted_loss(
+            SQUARED_DIFFERENCE(p, y), weights, scope, loss_collection, reduction
+        )
 
 
 def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
@@ -207,7 +211,9 @@ def softmax_cross_entropy(onehot_labels: Any, logits: Any, weights: Any = 1.0, l
         if label_smoothing > 0:
             n = y.shape.as_list()[-1]
             if n is None:
-                raise ShapeError(f"softmax_cross_entropy: smoothing needs a known number of classes, got {y.shape}")
+                raise ShapeError(
+                    f"softmax_cross_entropy: smoothing needs a known number of classes, got {y.shape}"
+                )
             y = y * (1 - label_smoothing) + label_smoothing / n
         loss = softmax_cross_entropy_with_logits_v2(labels=STOP_GRADIENT(y), logits=z)
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
@@ -233,7 +239,7 @@ def _of_rank(t: Tensor, rank: int | None) -> Tensor:
     if rank is None or t.shape.ndims in (None, 0, rank):
         return t
     if t.shape.ndims == rank + 1 and t.shape.as_list()[-1] in (1, None):
-        return squeeze(t, [-1])  # type: ignore[no-any-return]
+        return squeeze(t, [-1])
     return expand_dims(t, -1) if t.shape.ndims == rank - 1 else t
 
 
@@ -245,17 +251,19 @@ def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
 
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
     """The collected losses; with `scope`, those whose name begins with a match of it."""
-    return get_default_graph().get_collection(loss_collection, scope)  # type: ignore[no-any-return]
+    return get_default_graph().get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)  # type: ignore[no-any-return]
+    return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
-def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
+def get_regularization_loss(
+    scope: str | None = None, name: str = "total_regularization_loss"
+) -> Tensor:
     """The sum of the regularisation losses; 0 when there are none."""
     found = get_regularization_losses(scope)
-    return ADD_N(found, name=name) if found else get_default_graph().to_tensor(0.0)  # type: ignore[no-any-return]
+    return ADD_N(found, name=name) if found else get_default_graph().to_tensor(0.0)
 
 
 def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss",
@@ -269,7 +277,7 @@ def get_total_loss(add_regularization_losses: bool = True, name: str = "total_lo
         found += get_regularization_losses(scope)
     if not found:
         raise InvalidArgumentError("get_total_loss: no losses were collected")
-    return ADD_N(found, name=name)  # type: ignore[no-any-return]
+    return ADD_N(found, name=name)
 
 
 _FUNCTIONS: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """Layers that behave differently in training and inference: dropout, batch normalisation (`tf.layers`).
 
-`training` is a Python bool, which chooses while the graph is built, or a bool tensor, which chooses by `cond` in each step.
+`training` is a Python bool, which chooses while the graph is built, or a bool tensor, which chooses in each step.
 Invariant: moving statistics change only by the ops in UPDATE_OPS, and only where `training` holds.
 """
 
@@ -13,7 +13,6 @@ from tfnb.client.initializers import Ones, Zeros
 from tfnb.client.keys import GraphKeys
 from tfnb.client.layers import Layer
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.convert import cast_to
 from tfnb.ops.math_binary import MAXIMUM
@@ -39,7 +38,7 @@ class Dropout(Layer):
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
     def call(self, inputs: Tensor, training: Any = False, **_: Any) -> Tensor:
-        return smart_cond(  # type: ignore[no-any-return]
+        return smart_cond(
             training,
             lambda: drop(inputs, 1 - self.rate, self.noise_shape, self.seed),
             lambda: IDENTITY(inputs),
@@ -62,7 +61,9 @@ class BatchNormalization(Layer):
                  gamma_constraint: Any = None, trainable: bool = True, name: str | None = None,
                  **kw: Any) -> None:  # fmt: skip
         if kw.pop("renorm", False):
-            raise InvalidArgumentError("batch_normalization: renorm=True is not supported; use renorm=False")
+            raise InvalidArgumentError(
+                "batch_normalization: renorm=True is not supported; use renorm=False"
+            )
         for unused in ("renorm_clipping", "renorm_momentum", "virtual_batch_size", "adjustment"):
             kw.pop(unused, None)
         self.fused = kw.pop("fused", None)
@@ -71,7 +72,12 @@ class BatchNormalization(Layer):
         self.axis = int(axis[0] if isinstance(axis, (list, tuple)) and len(axis) == 1 else axis)
         self.momentum, self.epsilon, self.center, self.scale = momentum, epsilon, center, scale
         self.beta_options = (beta_initializer or Zeros(), beta_regularizer, True, beta_constraint)
-        self.gamma_options = (gamma_initializer or Ones(), gamma_regularizer, True, gamma_constraint)
+        self.gamma_options = (
+            gamma_initializer or Ones(),
+            gamma_regularizer,
+            True,
+            gamma_constraint,
+        )
         self.mean_initializer = moving_mean_initializer or Zeros()
         self.variance_initializer = moving_variance_initializer or Ones()
         self.updates: list[Any] = []
@@ -79,19 +85,31 @@ class BatchNormalization(Layer):
     def _place(self, shape: Shape) -> int:
         rank = shape.ndims
         if rank is None or not -rank <= self.axis < rank:
-            raise ShapeError(f"batch_normalization: inputs of shape {shape} have no axis {self.axis}")
+            raise ShapeError(
+                f"batch_normalization: inputs of shape {shape} have no axis {self.axis}"
+            )
         return self.axis % rank
 
     def build(self, shape: Shape) -> None:
         n = shape.as_list()[self._place(shape)]
         if n is None:
-            raise ShapeError(f"batch_normalization: dimension {self.axis} of the inputs must be known, got {shape}")
+            raise ShapeError(
+                f"batch_normalization: dimension {self.axis} of the inputs must be known, got {shape}"
+            )
         # 16-bit floats keep their statistics and parameters in 32 bits
         dtype = self.dtype if self.dtype is None or self.dtype.size > 2 else float32
-        self.gamma = self.add_variable("gamma", [n], dtype, *self.gamma_options) if self.scale else None
-        self.beta = self.add_variable("beta", [n], dtype, *self.beta_options) if self.center else None
-        self.moving_mean = self.add_variable("moving_mean", [n], dtype, self.mean_initializer, None, False)
-        self.moving_variance = self.add_variable("moving_variance", [n], dtype, self.variance_initializer, None, False)
+        self.gamma = (
+            self.add_variable("gamma", [n], dtype, *self.gamma_options) if self.scale else None
+        )
+        self.beta = (
+            self.add_variable("beta", [n], dtype, *self.beta_options) if self.center else None
+        )
+        self.moving_mean = self.add_variable(
+            "moving_mean", [n], dtype, self.mean_initializer, None, False
+        )
+        self.moving_variance = self.add_variable(
+            "moving_variance", [n], dtype, self.variance_initializer, None, False
+        )
 
     def call(self, inputs: Tensor, training: Any = False, **_: Any) -> Tensor:
         axis = self._place(inputs.shape)

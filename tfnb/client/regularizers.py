@@ -11,7 +11,9 @@ from typing import Any
 from tfnb.client.keys import GraphKeys
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
-from tfnb.ops import CATALOG
+from tfnb.ops.math_binary import ADD_N
+from tfnb.ops.math_unary import ABS
+from tfnb.ops.reduce import L2_LOSS
 from tfnb.ops.reduce_api import reduce_sum
 
 __all__ = ["API", "apply_regularization", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer"]
@@ -33,7 +35,7 @@ def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
         if scale == 0.0:
             return None
         with get_default_graph().name_scope(name or scope or "l1_regularizer"):
-            return reduce_sum(CATALOG["Abs"](weights)) * scale
+            return reduce_sum(ABS(weights)) * scale
 
     return l1
 
@@ -46,24 +48,30 @@ def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
         if scale == 0.0:
             return None
         with get_default_graph().name_scope(name or scope or "l2_regularizer"):
-            return CATALOG["L2Loss"](weights) * scale
+            return L2_LOSS(weights) * scale
 
     return l2
 
 
-def l1_l2_regularizer(scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None) -> Regularizer:
+def l1_l2_regularizer(
+    scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None
+) -> Regularizer:
     """The sum of both penalties."""
-    return sum_regularizer([l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope or "l1_l2_regularizer")
+    return sum_regularizer(
+        [l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope or "l1_l2_regularizer"
+    )
 
 
-def sum_regularizer(regularizer_list: Sequence[Regularizer | None], scope: str | None = None) -> Regularizer:
+def sum_regularizer(
+    regularizer_list: Sequence[Regularizer | None], scope: str | None = None
+) -> Regularizer:
     """The sum of several regularisers."""
     found = [r for r in regularizer_list if r is not None]
 
     def total(weights: Any) -> Any:
         with get_default_graph().name_scope(scope or "sum_regularizer"):
             parts = [p for p in (r(weights) for r in found) if p is not None]
-            return CATALOG["AddN"](parts) if parts else None
+            return ADD_N(parts) if parts else None
 
     return total
 
@@ -71,12 +79,14 @@ def sum_regularizer(regularizer_list: Sequence[Regularizer | None], scope: str |
 def apply_regularization(regularizer: Regularizer, weights_list: Any = None) -> Any:
     """The summed penalty of `weights_list` (default: the collection WEIGHTS), added to REGULARIZATION_LOSSES."""
     graph = get_default_graph()
-    weights = graph.get_collection(GraphKeys.WEIGHTS) if weights_list is None else list(weights_list)
+    weights = (
+        graph.get_collection(GraphKeys.WEIGHTS) if weights_list is None else list(weights_list)
+    )
     if not weights:
         raise InvalidArgumentError("apply_regularization got no weights")
     with graph.name_scope("get_regularization_penalty"):
         parts = [p for p in (regularizer(w) for w in weights) if p is not None]
-        total = CATALOG["AddN"](parts) if parts else graph.to_tensor(0.0)
+        total = ADD_N(parts) if parts else graph.to_tensor(0.0)
     graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, total)
     return total
 

@@ -15,11 +15,24 @@ from typing import Any
 from tfnb.client.initializers import default_initializer
 from tfnb.client.keys import GraphKeys
 from tfnb.client.variables import Variable
-from tfnb.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError, ShapeError
+from tfnb.errors import (
+    AlreadyExistsError,
+    DTypeError,
+    InvalidArgumentError,
+    NotFoundError,
+    ShapeError,
+)
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.types import DType, as_dtype, as_shape, float32
 
-__all__ = ["API", "AUTO_REUSE", "VariableScope", "get_variable", "get_variable_scope", "variable_scope"]
+__all__ = [
+    "API",
+    "AUTO_REUSE",
+    "VariableScope",
+    "get_variable",
+    "get_variable_scope",
+    "variable_scope",
+]
 
 
 class _AutoReuse:
@@ -160,7 +173,7 @@ def _store(graph: Any) -> _Store:
     found = graph.client_state.get(_STATE)
     if found is None:
         found = graph.client_state.setdefault(_STATE, _Store(graph))
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def get_variable_scope() -> VariableScope:
@@ -208,7 +221,10 @@ def variable_scope(
         "reuse": reuse or base.reuse,
     }  # fmt: skip
     defaults = replace(base, **{k: v for k, v in changes.items() if v is not None})
-    with graph.as_default(), graph.name_scope(inner_name if auxiliary_name_scope else _current(graph)) as ops:
+    with (
+        graph.as_default(),
+        graph.name_scope(inner_name if auxiliary_name_scope else _current(graph)) as ops,
+    ):
         if captured is None or not base.original_name_scope:
             defaults = replace(defaults, original_name_scope=ops)
         with store.open.opening(VariableScope(graph, defaults), captured is not None) as scope:
@@ -223,7 +239,9 @@ def _chosen_name(opened: _Open, name: Any, default_name: str | None, reuse: Any)
     if not default_name:
         raise InvalidArgumentError("variable_scope needs a name, a scope or a default_name")
     if reuse is True:
-        raise InvalidArgumentError("variable_scope: reuse=True needs a name, not only a default_name")
+        raise InvalidArgumentError(
+            "variable_scope: reuse=True needs a name, not only a default_name"
+        )
     return opened.unique(default_name)
 
 
@@ -235,11 +253,15 @@ def _compose(inner: Any, outer: Any) -> Any:
     """A scope's getter wraps that of the scope around it."""
     if inner is None or outer is None:
         return inner
-    return lambda getter, *args, **kwargs: inner(lambda *a, **k: outer(getter, *a, **k), *args, **kwargs)
+    return lambda getter, *args, **kwargs: inner(
+        lambda *a, **k: outer(getter, *a, **k), *args, **kwargs
+    )
 
 
 @contextmanager
-def variable_op_scope(values: Any, name_or_scope: Any, default_name: str | None = None, **kwargs: Any) -> Iterator[Any]:
+def variable_op_scope(
+    values: Any, name_or_scope: Any, default_name: str | None = None, **kwargs: Any
+) -> Iterator[Any]:
     """The 0.x order of arguments of `variable_scope`."""
     with variable_scope(name_or_scope, default_name, values, **kwargs) as scope:
         yield scope
@@ -279,7 +301,7 @@ def _get(graph: Any, scope: _Defaults, name: str, **kwargs: Any) -> Variable:
     given = dict(kwargs)
     for key in ("initializer", "regularizer", "dtype", "constraint"):
         given[key] = kwargs[key] if kwargs.get(key) is not None else getattr(scope, key)
-    return scope.custom_getter(getter, full, reuse=scope.reuse, **given)  # type: ignore[no-any-return]
+    return scope.custom_getter(getter, full, reuse=scope.reuse, **given)
 
 
 def _shared_or_new(
@@ -322,9 +344,13 @@ def _shared_or_new(
 
 def _checked(found: Variable, full: str, shape: Any, dtype: DType | None) -> Variable:
     if shape is not None and not as_shape(shape).is_compatible_with(found.shape):
-        raise ShapeError(f"the shared variable {full!r} has shape {found.shape}, asked for was {as_shape(shape)}")
+        raise ShapeError(
+            f"the shared variable {full!r} has shape {found.shape}, asked for was {as_shape(shape)}"
+        )
     if dtype is not None and dtype is not found.dtype:
-        raise DTypeError(f"the shared variable {full!r} is {found.dtype.name}, asked for was {dtype.name}")
+        raise DTypeError(
+            f"the shared variable {full!r} is {found.dtype.name}, asked for was {dtype.name}"
+        )
     return found
 
 
@@ -336,8 +362,14 @@ def _initial(full: str, scope: _Defaults, shape: Any, dtype: DType, initializer:
     if isinstance(init, type):
         init = init()
     if not callable(init):
-        if shape is not None and hasattr(init, "shape") and not as_shape(shape).is_compatible_with(init.shape):
-            raise ShapeError(f"the variable {full!r}: initializer of shape {init.shape} for shape {as_shape(shape)}")
+        if (
+            shape is not None
+            and hasattr(init, "shape")
+            and not as_shape(shape).is_compatible_with(init.shape)
+        ):
+            raise ShapeError(
+                f"the variable {full!r}: initializer of shape {init.shape} for shape {as_shape(shape)}"
+            )
         return init
     dims = as_shape(shape)
     if not dims.is_fully_defined():

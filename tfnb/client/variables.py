@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.cond import cond
 from tfnb.client.keys import GraphKeys
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph
@@ -83,7 +84,9 @@ class Variable:
                     )
                 if expected_shape is not None:
                     shape = shape.merge_with(as_shape(expected_shape))
-                self._ref = VARIABLE_V2(shape=shape, dtype=self._initial.dtype, name=scope, graph=graph)
+                self._ref = VARIABLE_V2(
+                    shape=shape, dtype=self._initial.dtype, name=scope, graph=graph
+                )
             with graph.name_scope(scope), graph.colocate_with(self._ref.op):
                 self._initializer: Operation = ASSIGN(
                     self._ref, self._initial, validate_shape=validate_shape, name="Assign"
@@ -99,7 +102,7 @@ class Variable:
 
     @property
     def op(self) -> Operation:
-        return self._ref.op  # type: ignore[no-any-return]
+        return self._ref.op
 
     @property
     def graph(self) -> Any:
@@ -128,7 +131,9 @@ class Variable:
 
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
         if dtype is not None and dtype is not self.dtype:
-            raise DTypeError(f"the variable {self.name} is {self.dtype.name}, needed {dtype.name}; use tf.cast", self.op)
+            raise DTypeError(
+                f"{self.name} is {self.dtype.name}, needed {dtype.name}; use tf.cast", self.op
+            )
         return self._ref if as_ref else self._snapshot
 
     def value(self) -> Tensor:
@@ -137,12 +142,17 @@ class Variable:
 
     def read_value(self) -> Tensor:
         """A new read of the variable; under control dependencies it reads after them."""
-        return IDENTITY(self._ref, name="read_value")  # type: ignore[no-any-return]
+        return IDENTITY(self._ref, name="read_value")
 
     def initialized_value(self) -> Tensor:
-        """The value, after the variable's initialiser: for the initial values of other variables."""
-        with self._graph.control_dependencies(None), self._graph.control_dependencies([self._initializer]):
-            return IDENTITY(self._ref, name="initialized_value")  # type: ignore[no-any-return]
+        """The value, or the initial value while there is none: for the initial values of other variables."""
+        with self._graph.control_dependencies(None):
+            return cond(  # type: ignore[no-any-return]
+                IS_VARIABLE_INITIALIZED(self._ref),
+                lambda: IDENTITY(self._ref, name="read_value"),
+                lambda: self._initial,
+                name="initialized_value",
+            )
 
     @property
     def initial_value(self) -> Tensor:
@@ -163,19 +173,19 @@ class Variable:
     # updates
 
     def assign(self, value: Any, use_locking: bool = False) -> Tensor:
-        return ASSIGN(self._ref, value, use_locking=use_locking)  # type: ignore[no-any-return]
+        return ASSIGN(self._ref, value, use_locking=use_locking)
 
     def assign_add(self, delta: Any, use_locking: bool = False) -> Tensor:
-        return ASSIGN_ADD(self._ref, delta, use_locking=use_locking)  # type: ignore[no-any-return]
+        return ASSIGN_ADD(self._ref, delta, use_locking=use_locking)
 
     def assign_sub(self, delta: Any, use_locking: bool = False) -> Tensor:
-        return ASSIGN_SUB(self._ref, delta, use_locking=use_locking)  # type: ignore[no-any-return]
+        return ASSIGN_SUB(self._ref, delta, use_locking=use_locking)
 
     def count_up_to(self, limit: int) -> Tensor:
-        return COUNT_UP_TO(self._ref, limit=limit)  # type: ignore[no-any-return]
+        return COUNT_UP_TO(self._ref, limit=limit)
 
     def scatter_sub(self, sparse_delta: Any, use_locking: bool = False) -> Tensor:
-        return SCATTER_SUB(self._ref, sparse_delta.indices, sparse_delta.values)  # type: ignore[no-any-return]
+        return SCATTER_SUB(self._ref, sparse_delta.indices, sparse_delta.values)
 
     def __getitem__(self, key: Any) -> Tensor:
         return self._snapshot[key]
@@ -195,10 +205,12 @@ def _initial_tensor(graph: Any, value: Any, dtype: DType | None) -> Tensor:
     if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
         found: Tensor = graph.to_tensor(value)
         if dtype is not None and found.dtype is not dtype:
-            raise DTypeError(f"the initial value is {found.dtype.name}, the variable {dtype.name}", found.op)
+            raise DTypeError(
+                f"the initial value is {found.dtype.name}, the variable {dtype.name}", found.op
+            )
         return found
     with graph.name_scope("initial_value"):
-        return graph.to_tensor(value, dtype)  # type: ignore[no-any-return]
+        return graph.to_tensor(value, dtype)
 
 
 def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
@@ -211,7 +223,19 @@ def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     return backward if swap else forward
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+):
     setattr(Variable, f"__{_name}__", _operator(_name))
     setattr(Variable, f"__r{_name}__", _operator(_name, swap=True))
 for _name in ("lt", "le", "gt", "ge"):
@@ -265,7 +289,7 @@ def group(*inputs: Any, name: str | None = None, **_: Any) -> Operation:
         flat.extend(x if isinstance(x, (list, tuple)) else [x])
     graph = flat[0].graph if flat else get_default_graph()
     with graph.as_default(), graph.control_dependencies(flat):
-        return NO_OP(name=name or "group_deps")  # type: ignore[no-any-return]
+        return NO_OP(name=name or "group_deps")
 
 
 def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
@@ -278,16 +302,18 @@ def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) ->
             return [None if t is None else IDENTITY(t) for t in tensors]
 
 
-def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Tensor:
+def report_uninitialized_variables(
+    var_list: Any = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
     """The names of the variables without a value, as a string vector."""
     found = global_variables() + local_variables() if var_list is None else list(var_list)
     graph = get_default_graph()
     with graph.name_scope(name):
         if not found:
-            return graph.constant(np.empty((0,), object))  # type: ignore[no-any-return]
+            return graph.constant(np.empty((0,), object))
         missing = [LOGICAL_NOT(IS_VARIABLE_INITIALIZED(v)) for v in found]
         names = graph.constant(np.array([v.op.name for v in found], object))
-        return boolean_mask(names, graph.to_tensor(missing))  # type: ignore[no-any-return]
+        return boolean_mask(names, graph.to_tensor(missing))
 
 
 def assert_variables_initialized(var_list: Any = None) -> Any:

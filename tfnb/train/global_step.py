@@ -27,7 +27,11 @@ def get_global_step(graph: Any = None) -> Any:
     if found:
         step = found[-1]
     else:
-        named = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v.op.name == "global_step"]
+        named = [
+            v
+            for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+            if v.op.name == "global_step"
+        ]
         if not named:
             return None
         step = named[0]
@@ -55,7 +59,10 @@ def get_or_create_global_step(graph: Any = None) -> Any:
 
 def assert_global_step(global_step_tensor: Any) -> None:
     """Raises `DTypeError` unless it is an integer scalar."""
-    if not global_step_tensor.dtype.is_integer or global_step_tensor.get_shape().ndims not in (0, None):
+    if not global_step_tensor.dtype.is_integer or global_step_tensor.get_shape().ndims not in (
+        0,
+        None,
+    ):
         raise DTypeError(
             f"the global step must be an integer scalar, {global_step_tensor.name} is "
             f"{global_step_tensor.dtype.name} of shape {global_step_tensor.get_shape()}"

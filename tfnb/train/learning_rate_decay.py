@@ -12,13 +12,15 @@ from typing import Any
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor
-from tfnb.ops import CATALOG
+from tfnb.ops.compare import LESS_EQUAL, SELECT
 from tfnb.ops.convert import cast
+from tfnb.ops.math_binary import MAXIMUM, MINIMUM, POW
+from tfnb.ops.math_unary import CEIL, COS, EXP, FLOOR
 
 __all__ = ["API", "exponential_decay", "piecewise_constant"]
 
 
-def _start(name: str, rate: Any, step: Any, *others: Any) -> tuple[Tensor, ...]:
+def _start(name: str, rate: Any, step: Any, *others: Any) -> tuple[Any, ...]:
     """Rate, step and other numbers as tensors of the rate's dtype."""
     if step is None:
         raise InvalidArgumentError(f"{name} needs a global_step")
@@ -29,8 +31,8 @@ def _start(name: str, rate: Any, step: Any, *others: Any) -> tuple[Tensor, ...]:
     return rate, steps, *(cast(o, rate.dtype) for o in rest)
 
 
-def _floor(x: Tensor) -> Tensor:
-    return CATALOG["Floor"](x)  # type: ignore[no-any-return]
+def _floor(x: Any) -> Any:
+    return FLOOR(x)
 
 
 def _scope(name: str | None, default: str) -> Any:
@@ -41,25 +43,31 @@ def exponential_decay(learning_rate: Any, global_step: Any, decay_steps: Any, de
                       staircase: bool = False, name: str | None = None) -> Tensor:  # fmt: skip
     """learning_rate * decay_rate ^ (step / decay_steps); `staircase` takes whole quotients."""
     with _scope(name, "ExponentialDecay"):
-        rate, step, per, decay = _start("exponential_decay", learning_rate, global_step, decay_steps, decay_rate)
+        rate, step, per, decay = _start(
+            "exponential_decay", learning_rate, global_step, decay_steps, decay_rate
+        )
         p = step / per
-        return rate * CATALOG["Pow"](decay, _floor(p) if staircase else p)
+        return rate * POW(decay, _floor(p) if staircase else p)
 
 
 def natural_exp_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
                       staircase: bool = False, name: str | None = None) -> Tensor:  # fmt: skip
     """learning_rate * exp(-decay_rate * step / decay_steps)."""
     with _scope(name, "NaturalExpDecay"):
-        rate, step, per, decay = _start("natural_exp_decay", learning_rate, global_step, decay_steps, decay_rate)
+        rate, step, per, decay = _start(
+            "natural_exp_decay", learning_rate, global_step, decay_steps, decay_rate
+        )
         p = step / per
-        return rate * CATALOG["Exp"](-decay * (_floor(p) if staircase else p))
+        return rate * EXP(-decay * (_floor(p) if staircase else p))
 
 
 def inverse_time_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
                        staircase: bool = False, name: str | None = None) -> Tensor:  # fmt: skip
     """learning_rate / (1 + decay_rate * step / decay_steps)."""
     with _scope(name, "InverseTimeDecay"):
-        rate, step, per, decay = _start("inverse_time_decay", learning_rate, global_step, decay_steps, decay_rate)
+        rate, step, per, decay = _start(
+            "inverse_time_decay", learning_rate, global_step, decay_steps, decay_rate
+        )
         p = step / per
         return rate / (1 + decay * (_floor(p) if staircase else p))
 
@@ -72,10 +80,10 @@ def polynomial_decay(learning_rate: Any, global_step: Any, decay_steps: Any, end
             "polynomial_decay", learning_rate, global_step, decay_steps, end_learning_rate, power
         )
         if cycle:
-            per = per * CATALOG["Maximum"](CATALOG["Ceil"](step / per), 1.0)
+            per = per * MAXIMUM(CEIL(step / per), 1.0)
         else:
-            step = CATALOG["Minimum"](step, per)
-        return (rate - end) * CATALOG["Pow"](1 - step / per, power) + end
+            step = MINIMUM(step, per)
+        return (rate - end) * POW(1 - step / per, power) + end
 
 
 def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: float = 0.0,
@@ -83,24 +91,29 @@ def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: 
     """learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)."""
     with _scope(name, "CosineDecay"):
         rate, step, per = _start("cosine_decay", learning_rate, global_step, decay_steps)
-        share = CATALOG["Minimum"](step, per) / per
-        return rate * ((1 - alpha) * 0.5 * (1.0 + CATALOG["Cos"](share * math.pi)) + alpha)
+        share = MINIMUM(step, per) / per
+        return rate * ((1 - alpha) * 0.5 * (1.0 + COS(share * math.pi)) + alpha)
 
 
-def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None) -> Tensor:
+def piecewise_constant(
+    x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
+) -> Tensor:
     """values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., the last value after that.
 
     Raises `InvalidArgumentError` unless there is one value more than boundaries.
     """
     if len(boundaries) != len(values) - 1:
-        raise InvalidArgumentError(f"piecewise_constant: {len(values)} values for {len(boundaries)} boundaries")
+        raise InvalidArgumentError(
+            f"piecewise_constant: {len(values)} values for {len(boundaries)} boundaries"
+        )
     graph = getattr(x, "graph", None) or get_default_graph()
     with graph.as_default(), _scope(name, "PiecewiseConstant"):
         step = graph.to_tensor(x)
         tensors = [v if isinstance(v, Tensor) else graph.to_tensor(v) for v in values]
         found = tensors[-1]
         for boundary, value in zip(reversed(list(boundaries)), reversed(tensors[:-1]), strict=True):
-            found = CATALOG["Select"](CATALOG["LessEqual"](step, cast(graph.to_tensor(boundary), step.dtype)), value, found)
+            before = LESS_EQUAL(step, cast(graph.to_tensor(boundary), step.dtype))
+            found = SELECT(before, value, found)
         return found
 
 

@@ -14,9 +14,9 @@ from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
-from tfnb.ops import CATALOG
 from tfnb.ops.constants import zeros
 from tfnb.ops.convert import cast
+from tfnb.ops.math_binary import MINIMUM, POW
 from tfnb.train.slots import create_slot
 
 __all__ = ["API", "ExponentialMovingAverage", "assign_moving_average"]
@@ -26,21 +26,26 @@ def assign_moving_average(variable: Any, value: Any, decay: Any, zero_debias: bo
                           name: str | None = None) -> Any:  # fmt: skip
     """variable -= (1 - decay) * (variable - value). With `zero_debias`, corrected for a start at zero."""
     graph = variable.graph
-    with graph.as_default(), graph.name_scope(name or "AssignMovingAvg"), graph.colocate_with(variable.op):
-        decay = cast(graph.to_tensor(decay), variable.dtype)
-        rest = 1 - decay
+    with (
+        graph.as_default(),
+        graph.name_scope(name or "AssignMovingAvg"),
+        graph.colocate_with(variable.op),
+    ):
+        rest = 1 - cast(graph.to_tensor(decay), variable.dtype)
         if zero_debias:
             return _debiased(variable, value, rest)
         return variable.assign_sub((variable.value() - value) * rest)
 
 
-def _debiased(variable: Any, value: Any, rest: Tensor) -> Any:
-    biased = create_slot(variable, lambda: zeros(variable.shape.known(), variable.dtype), "biased", variable.dtype)
+def _debiased(variable: Any, value: Any, rest: Any) -> Any:
+    biased = create_slot(
+        variable, lambda: zeros(variable.shape.known(), variable.dtype), "biased", variable.dtype
+    )
     count = create_slot(variable, 0.0, "local_step", variable.dtype)
     new_biased = biased.assign_sub((biased.value() - value) * rest)
     new_count = count.assign_add(1.0)
     with variable.graph.control_dependencies([new_biased, new_count]):
-        correction = 1 - CATALOG["Pow"](1 - rest, count.read_value())
+        correction = 1 - POW(1 - rest, count.read_value())
         return variable.assign(biased.read_value() / correction)
 
 
@@ -71,32 +76,34 @@ class ExponentialMovingAverage:
         given = trainable_variables() if var_list is None else list(var_list)
         for v in given:
             if not v.dtype.is_floating:
-                raise DTypeError(f"{v.name} is {v.dtype.name}; only floats have moving averages", v.op)
+                raise DTypeError(
+                    f"{v.name} is {v.dtype.name}; only floats have moving averages", v.op
+                )
             if v in self._averages:
                 raise InvalidArgumentError(f"the moving average of {v.name} is kept already", v.op)
             self._averages[v] = self._shadow(v)
         with get_default_graph().name_scope(self._name) as scope:
             decay = self._effective_decay()
             updates = [
-                assign_moving_average(self._averages[v], v, decay, self._zero_debias and not isinstance(v, Variable))
+                assign_moving_average(
+                    self._averages[v], v, decay, self._zero_debias and not isinstance(v, Variable)
+                )
                 for v in given
             ]
             return group(*updates, name=scope)
 
     def _shadow(self, v: Any) -> Variable:
         if isinstance(v, Variable):
-            shadow = create_slot(v, v.initialized_value(), self._name, v.dtype)
-        else:
-            shadow = create_slot(v, lambda: zeros(v.shape.known(), v.dtype), self._name, v.dtype)
-        v.graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, v if isinstance(v, Variable) else shadow)
-        return shadow
+            v.graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, v)
+            return create_slot(v, v.initialized_value(), self._name, v.dtype)
+        return create_slot(v, lambda: zeros(v.shape.known(), v.dtype), self._name, v.dtype)
 
     def _effective_decay(self) -> Any:
         graph = get_default_graph()
         if self._num_updates is None:
             return graph.to_tensor(self._decay)
         n = cast(graph.to_tensor(self._num_updates), "float32")
-        return CATALOG["Minimum"](graph.to_tensor(self._decay), (1.0 + n) / (10.0 + n))
+        return MINIMUM(graph.to_tensor(self._decay), (1.0 + n) / (10.0 + n))
 
     def average(self, var: Any) -> Variable | None:
         """The shadow variable of `var`, or None."""
@@ -110,7 +117,9 @@ class ExponentialMovingAverage:
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
         """Name in a checkpoint -> variable, so that restoring loads averages into the variables."""
         graph = get_default_graph()
-        averaged = trainable_variables() if moving_avg_variables is None else list(moving_avg_variables)
+        averaged = (
+            trainable_variables() if moving_avg_variables is None else list(moving_avg_variables)
+        )
         if moving_avg_variables is None:
             averaged += graph.get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES)
         names = {self.average_name(v): v for v in averaged}

@@ -57,7 +57,12 @@ class Optimizer:
         influences it.
         """
         pairs = self.compute_gradients(
-            loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
+            loss,
+            var_list,
+            gate_gradients,
+            aggregation_method,
+            colocate_gradients_with_ops,
+            grad_loss,
         )
         if not any(g is not None for g, _ in pairs):
             raise InvalidArgumentError(
@@ -71,7 +76,9 @@ class Optimizer:
                           grad_loss: Any = None) -> list[tuple[Any, Any]]:  # fmt: skip
         """(gradient or None, variable) per variable; `var_list` defaults to the trainable variables."""
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
-            raise InvalidArgumentError(f"gate_gradients must be GATE_NONE, GATE_OP or GATE_GRAPH, got {gate_gradients}")
+            raise InvalidArgumentError(
+                f"gate_gradients must be GATE_NONE, GATE_OP or GATE_GRAPH, got {gate_gradients}"
+            )
         loss = loss.__tensor__() if hasattr(loss, "__tensor__") else loss
         if not isinstance(loss, Tensor):
             raise DTypeError(f"the loss must be a tensor, got {type(loss).__name__}")
@@ -93,7 +100,9 @@ class Optimizer:
             if not isinstance(v, Variable):
                 raise DTypeError(f"the argument {v!r} is not a variable")
             if not v.dtype.is_floating:
-                raise DTypeError(f"the variable {v.name} is {v.dtype.name}; an optimizer needs floats", v.op)
+                raise DTypeError(
+                    f"the variable {v.name} is {v.dtype.name}; an optimizer needs floats", v.op
+                )
         return found
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None,
@@ -121,7 +130,7 @@ class Optimizer:
                 done = self._finish(updates, "update")
                 with graph.control_dependencies([done]), graph.colocate_with(global_step):
                     one = graph.to_tensor(1, global_step.dtype)
-                    return ASSIGN_ADD(_ref(global_step), one, name=scope).op  # type: ignore[no-any-return]
+                    return ASSIGN_ADD(_ref(global_step), one, name=scope).op
 
     def _update(self, grad: Any, variable: Any) -> Operation:
         if isinstance(grad, IndexedSlices):
@@ -131,7 +140,7 @@ class Optimizer:
         if variable.constraint is None:
             return update
         with variable.graph.control_dependencies([update]):
-            return variable.assign(variable.constraint(variable.read_value())).op  # type: ignore[no-any-return]
+            return variable.assign(variable.constraint(variable.read_value())).op
 
     # slots
 
@@ -186,4 +195,4 @@ class Optimizer:
 
 
 def _ref(variable: Any) -> Tensor:
-    return variable.__tensor__(as_ref=True)  # type: ignore[no-any-return]
+    return variable.__tensor__(as_ref=True)

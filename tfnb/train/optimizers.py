@@ -25,13 +25,15 @@ __all__ = [
 
 
 def _ref(variable: Any) -> Tensor:
-    return variable.__tensor__(as_ref=True)  # type: ignore[no-any-return]
+    return variable.__tensor__(as_ref=True)
 
 
 class GradientDescentOptimizer(Optimizer):
     """var -= learning_rate * grad."""
 
-    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
+    def __init__(
+        self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
+    ) -> None:
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
 
@@ -40,11 +42,13 @@ class GradientDescentOptimizer(Optimizer):
 
     def _apply_dense(self, grad: Tensor, var: Any) -> Operation:
         lr = self._cast("learning_rate", var)
-        return CATALOG["ApplyGradientDescent"](_ref(var), lr, grad, use_locking=self._use_locking).op  # type: ignore[no-any-return]
+        return CATALOG["ApplyGradientDescent"](
+            _ref(var), lr, grad, use_locking=self._use_locking
+        ).op
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
         delta = grad.values * self._cast("learning_rate", var)
-        return CATALOG["ScatterSub"](_ref(var), grad.indices, delta).op  # type: ignore[no-any-return]
+        return CATALOG["ScatterSub"](_ref(var), grad.indices, delta).op
 
 
 class _SlotOptimizer(Optimizer):
@@ -86,13 +90,13 @@ class _SlotOptimizer(Optimizer):
         return [*refs, *hyper[:place], *given, *hyper[place:]]
 
     def _apply_dense(self, grad: Tensor, var: Any) -> Operation:
-        return CATALOG[self.dense_op](*self._inputs(grad, var), **self._extra).op  # type: ignore[no-any-return]
+        return CATALOG[self.dense_op](*self._inputs(grad, var), **self._extra).op
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
         if not self.sparse_op:
             return self._apply_dense(grad.__tensor__(), var)
         inputs = self._inputs(grad.values, var, grad.indices)
-        return CATALOG[self.sparse_op](*inputs, **self._extra).op  # type: ignore[no-any-return]
+        return CATALOG[self.sparse_op](*inputs, **self._extra).op
 
 
 def _filled(var: Any, value: float) -> Callable[[], Tensor]:
@@ -108,7 +112,13 @@ class MomentumOptimizer(_SlotOptimizer):
     def __init__(self, learning_rate: Any, momentum: Any, use_locking: bool = False, name: str = "Momentum",
                  use_nesterov: bool = False) -> None:  # fmt: skip
         hyper = {"learning_rate": learning_rate, "momentum": momentum}
-        super().__init__(use_locking, name, hyper, {"momentum": ("Momentum", None)}, {"use_nesterov": use_nesterov})
+        super().__init__(
+            use_locking,
+            name,
+            hyper,
+            {"momentum": ("Momentum", None)},
+            {"use_nesterov": use_nesterov},
+        )
 
 
 class AdagradOptimizer(_SlotOptimizer):
@@ -120,7 +130,9 @@ class AdagradOptimizer(_SlotOptimizer):
     def __init__(self, learning_rate: Any, initial_accumulator_value: float = 0.1, use_locking: bool = False,
                  name: str = "Adagrad") -> None:  # fmt: skip
         if initial_accumulator_value <= 0:
-            raise InvalidArgumentError(f"initial_accumulator_value must be > 0, got {initial_accumulator_value}")
+            raise InvalidArgumentError(
+                f"initial_accumulator_value must be > 0, got {initial_accumulator_value}"
+            )
         slots = {"accumulator": ("Adagrad", initial_accumulator_value)}
         super().__init__(use_locking, name, {"learning_rate": learning_rate}, slots)
 
@@ -128,27 +140,40 @@ class AdagradOptimizer(_SlotOptimizer):
 class ProximalGradientDescentOptimizer(_SlotOptimizer):
     """Gradient descent followed by the proximal step of l1 and l2 penalties."""
 
-    dense_op = "ApplyProximalGradientDescent"
+    dense_op, sparse_op = "ApplyProximalGradientDescent", "SparseApplyProximalGradientDescent"
     order = ("learning_rate", "l1", "l2")
 
     def __init__(self, learning_rate: Any, l1_regularization_strength: float = 0.0,
                  l2_regularization_strength: float = 0.0, use_locking: bool = False,
                  name: str = "ProximalGradientDescent") -> None:  # fmt: skip
-        hyper = {"learning_rate": learning_rate, "l1": l1_regularization_strength, "l2": l2_regularization_strength}
+        hyper = {
+            "learning_rate": learning_rate,
+            "l1": l1_regularization_strength,
+            "l2": l2_regularization_strength,
+        }
         super().__init__(use_locking, name, hyper, {})
 
 
 class ProximalAdagradOptimizer(_SlotOptimizer):
     """Adagrad followed by the proximal step of l1 and l2 penalties."""
 
-    dense_op = "ApplyProximalAdagrad"
+    dense_op, sparse_op = "ApplyProximalAdagrad", "SparseApplyProximalAdagrad"
     order = ("learning_rate", "l1", "l2")
 
     def __init__(self, learning_rate: Any, initial_accumulator_value: float = 0.1,
                  l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
                  use_locking: bool = False, name: str = "ProximalAdagrad") -> None:  # fmt: skip
-        hyper = {"learning_rate": learning_rate, "l1": l1_regularization_strength, "l2": l2_regularization_strength}
-        super().__init__(use_locking, name, hyper, {"accumulator": ("ProximalAdagrad", initial_accumulator_value)})
+        hyper = {
+            "learning_rate": learning_rate,
+            "l1": l1_regularization_strength,
+            "l2": l2_regularization_strength,
+        }
+        super().__init__(
+            use_locking,
+            name,
+            hyper,
+            {"accumulator": ("ProximalAdagrad", initial_accumulator_value)},
+        )
 
 
 class AdadeltaOptimizer(_SlotOptimizer):
@@ -171,11 +196,16 @@ class RMSPropOptimizer(_SlotOptimizer):
 
     def __init__(self, learning_rate: Any, decay: Any = 0.9, momentum: Any = 0.0, epsilon: Any = 1e-10,
                  use_locking: bool = False, centered: bool = False, name: str = "RMSProp") -> None:  # fmt: skip
-        hyper = {"learning_rate": learning_rate, "decay": decay, "momentum": momentum, "epsilon": epsilon}
+        hyper = {
+            "learning_rate": learning_rate,
+            "decay": decay,
+            "momentum": momentum,
+            "epsilon": epsilon,
+        }
         means: dict[str, tuple[str, Any]] = {"mg": ("RMSProp", None)} if centered else {}
         slots = {**means, "rms": ("RMSProp", 1.0), "momentum": ("RMSProp", None)}
         self.dense_op = "ApplyCenteredRMSProp" if centered else "ApplyRMSProp"
-        self.sparse_op = "" if centered else "SparseApplyRMSProp"
+        self.sparse_op = f"Sparse{self.dense_op}"
         super().__init__(use_locking, name, hyper, slots)
 
 
@@ -185,7 +215,12 @@ class AdamOptimizer(Optimizer):
     def __init__(self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8,
                  use_locking: bool = False, name: str = "Adam") -> None:  # fmt: skip
         super().__init__(use_locking, name)
-        self._values = {"learning_rate": learning_rate, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+        self._values = {
+            "learning_rate": learning_rate,
+            "beta1": beta1,
+            "beta2": beta2,
+            "epsilon": epsilon,
+        }
         self._powers: dict[Any, tuple[Any, Any]] = {}
 
     def _create_slots(self, var_list: Sequence[Any]) -> None:
@@ -194,7 +229,7 @@ class AdamOptimizer(Optimizer):
             powers = tuple(
                 _power(first, self._values[beta], f"{beta}_power") for beta in ("beta1", "beta2")
             )
-            self._powers[first.graph] = powers  # type: ignore[assignment]
+            self._powers[first.graph] = powers
         for v in var_list:
             self._zeros_slot(v, "m", "Adam")
             self._zeros_slot(v, "v", "Adam")
@@ -212,7 +247,7 @@ class AdamOptimizer(Optimizer):
     def _apply_dense(self, grad: Tensor, var: Any) -> Operation:
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         inputs = [_ref(var), _ref(m), _ref(v), *self._inputs(var), grad]
-        return CATALOG["ApplyAdam"](*inputs, use_locking=self._use_locking).op  # type: ignore[no-any-return]
+        return CATALOG["ApplyAdam"](*inputs, use_locking=self._use_locking).op
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
         """All moments decay, as TensorFlow's: only the rows of the gradient get a new share."""
@@ -225,7 +260,9 @@ class AdamOptimizer(Optimizer):
         with graph.control_dependencies([m_decayed]):
             m_new = CATALOG["ScatterAdd"](_ref(m), grad.indices, grad.values * (1 - b1))
         with graph.control_dependencies([v_decayed]):
-            v_new = CATALOG["ScatterAdd"](_ref(v), grad.indices, grad.values * grad.values * (1 - b2))
+            v_new = CATALOG["ScatterAdd"](
+                _ref(v), grad.indices, grad.values * grad.values * (1 - b2)
+            )
         with graph.control_dependencies([m_new, v_new]):
             step = lr * m.read_value() / (CATALOG["Sqrt"](v.read_value()) + epsilon)  # type: ignore[union-attr]
         return group(var.assign_sub(step), m_new, v_new)
@@ -233,18 +270,22 @@ class AdamOptimizer(Optimizer):
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
         graph = update_ops[0].graph
         b1, b2 = self._powers[graph]
-        with graph.control_dependencies(update_ops):
-            with graph.colocate_with(b1):
-                new1 = b1.assign(b1.value() * self._cast("beta1", b1), use_locking=self._use_locking)
-                new2 = b2.assign(b2.value() * self._cast("beta2", b2), use_locking=self._use_locking)
+        with graph.control_dependencies(update_ops), graph.colocate_with(b1):
+            new1 = b1.assign(b1.value() * self._cast("beta1", b1), use_locking=self._use_locking)
+            new2 = b2.assign(b2.value() * self._cast("beta2", b2), use_locking=self._use_locking)
         return group(*update_ops, new1, new2, name=name_scope)
 
 
 def _power(first: Any, beta: Any, name: str) -> Any:
     initial = beta() if callable(beta) else beta
     graph = first.graph
-    with graph.as_default(), graph.control_dependencies(None), graph.name_scope(None), graph.colocate_with(first):
-        return Variable(initial, trainable=False, name=name, dtype=first.dtype)
+    with (
+        graph.as_default(),
+        graph.control_dependencies(None),
+        graph.name_scope(None),
+        graph.colocate_with(first),
+    ):
+        return Variable(initial, trainable=False, name=name)
 
 
 class FtrlOptimizer(_SlotOptimizer):

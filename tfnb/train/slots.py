@@ -16,8 +16,15 @@ __all__ = ["create_slot", "create_zeros_slot"]
 def create_slot(primary: Any, initial_value: Any, name: str, dtype: Any = None) -> Variable:
     """A variable named after `primary` and `name` with the initial value (a tensor, value, or callable)."""
     graph = primary.graph
-    with graph.as_default(), graph.control_dependencies(None), graph.name_scope(None), graph.colocate_with(primary):
-        return Variable(initial_value, trainable=False, name=f"{primary.op.name}/{name}", dtype=dtype)
+    with (
+        graph.as_default(),
+        graph.control_dependencies(None),
+        graph.name_scope(None),
+        graph.colocate_with(primary),
+    ):
+        return Variable(
+            initial_value, trainable=False, name=f"{primary.op.name}/{name}", dtype=dtype
+        )
 
 
 def create_zeros_slot(primary: Any, name: str, dtype: Any = None) -> Variable:

@@ -6,7 +6,8 @@ Invariant: after `deduplicated` no index occurs twice, so a sparse update may re
 from __future__ import annotations
 
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ops import CATALOG
+from tfnb.ops.gather import UNSORTED_SEGMENT_SUM
+from tfnb.ops.partition import unique
 from tfnb.ops.shaping import shape
 
 __all__ = ["deduplicated"]
@@ -14,7 +15,6 @@ __all__ = ["deduplicated"]
 
 def deduplicated(grad: IndexedSlices) -> IndexedSlices:
     """The same sparse gradient with the values of equal indices summed."""
-    unique, positions = CATALOG["Unique"](grad.indices)
-    rows = shape(unique)[0]
-    values = CATALOG["UnsortedSegmentSum"](grad.values, positions, rows)
-    return IndexedSlices(values, unique, grad.dense_shape)
+    rows, positions = unique(grad.indices)
+    values = UNSORTED_SEGMENT_SUM(grad.values, positions, shape(rows)[0])
+    return IndexedSlices(values, rows, grad.dense_shape)
