@@ -1,4 +1,6 @@
-"""Graphs made from cases: the op over placeholders of more or less known shapes, and a minimal reverse-mode differentiation."""
+"""Graphs made from cases: the op over placeholders of more or less known shapes, and a minimal reverse-mode
+differentiation.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Test cases of the catalogue as data: op, inputs, attributes.
 
-Every family has a file `cases_*.py` with a tuple `CASES`; adding an op means adding its cases to one of them. A case is run by
-the catalogue tests (host, shapes, gradients, OpenCL) and by the oracle suite (real TensorFlow), so inputs and attributes carry
-TensorFlow's names and order.
+Every family has a file `cases_*.py` with a tuple `CASES`; adding an op means adding its cases to one of them. A
+case is run by the catalogue tests (host, shapes, gradients, OpenCL) and by the oracle suite (real TensorFlow),
+so inputs and attributes carry TensorFlow's names and order.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ SPECIAL = np.array(
 class Case:
     """One call of an op.
 
-    inputs: an array per input argument, a list of arrays for "N*T". attrs: attributes, and type variables that no input
-    fixes. grad: differentiate numerically (only float inputs are); oracle: compare with TensorFlow; device: compare OpenCL
-    with the host; float32_only: the op takes no float64. rtol, atol: for float32; shapes and dtypes are always compared.
+    inputs: an array per input argument, a list of arrays for "N*T". attrs: attributes, and type variables that
+    no input fixes. grad: differentiate numerically (only float inputs are); oracle: compare with TensorFlow;
+    device: compare OpenCL with the host; float32_only: the op takes no float64. rtol, atol: for float32; shapes
+    and dtypes are always compared.
     """
 
     op: str

@@ -1,4 +1,6 @@
-"""Makes this folder's own modules (cases, evaluate, building) importable by its tests, also under importlib mode."""
+"""Makes this folder's own modules (cases, evaluate, building) importable by its tests, also under importlib
+mode.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """A graph evaluated by host kernels alone: no passes, no session, no device.
 
-The reference for tests of ops and gradients. `evaluate(fetches, feeds)` takes tensors (or None, IndexedSlices and lists of
-them) and gives arrays. Variables take their values from `variables`, by operation; ops that write give the new value.
+The reference for tests of ops and gradients. `evaluate(fetches, feeds)` takes tensors (or None, IndexedSlices
+and lists of them) and gives arrays. Variables take their values from `variables`, by operation; ops that write
+give the new value.
 """
 
 from __future__ import annotations

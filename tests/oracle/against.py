@@ -21,7 +21,8 @@ with warnings.catch_warnings():
 tf1 = tensorflow.compat.v1
 
 RENAMED = {  # TensorFlow's Python names of arguments that its graphs call otherwise
-    "reduction_indices": "axis", "dim": "axis", "split_dim": "axis", "squeeze_dims": "axis", "t": "x", "e": "y", "input": "condition",
+    "reduction_indices": "axis", "dim": "axis", "split_dim": "axis", "squeeze_dims": "axis",
+    "t": "x", "e": "y", "input": "condition",
 }  # fmt: skip
 
 
@@ -41,7 +42,9 @@ def _differentiable(case):
 
 
 def _theirs(case):
-    """(outputs, gradients by the float inputs) of TensorFlow, as tensors; gradients of the outputs that are floats."""
+    """(outputs, gradients by the float inputs) of TensorFlow, as tensors; gradients of the outputs that are
+    floats.
+    """
     opdef = CATALOG[case.op]
     inputs = [
         [tf1.constant(y) for y in x] if isinstance(x, list) else tf1.constant(x)

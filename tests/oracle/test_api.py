@@ -1,4 +1,6 @@
-"""The public functions and operators against tf.compat.v1: the same expression built in both, values and dtypes compared."""
+"""The public functions and operators against tf.compat.v1: the same expression built in both, values and dtypes
+compared.
+"""
 
 from __future__ import annotations
 
@@ -374,7 +376,7 @@ EXPRESSIONS = {
     "nested_lists": lambda tf, x, y, z, i, b: [
         tf.stack([[x[0, 0], 1.0], [2.0, x[1, 1]]]),
         tf.convert_to_tensor([x[0], y[0]]),
-        x + [x[0, 0], 1.0, 2.0, 3.0],
+        x + (x[0, 0], 1.0, 2.0, 3.0),
     ],
     "bounds": lambda tf, x, y, z, i, b: [
         tf.invert_permutation([2, 0, 1]),

@@ -1,4 +1,6 @@
-"""The catalogue against real TensorFlow (tf.compat.v1): values and gradients of every case, in float32 and float64."""
+"""The catalogue against real TensorFlow (tf.compat.v1): values and gradients of every case, in float32 and
+float64.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""IndexedSlices: a tensor that is zero but for some rows (OSDI'16, section 4.2: sparse gradients of embeddings).
+"""IndexedSlices: a tensor that is zero but for some rows (OSDI'16, section 4.2: sparse gradients of
+embeddings).
 
-The gradient of a gather is one; optimizers apply it row by row. Invariant: it stands for the sum, over i, of `values[i]` at
-row `indices[i]`, and can be used wherever a tensor can (rows are then summed into a dense one).
+The gradient of a gather is one; optimizers apply it row by row. Invariant: it stands for the sum, over i, of
+`values[i]` at row `indices[i]`, and can be used wherever a tensor can (rows are then summed into a dense one).
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ __all__ = ["IndexedSlices"]
 
 
 class IndexedSlices:
-    """`values` (n, ...) are the rows `indices` (n) of a tensor of shape `dense_shape` (an integer vector, or None)."""
+    """`values` (n, ...) are the rows `indices` (n) of a tensor of shape `dense_shape` (an integer vector, or
+    None).
+    """
 
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Any = None) -> None:
         self.values = values

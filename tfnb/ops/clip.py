@@ -43,7 +43,9 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """t, scaled down where needed so that its 2-norm along `axes` (all of them together by default) is at most clip_norm."""
+    """t, scaled down where needed so that its 2-norm along `axes` (all of them together by default) is at most
+    clip_norm.
+    """
     graph = graph_of((t, clip_norm))
     with graph.name_scope(name or "clip_by_norm"):
         values = t.values if isinstance(t, IndexedSlices) else graph.to_tensor(t)

@@ -1,6 +1,7 @@
 """Comparisons, logic, and choosing between values by a condition.
 
-Invariant: comparing with NaN is false, but for `NotEqual`; comparisons have no gradient, choices pass it to what they chose.
+Invariant: comparing with NaN is false, but for `NotEqual`; comparisons have no gradient, choices pass it to
+what they chose.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def _comparison(
         types={"T": types},
         doc=f"""Elementwise `x {sign} y`, broadcasting.
 
-        x, y: one dtype, shapes that broadcast together. z: bool, the broadcast shape. Errors: the shapes do not fit.""",
+        x, y: one dtype, shapes that broadcast together. z: bool, the broadcast shape. Errors: the shapes do not
+        fit.""",
         infer=broadcast,
         scalar=lambda attrs, x, y: fn(x, y),
         grad=NOT_DIFFERENTIABLE,
@@ -71,7 +73,8 @@ def _logical(name: str, word: str, fn: Callable[[Expr, Expr], Expr], api: str) -
         outputs="z: bool",
         doc=f"""Elementwise `x {word} y` of truth values, broadcasting.
 
-        x, y: bool, shapes that broadcast together. z: bool, the broadcast shape. Errors: the shapes do not fit.""",
+        x, y: bool, shapes that broadcast together. z: bool, the broadcast shape. Errors: the shapes do not
+        fit.""",
         infer=broadcast,
         scalar=lambda attrs, x, y: fn(x, y),
         grad=NOT_DIFFERENTIABLE,
@@ -148,8 +151,8 @@ SELECT = OpDef(
     types={"T": ALL},
     doc="""Takes elements of `t` where the condition holds and of `e` where not.
 
-    condition: bool, of the shape of t, or a scalar, or a vector that chooses whole rows. t, e: one dtype and shape.
-    output: dtype and shape of t. Errors: the shapes do not fit.""",
+    condition: bool, of the shape of t, or a scalar, or a vector that chooses whole rows. t, e: one dtype and
+    shape. output: dtype and shape of t. Errors: the shapes do not fit.""",
     infer=_selected,
     host=_host_select,
     lower=_lower_select,

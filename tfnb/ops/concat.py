@@ -1,7 +1,7 @@
 """Joining tensors along an axis, and cutting them up (white paper, Table 1, array operations).
 
-Invariant: joining and splitting are each other's gradient. The older argument orders of `concat` and `split` are told
-apart by the types of the arguments.
+Invariant: joining and splitting are each other's gradient. The older argument orders of `concat` and `split`
+are told apart by the types of the arguments.
 """
 
 from __future__ import annotations
@@ -127,8 +127,9 @@ CONCAT = OpDef(
     types={"T": ALL},
     doc="""Joins tensors along one axis.
 
-    concat_dim: an int32 scalar, the axis. values: tensors of one dtype and rank >= 1, equal in all other dimensions.
-    output: their dtype; its size along the axis is the sum of theirs. Errors: the shapes do not fit.""",
+    concat_dim: an int32 scalar, the axis. values: tensors of one dtype and rank >= 1, equal in all other
+    dimensions. output: their dtype; its size along the axis is the sum of theirs. Errors: the shapes do not
+    fit.""",
     infer=lambda c: _joined(c, c.shapes[1:], c.value(0)),
     host=lambda call, axis, *parts: _host_join(call, axis, parts),
     lower=_lower_concat,
@@ -142,7 +143,8 @@ CONCAT_V2 = OpDef(
     inputs="values: N*T, axis: Tidx",
     outputs="output: T",
     types={"T": ALL, "Tidx": INDEX},
-    doc="""Joins tensors along one axis; as `Concat`, the axis coming last and counting from the end if negative.
+    doc="""Joins tensors along one axis; as `Concat`, the axis coming last and counting from the end if
+    negative.
 
     values: tensors of one dtype and rank >= 1, equal in all dimensions but the axis. axis: an integer scalar.
     output: their dtype; its size along the axis is the sum of theirs. Errors: the shapes do not fit.""",
@@ -252,8 +254,9 @@ SPLIT_V = OpDef(
     attrs=SplitAttrs,
     doc="""Cuts a tensor along one axis into pieces of given sizes.
 
-    value: any dtype. size_splits: an integer vector of num_split sizes that add up to the axis's; one may be -1 and takes
-    the rest. split_dim: an int32 scalar, the axis. Errors: the sizes do not add up, axis out of range.""",
+    value: any dtype. size_splits: an integer vector of num_split sizes that add up to the axis's; one may be -1
+    and takes the rest. split_dim: an int32 scalar, the axis. Errors: the sizes do not add up, axis out of
+    range.""",
     infer=_splitv_shapes,
     host=_host_splitv,
     lower=_lower_splitv,
@@ -267,8 +270,8 @@ def concat(
 ) -> Any:
     """Joins tensors along an axis: `concat(values, axis)`, or in the order of 0.x `concat(concat_dim, values)`.
 
-    values: a list of tensors of one dtype and rank, equal in all other dimensions. axis: an integer (or int32 scalar
-    tensor), negative from the end. Errors: no list, no axis, or shapes that do not fit.
+    values: a list of tensors of one dtype and rank, equal in all other dimensions. axis: an integer (or int32
+    scalar tensor), negative from the end. Errors: no list, no axis, or shapes that do not fit.
     """
     if concat_dim is not None:
         axis = concat_dim
@@ -334,10 +337,11 @@ def split(
     split_dim: Any = None,
     num_split: int | None = None,
 ) -> list[Any]:
-    """Cuts a tensor into pieces: `split(value, num_or_size_splits, axis)`, or as 0.x `split(split_dim, num_split, value)`.
+    """Cuts a tensor into pieces: `split(value, num_or_size_splits, axis)`, or as 0.x `split(split_dim,
+    num_split, value)`.
 
-    num_or_size_splits: a number of equal pieces, or a vector of their sizes (one may be -1). Errors: the size along the axis
-    does not fit; `num` is needed for a vector of unknown length.
+    num_or_size_splits: a number of equal pieces, or a vector of their sizes (one may be -1). Errors: the size
+    along the axis does not fit; `num` is needed for a vector of unknown length.
     """
     if isinstance(value, (int, np.integer)) and not isinstance(axis, (int, np.integer)):
         value, axis = axis, value

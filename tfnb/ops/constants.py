@@ -142,8 +142,8 @@ RANGE = OpDef(
     types={"Tidx": (int32, int64, float32, float64)},
     doc="""start, start + delta, start + 2 delta, ... up to but without limit.
 
-    start, limit, delta: scalars of one dtype. output: a vector of that dtype of size ceil((limit - start) / delta).
-    Errors: delta is 0 or leads away from limit.""",
+    start, limit, delta: scalars of one dtype. output: a vector of that dtype of size ceil((limit - start) /
+    delta). Errors: delta is 0 or leads away from limit.""",
     infer=_range_shape,
     host=_host_range,
     lower=_lower_range,
@@ -181,8 +181,8 @@ LIN_SPACE = OpDef(
     types={"T": (float32, float64), "Tidx": INDEX},
     doc="""`num` numbers evenly spaced from start to stop, both included.
 
-    start, stop: float scalars. num: an integer scalar >= 1. output: a vector of size num; only start if num is 1.
-    Errors: num < 1.""",
+    start, stop: float scalars. num: an integer scalar >= 1. output: a vector of size num; only start if num is
+    1. Errors: num < 1.""",
     infer=_space_shape,
     host=_host_space,
     lower=_lower_space,
@@ -201,9 +201,10 @@ def constant(
 ) -> Any:
     """A constant tensor of a Python or NumPy value.
 
-    dtype: by default float32 for Python floats, int32 for ints, and a NumPy array's own. shape: if given, the elements
-    are laid out in that shape in row-major order; when they are too few the last one is repeated. verify_shape: the
-    value must have exactly that shape. Errors: more elements than the shape holds, or a value not of the dtype.
+    dtype: by default float32 for Python floats, int32 for ints, and a NumPy array's own. shape: if given, the
+    elements are laid out in that shape in row-major order; when they are too few the last one is repeated.
+    verify_shape: the value must have exactly that shape. Errors: more elements than the shape holds, or a value
+    not of the dtype.
     """
     array = to_numpy(value, None if dtype is None else as_dtype(dtype))
     if shape is not None:
@@ -228,7 +229,8 @@ def convert_to_tensor(
 ) -> Any:
     """A tensor for `value`: itself if it is one, a variable's value, else a new constant.
 
-    dtype: the dtype needed; preferred_dtype: used if the value can have it. Errors: the value is of another dtype.
+    dtype: the dtype needed; preferred_dtype: used if the value can have it. Errors: the value is of another
+    dtype.
     """
     wanted = None if dtype is None else as_dtype(dtype)
     if wanted is None and preferred_dtype is not None and not is_tensor_like(value):
@@ -316,8 +318,8 @@ def range_(
 ) -> Any:
     """start, start + delta, ... up to but without limit; `range(n)` counts from 0.
 
-    The scalars may be of different dtypes; the widest of int32, int64, float32, float64 among them (or `dtype`) is the
-    result's. Errors: delta is 0 or leads away from limit.
+    The scalars may be of different dtypes; the widest of int32, int64, float32, float64 among them (or `dtype`)
+    is the result's. Errors: delta is 0 or leads away from limit.
     """
     if limit is None:
         start, limit = 0, start

@@ -69,8 +69,9 @@ CAST = OpDef(
     attrs=CastAttrs,
     doc="""Converts the elements to another dtype.
 
-    x: any number or bool, any shape. y: dtype `DstT`, shape of x. Floats become integers by dropping the fraction, out
-    of range the result is undefined; numbers become bool by asking "not zero"; bool becomes 0 or 1.""",
+    x: any number or bool, any shape. y: dtype `DstT`, shape of x. Floats become integers by dropping the
+    fraction, out of range the result is undefined; numbers become bool by asking "not zero"; bool becomes 0 or
+    1.""",
     infer=unchanged,
     host=_host_cast,
     lower=_lower_cast,

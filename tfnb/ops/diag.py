@@ -206,10 +206,12 @@ ONE_HOT = OpDef(
     outputs="output: T",
     types={"TI": (int64, int32, uint8), "T": ALL},
     attrs=OneHotAttrs,
-    doc="""Rows that are `off_value` everywhere but `on_value` at the index; an index outside [0, depth) gives no on_value.
+    doc="""Rows that are `off_value` everywhere but `on_value` at the index; an index outside [0, depth) gives
+    no on_value.
 
-    indices: integers, any shape. depth: an int32 scalar, the length of a row. on_value, off_value: scalars of one dtype.
-    output: the shape of indices with a dimension of `depth` put in at `axis`. Errors: depth < 0, axis out of range.""",
+    indices: integers, any shape. depth: an int32 scalar, the length of a row. on_value, off_value: scalars of
+    one dtype. output: the shape of indices with a dimension of `depth` put in at `axis`. Errors: depth < 0,
+    axis out of range.""",
     infer=_one_hot_shape,
     host=_host_one_hot,
     lower=_lower_one_hot,
@@ -229,8 +231,8 @@ def one_hot(
 ) -> Any:
     """Rows of length `depth` with `on_value` (1) at the index and `off_value` (0) elsewhere.
 
-    indices: integers, any shape; outside [0, depth) a row has no on_value. axis: where the new dimension goes, last by default.
-    dtype: of the values, float32 by default. Errors: the values are not of dtype.
+    indices: integers, any shape; outside [0, depth) a row has no on_value. axis: where the new dimension goes,
+    last by default. dtype: of the values, float32 by default. Errors: the values are not of dtype.
     """
     graph = graph_of((indices, depth, on_value, off_value))
     wanted = None if dtype is None else as_dtype(dtype)

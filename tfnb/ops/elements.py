@@ -1,6 +1,7 @@
 """How library kernels see element types: the `-DT=...` that goes with a dtype (`kernels_cl/lib/element.clh`).
 
-Invariant: kernels compute 16-bit floats in float32; sums of integers wrap, so one unsigned type serves both signs.
+Invariant: kernels compute 16-bit floats in float32; sums of integers wrap, so one unsigned type serves both
+signs.
 """
 
 from __future__ import annotations

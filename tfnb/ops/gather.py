@@ -1,7 +1,8 @@
-"""Rows by number: gather, its inverse the segment sum, and the sparse gradient between them (OSDI'16, section 4.2).
+"""Rows by number: gather, its inverse the segment sum, and the sparse gradient between them (OSDI'16, section
+4.2).
 
-An index out of range is an error on the host; a device, which cannot raise, gives 0. Invariant: the gradient of a gather along
-axis 0 is `IndexedSlices` and touches only the rows that were read.
+An index out of range is an error on the host; a device, which cannot raise, gives 0. Invariant: the gradient of
+a gather along axis 0 is `IndexedSlices` and touches only the rows that were read.
 """
 
 from __future__ import annotations
@@ -132,8 +133,8 @@ GATHER = OpDef(
     attrs=GatherAttrs,
     doc="""Rows of a tensor by their numbers: output[i, ..., j, ...] = params[indices[i, ...], j, ...].
 
-    params: any dtype, rank >= 1. indices: integers in [0, size of params' first axis), any shape. output: shape of indices, then
-    that of a row. Errors: an index out of range (on the host; a device gives 0).""",
+    params: any dtype, rank >= 1. indices: integers in [0, size of params' first axis), any shape. output: shape
+    of indices, then that of a row. Errors: an index out of range (on the host; a device gives 0).""",
     infer=lambda c: _gathered(c, 0),
     host=lambda call, params, indices: _host_gather(call, params, indices, 0),
     lower=lambda site, idx, port: _lower_gather(site, idx, 0),
@@ -178,9 +179,9 @@ GATHER_V2 = OpDef(
     attrs=GatherV2Attrs,
     doc="""Slices of a tensor along one axis by their numbers.
 
-    params: any dtype. indices: integers in [0, size of the axis), any shape. axis: an integer scalar, negative from the end.
-    output: params' shape with the axis replaced by the shape of indices. Errors: an index (on the host; a device gives 0) or
-    the axis out of range.""",
+    params: any dtype. indices: integers in [0, size of the axis), any shape. axis: an integer scalar, negative
+    from the end. output: params' shape with the axis replaced by the shape of indices. Errors: an index (on the
+    host; a device gives 0) or the axis out of range.""",
     infer=_check_batch,
     host=lambda call, params, indices, axis: _host_gather(
         call, params, indices, normalize_axis(int(axis.reshape(())), params.ndim)
@@ -258,9 +259,9 @@ UNSORTED_SEGMENT_SUM = OpDef(
     types={"T": REALS, "Tindices": INDEX, "Tnumsegments": INDEX},
     doc="""Sums rows that have the same number: output[k] = the sum of all data[i] with segment_ids[i] = k.
 
-    data: a number type; its shape begins with that of segment_ids. segment_ids: integers below num_segments; rows with a
-    negative one are dropped. num_segments: an integer scalar. output: shape (num_segments, the rest of data's shape).
-    Errors: an id too large (on the host; a device drops the row).""",
+    data: a number type; its shape begins with that of segment_ids. segment_ids: integers below num_segments;
+    rows with a negative one are dropped. num_segments: an integer scalar. output: shape (num_segments, the rest
+    of data's shape). Errors: an id too large (on the host; a device drops the row).""",
     infer=_segmented,
     host=_host_segment_sum,
     opencl=_segment_calls,
@@ -343,9 +344,9 @@ GATHER_ND = OpDef(
     types={"Tparams": ALL, "Tindices": INDEX},
     doc="""Elements or slices of a tensor, each by its own index: output[i, ...] = params[indices[i, ..., :]].
 
-    params: any dtype, rank n. indices: integers, last dimension k <= n: each row names an element (k = n) or a slice. output:
-    shape of indices without its last dimension, then params' dimensions from k on. Errors: an index outside params (on the
-    host; a device gives 0).""",
+    params: any dtype, rank n. indices: integers, last dimension k <= n: each row names an element (k = n) or a
+    slice. output: shape of indices without its last dimension, then params' dimensions from k on. Errors: an
+    index outside params (on the host; a device gives 0).""",
     infer=_nd_shape,
     host=_host_gather_nd,
     lower=_lower_gather_nd,
@@ -400,9 +401,9 @@ SCATTER_ND = OpDef(
     types={"T": REALS, "Tindices": INDEX},
     doc="""A tensor of zeros to which updates are added, each at its own index; the inverse of GatherNd.
 
-    indices: integers, last dimension k. updates: a number type, shape of indices without its last dimension, then that of a
-    slice. shape: an integer vector, the output's shape. Equal indices add up. Errors: an index outside the shape (checked on the
-    host only).""",
+    indices: integers, last dimension k. updates: a number type, shape of indices without its last dimension,
+    then that of a slice. shape: an integer vector, the output's shape. Equal indices add up. Errors: an index
+    outside the shape (checked on the host only).""",
     infer=lambda c: c.as_shape(2),
     host=_host_scatter_nd,
     expand=_expand_scatter_nd,
@@ -422,8 +423,8 @@ def gather(
 ) -> Any:
     """Rows (or slices along `axis`) of `params` by their numbers.
 
-    params: any dtype. indices: integers, any shape. Result: params' shape, the axis replaced by the shape of indices.
-    Errors: an index out of range (on the host; a device gives 0).
+    params: any dtype. indices: integers, any shape. Result: params' shape, the axis replaced by the shape of
+    indices. Errors: an index out of range (on the host; a device gives 0).
     """
     if isinstance(axis, (int, np.integer)) and axis == 0 and not batch_dims:
         return GATHER(params, indices, name=name)

@@ -1,7 +1,7 @@
 """Indexing with Python's brackets: the strided slice (white paper, Table 1, array operations).
 
-`StridedSlice` takes begin, end and stride per entry of the index, and bit masks that say which entries are open, an
-ellipsis, a new axis or a single index. Invariant: `x[key]` has NumPy's shape and elements.
+`StridedSlice` takes begin, end and stride per entry of the index, and bit masks that say which entries are
+open, an ellipsis, a new axis or a single index. Invariant: `x[key]` has NumPy's shape and elements.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = ["API", "OPS", "STRIDED_SLICE", "STRIDED_SLICE_GRAD", "getitem"]
 
 @dataclass(frozen=True, slots=True)
 class StridedSliceAttrs:
-    """Bit i of a mask speaks of entry i of the index: begin or end is open, the entry is an ellipsis, a new axis, or a single
-    index whose axis goes."""
+    """Bit i of a mask speaks of entry i of the index: begin or end is open, the entry is an ellipsis, a new
+    axis, or a single index whose axis goes."""
 
     begin_mask: int = 0
     end_mask: int = 0
@@ -42,7 +42,8 @@ class StridedSliceAttrs:
 class _Entry:
     """What happens to one axis: `length` elements from `begin` in steps of `stride`.
 
-    `axis` is None for a new axis; `shrink` says the axis goes; begin and length are None where only a run can tell.
+    `axis` is None for a new axis; `shrink` says the axis goes; begin and length are None where only a run can
+    tell.
     """
 
     axis: int | None
@@ -223,9 +224,9 @@ STRIDED_SLICE = OpDef(
     attrs=StridedSliceAttrs,
     doc="""What Python's `input[begin:end:stride, ...]` gives.
 
-    input: any dtype. begin, end, strides: integer vectors, an entry per part of the index; negative numbers count from the
-    end, strides may be negative but not 0. The masks mark open ends, the ellipsis, new axes, and single indices whose axis
-    goes. Errors: too many entries, a single index out of range.""",
+    input: any dtype. begin, end, strides: integer vectors, an entry per part of the index; negative numbers
+    count from the end, strides may be negative but not 0. The masks mark open ends, the ellipsis, new axes, and
+    single indices whose axis goes. Errors: too many entries, a single index out of range.""",
     infer=_strided_shape,
     host=_host_strided,
     lower=_lower_strided,
@@ -290,8 +291,8 @@ STRIDED_SLICE_GRAD = OpDef(
     attrs=StridedSliceAttrs,
     doc="""The gradient of StridedSlice: zeros of shape `shape`, with `dy` where the slice was taken.
 
-    shape: an integer vector, the shape of what was sliced; begin, end, strides and masks as they were there; dy: the shape of
-    the slice.""",
+    shape: an integer vector, the shape of what was sliced; begin, end, strides and masks as they were there;
+    dy: the shape of the slice.""",
     infer=lambda c: c.as_shape(0),
     host=_host_strided_grad,
     lower=_lower_strided_grad,
@@ -394,10 +395,11 @@ def _vector(values: Sequence[Any], x: Any) -> Any:
 
 
 def getitem(x: Any, key: Any, name: str | None = None) -> Any:
-    """`x[key]` as NumPy has it: ints, slices with steps, `...`, `tf.newaxis`; ints and bounds may be scalar tensors.
+    """`x[key]` as NumPy has it: ints, slices with steps, `...`, `tf.newaxis`; ints and bounds may be scalar
+    tensors.
 
-    A scalar tensor as a single index is a Gather, so its value may change from step to step at no cost. Errors: a key of
-    another type, too many indices, a single index out of range.
+    A scalar tensor as a single index is a Gather, so its value may change from step to step at no cost. Errors:
+    a key of another type, too many indices, a single index out of range.
     """
     parsed, late = _parse(x, key)
     index = [_vector(v, x) for v in (parsed.begin, parsed.end, parsed.strides)]

@@ -1,7 +1,7 @@
 """Elementwise arithmetic of two tensors that broadcast together, and the sum of many (white paper, Table 1).
 
-Invariant: both operands have one dtype, which is the result's; a gradient is summed back to its operand's shape.
-Dividing integers by zero gives 0.
+Invariant: both operands have one dtype, which is the result's; a gradient is summed back to its operand's
+shape. Dividing integers by zero gives 0.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def _binary(
         types={"T": types},
         doc=f"""Elementwise z = {formula}, broadcasting.
 
-        {first}, {second}: {_TYPE_WORDS[types]}, shapes that broadcast together. z: that dtype, the broadcast shape.
-        Errors: the dtypes differ, the shapes do not fit.""",
+        {first}, {second}: {_TYPE_WORDS[types]}, shapes that broadcast together. z: that dtype, the broadcast
+        shape. Errors: the dtypes differ, the shapes do not fit.""",
         infer=broadcast,
         scalar=lambda attrs, x, y: fn(x, y),
         grad=grad,
@@ -197,7 +197,8 @@ ADD_N = OpDef(
     types={"T": REALS},
     doc="""The elementwise sum of tensors of one shape, without broadcasting.
 
-    inputs: at least one tensor, of one number type and shape. sum: that dtype and shape. Errors: the shapes differ.""",
+    inputs: at least one tensor, of one number type and shape. sum: that dtype and shape. Errors: the shapes
+    differ.""",
     infer=_merged,
     scalar=_add_all,
     grad=lambda op, dy: (dy,) * len(op.inputs),
@@ -221,7 +222,9 @@ def _true_type(dtype: DType) -> DType:
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Any:
-    """x / y elementwise as Python's `/`: integers are converted first, 8 and 16 bits to float32, wider to float64."""
+    """x / y elementwise as Python's `/`: integers are converted first, 8 and 16 bits to float32, wider to
+    float64.
+    """
     x, y = operands(x, y)
     if x.dtype is not y.dtype:
         raise InvalidArgumentError(

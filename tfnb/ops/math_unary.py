@@ -1,7 +1,7 @@
 """Elementwise functions of one tensor (white paper, Table 1, element-wise operations).
 
-Host, OpenCL and fused code come from each op's one scalar expression. Invariant: the result has the input's shape, and
-is NaN exactly where the function is not defined.
+Host, OpenCL and fused code come from each op's one scalar expression. Invariant: the result has the input's
+shape, and is NaN exactly where the function is not defined.
 """
 
 from __future__ import annotations

@@ -97,8 +97,8 @@ MAT_MUL = OpDef(
     attrs=MatMulAttrs,
     doc="""The product of two matrices.
 
-    a: shape (m, k), or (k, m) with `transpose_a`. b: shape (k, n), or (n, k) with `transpose_b`; one number type.
-    product: shape (m, n). Errors: not matrices, or their inner dimensions differ.""",
+    a: shape (m, k), or (k, m) with `transpose_a`. b: shape (k, n), or (n, k) with `transpose_b`; one number
+    type. product: shape (m, n). Errors: not matrices, or their inner dimensions differ.""",
     infer=_matmul_shape,
     host=_host_matmul,
     opencl=matmul_calls,
@@ -130,8 +130,8 @@ BATCH_MAT_MUL = OpDef(
     attrs=BatchMatMulAttrs,
     doc="""The products of corresponding matrices of two stacks.
 
-    x: shape (..., m, k), or (..., k, m) with `adj_x`. y: shape (..., k, n), or (..., n, k) with `adj_y`; one number type
-    and equal leading dimensions. output: shape (..., m, n). Errors: the shapes do not fit.""",
+    x: shape (..., m, k), or (..., k, m) with `adj_x`. y: shape (..., k, n), or (..., n, k) with `adj_y`; one
+    number type and equal leading dimensions. output: shape (..., m, n). Errors: the shapes do not fit.""",
     infer=_batch_shape,
     host=lambda call, x, y: _host_product(call, x, y, call.attrs.adj_x, call.attrs.adj_y),
     opencl=matmul_calls,
@@ -153,8 +153,9 @@ def matmul(
 ) -> Any:
     """The product of matrices, or of stacks of matrices of rank > 2.
 
-    a: (..., m, k), or (..., k, m) if transposed; b: (..., k, n), or (..., n, k); one number type. Result: (..., m, n). The
-    sparse flags are hints that change nothing. Errors: shapes or dtypes do not fit; a matrix both transposed and adjoint.
+    a: (..., m, k), or (..., k, m) if transposed; b: (..., k, n), or (..., n, k); one number type. Result: (...,
+    m, n). The sparse flags are hints that change nothing. Errors: shapes or dtypes do not fit; a matrix both
+    transposed and adjoint.
     """
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
         raise InvalidArgumentError("matmul: give transpose or adjoint of a matrix, not both")
@@ -175,8 +176,8 @@ def batch_matmul(
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
     """Multiplies two tensors and sums over pairs of axes.
 
-    axes: an integer n (the last n axes of a with the first n of b), or two lists of axes. Result: the other axes of a, then
-    those of b. Errors: ranks unknown, axes out of range, sizes of a pair differ.
+    axes: an integer n (the last n axes of a with the first n of b), or two lists of axes. Result: the other
+    axes of a, then those of b. Errors: ranks unknown, axes out of range, sizes of a pair differ.
     """
     a, b = operands(a, b)
     if a.shape.ndims is None or b.shape.ndims is None:

@@ -1,6 +1,8 @@
-"""Moving elements: transpose, windows and margins, repetition, reversal (white paper, Table 1, array operations).
+"""Moving elements: transpose, windows and margins, repetition, reversal (white paper, Table 1, array
+operations).
 
-Each op says where an output element comes from, so it fuses with its neighbours. Invariant: every load is in bounds.
+Each op says where an output element comes from, so it fuses with its neighbours. Invariant: every load is in
+bounds.
 """
 
 from __future__ import annotations
@@ -93,7 +95,8 @@ INVERT_PERMUTATION = OpDef(
     types={"T": INDEX},
     doc="""The inverse of a permutation: y[x[i]] = i.
 
-    x: an integer vector, a permutation of 0 .. n-1. y: alike. Errors: x is no permutation. Runs on the host.""",
+    x: an integer vector, a permutation of 0 .. n-1. y: alike. Errors: x is no permutation. Runs on the
+    host.""",
     infer=unchanged,
     host=_host_invert,
     grad=NOT_DIFFERENTIABLE,
@@ -166,8 +169,9 @@ SLICE = OpDef(
     types={"T": ALL, "Index": INDEX},
     doc="""A window of a tensor: `size[i]` elements from `begin[i]` on along every axis i.
 
-    input: any dtype, rank n. begin, size: integer vectors of n numbers; a size of -1 takes all that is left. output: shape
-    size. Errors: the window does not lie inside the tensor (found at construction where the numbers are known).""",
+    input: any dtype, rank n. begin, size: integer vectors of n numbers; a size of -1 takes all that is left.
+    output: shape size. Errors: the window does not lie inside the tensor (found at construction where the
+    numbers are known).""",
     infer=_sliced,
     host=_host_slice,
     lower=_lower_slice,
@@ -257,8 +261,9 @@ def _grad_pad(op: Any, dy: Any) -> Any:
 
 PAD_DOC = """Adds margins {fill} around a tensor.
 
-    {first}: any dtype, rank n. paddings: integers of shape (n, 2): how many elements come before and after along each
-    axis. output: size before + size + after along each. Errors: paddings of another shape or negative."""
+    {first}: any dtype, rank n. paddings: integers of shape (n, 2): how many elements come before and after
+    along each axis. output: size before + size + after along each. Errors: paddings of another shape or
+    negative."""
 
 PAD = OpDef(
     "Pad",
@@ -292,7 +297,8 @@ def transpose(
 ) -> Any:
     """Reorders the axes of a tensor; without `perm` their order is reversed.
 
-    perm: a permutation of the axes, perm[i] being the axis of `a` that becomes axis i. Errors: it is no permutation.
+    perm: a permutation of the axes, perm[i] being the axis of `a` that becomes axis i. Errors: it is no
+    permutation.
     """
     x = graph_of((a, perm)).to_tensor(a)
     if perm is None:

@@ -1,7 +1,7 @@
 """What Python's operators mean on tensors (0.x and 1.x semantics).
 
-Invariant: the operand that is a tensor gives the dtype; a Python or NumPy value on the other side is converted to it. `/` is the
-true quotient also of integers, `//` rounds down, `==` compares identities.
+Invariant: the operand that is a tensor gives the dtype; a Python or NumPy value on the other side is converted
+to it. `/` is the true quotient also of integers, `//` rounds down, `==` compares identities.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Stacking tensors along a new axis, and cutting one up along an axis that goes (white paper, Table 1, array operations).
+"""Stacking tensors along a new axis, and cutting one up along an axis that goes (white paper, Table 1, array
+operations).
 
 Invariant: `Pack` and `Unpack` are each other's inverse and gradient.
 """

@@ -1,6 +1,8 @@
-"""Ops whose result's size depends on the data, and choosing the largest (white paper, Table 1, array operations).
+"""Ops whose result's size depends on the data, and choosing the largest (white paper, Table 1, array
+operations).
 
-They run on the host, but for `InTopK`. Invariant: the order of results is that of the input, unless the doc says sorted.
+They run on the host, but for `InTopK`. Invariant: the order of results is that of the input, unless the doc
+says sorted.
 """
 
 from __future__ import annotations
@@ -60,8 +62,8 @@ UNIQUE = OpDef(
     types={"T": ALL, "out_idx": INDEX},
     doc="""The different elements of a vector, in the order of their first occurrence.
 
-    x: a vector of any dtype. y: the elements; idx: for each element of x its place in y (`out_idx`: int32 or int64).
-    Runs on the host.""",
+    x: a vector of any dtype. y: the elements; idx: for each element of x its place in y (`out_idx`: int32 or
+    int64). Runs on the host.""",
     infer=lambda c: (Shape((None,)), with_rank(c, 0, 1)),
     host=_host_unique,
     grad=NOT_DIFFERENTIABLE,
@@ -117,8 +119,9 @@ DYNAMIC_PARTITION = OpDef(
     attrs=DynamicPartitionAttrs,
     doc="""Deals the rows of a tensor out to `num_partitions` tensors: row i goes to outputs[partitions[i]].
 
-    data: any dtype; its shape begins with that of partitions. partitions: int32 in [0, num_partitions). Each output: rows in
-    their order, shape (how many, the rest of data's shape). Errors: a partition out of range. Runs on the host.""",
+    data: any dtype; its shape begins with that of partitions. partitions: int32 in [0, num_partitions). Each
+    output: rows in their order, shape (how many, the rest of data's shape). Errors: a partition out of range.
+    Runs on the host.""",
     infer=_partition_shapes,
     host=_host_partition,
     grad=_grad_partition,
@@ -171,8 +174,8 @@ DYNAMIC_STITCH = OpDef(
     types={"T": ALL},
     doc="""Puts rows from several tensors into one: merged[indices[m][i]] = data[m][i]; a later one wins.
 
-    indices: int32 tensors. data: as many of one dtype, each shape beginning with that of its indices, the rest equal. merged:
-    as many rows as the largest index says. Errors: a negative index. Runs on the host.""",
+    indices: int32 tensors. data: as many of one dtype, each shape beginning with that of its indices, the rest
+    equal. merged: as many rows as the largest index says. Errors: a negative index. Runs on the host.""",
     infer=_stitched,
     host=_host_stitch,
     grad=_grad_stitch,
@@ -237,8 +240,9 @@ def _grad_top(op: Any, dy: Any, d_indices: Any) -> Any:
 
 _TOP_DOC = """The k largest elements of each row, in descending order, and their places.
 
-    input: a real number type, rank >= 1; rows lie along the last dimension, of size >= k. {k} values: shape (..., k); indices:
-    int32, the lower place first among equals. Errors: k is larger than a row. Runs on the host."""
+    input: a real number type, rank >= 1; rows lie along the last dimension, of size >= k. {k} values: shape
+    (..., k); indices: int32, the lower place first among equals. Errors: k is larger than a row. Runs on the
+    host."""
 
 TOP_K_V2 = OpDef(
     "TopKV2",
@@ -311,8 +315,8 @@ IN_TOP_K = OpDef(
     attrs=InTopKAttrs,
     doc="""Is the target's prediction among the k largest of its row? Ties with the k-th count as in.
 
-    predictions: float32, shape (batch, classes). targets: integers, shape (batch,). precision: bool, shape (batch,); False
-    where the target is out of range or a prediction is not finite.""",
+    predictions: float32, shape (batch, classes). targets: integers, shape (batch,). precision: bool, shape
+    (batch,); False where the target is out of range or a prediction is not finite.""",
     infer=_in_top_shape,
     host=_host_in_top,
     expand=_expand_in_top,
@@ -349,8 +353,9 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """With x and y: elements of x where the condition holds, of y elsewhere (see `Select`). Without: the indices of the true
-    elements, int64 of shape (how many, rank). Errors: only one of x and y; shapes that do not fit.
+    """With x and y: elements of x where the condition holds, of y elsewhere (see `Select`). Without: the
+    indices of the true elements, int64 of shape (how many, rank). Errors: only one of x and y; shapes that do
+    not fit.
     """
     if (x is None) != (y is None):
         raise InvalidArgumentError("where takes both x and y, or neither")
@@ -362,8 +367,8 @@ def boolean_mask(
 ) -> Any:
     """The elements (or slices) of `tensor` where `mask` is true, one after the other.
 
-    mask: bool of known rank k >= 1; its shape must be that of tensor's dimensions from `axis` (0) on. Result: those k
-    dimensions become one. Errors: the shapes do not fit.
+    mask: bool of known rank k >= 1; its shape must be that of tensor's dimensions from `axis` (0) on. Result:
+    those k dimensions become one. Errors: the shapes do not fit.
     """
     graph = graph_of((tensor, mask))
     x, m = graph.to_tensor(tensor), graph.to_tensor(mask)

@@ -38,8 +38,9 @@ __all__ = ["ALL_OF", "ANY_OF", "ARG_MAX", "ARG_MIN", "L2_LOSS", "MAX", "MEAN", "
 
 _REDUCTION_DOC = """{what}
 
-    input: {types}. reduction_indices: axes (scalar or vector; negative from the end). output: dtype of input, its shape
-    without those axes, or with size 1 there if `keep_dims`. Over no elements: {empty}. Errors: an axis is out of range."""
+    input: {types}. reduction_indices: axes (scalar or vector; negative from the end). output: dtype of input,
+    its shape without those axes, or with size 1 there if `keep_dims`. Over no elements: {empty}. Errors: an
+    axis is out of range."""
 
 
 def _reduction(
@@ -134,7 +135,9 @@ def _grad_prod(op: Any, dy: Any) -> Any:
 
 
 def _others(x: Any, axes: Any) -> Any:
-    """For each element the product of the others along `axes`, by division: zeros are counted instead of multiplied."""
+    """For each element the product of the others along `axes`, by division: zeros are counted instead of
+    multiplied.
+    """
     zero = EQUAL(x, ZEROS_LIKE(x))
     safe = SELECT(zero, ONES_LIKE(x), x)
     is_zero = cast_to(zero, x.dtype)
@@ -270,8 +273,9 @@ def _arg(name: str, what: str, fn: Any, combine: str) -> OpDef:
         types={"T": REALS, "Tidx": INDEX, "output_type": (int64, int32)},
         doc=f"""The position of the {what} element along one axis; the first of equal ones.
 
-        input: any real number type. dimension: an integer scalar (negative from the end). output: `output_type` (int64 or
-        int32), the shape of input without that axis. Errors: the axis is out of range or has no elements.""",
+        input: any real number type. dimension: an integer scalar (negative from the end). output: `output_type`
+        (int64 or int32), the shape of input without that axis. Errors: the axis is out of range or has no
+        elements.""",
         infer=_arg_shape,
         host=_host_arg(fn),
         reduce=lambda site: ReduceSpec(

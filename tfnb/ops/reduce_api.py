@@ -1,4 +1,5 @@
-"""The public reductions, with the argument names of every version: axis or reduction_indices, keepdims or keep_dims.
+"""The public reductions, with the argument names of every version: axis or reduction_indices, keepdims or
+keep_dims.
 
 Invariant: without an axis everything is reduced.
 """
@@ -57,8 +58,9 @@ def _public(op: OpDef, public: str, what: str) -> Callable[..., Any]:
     reduction.__name__ = reduction.__qualname__ = public
     reduction.__doc__ = f"""{what} along `axis` (0.x: reduction_indices), or of all elements.
 
-    axis: an integer, a list of integers, or an integer tensor; negative counts from the end. keepdims (keep_dims): the reduced
-    dimensions stay with size 1. See the op `{op.name}`. Errors: an axis is out of range."""
+    axis: an integer, a list of integers, or an integer tensor; negative counts from the end. keepdims
+    (keep_dims): the reduced dimensions stay with size 1. See the op `{op.name}`. Errors: an axis is out of
+    range."""
     return reduction
 
 
@@ -151,9 +153,11 @@ def _position(op: OpDef, public: str, what: str) -> Callable[..., Any]:
         return op(input, 0 if wanted is None else wanted, output_type=output_type, name=name)
 
     position.__name__ = position.__qualname__ = public
-    position.__doc__ = f"""The position of the {what} element along `axis` (0.x: dimension; 0 by default), the first of equals.
+    position.__doc__ = f"""The position of the {what} element along `axis` (0.x: dimension; 0 by default), the
+    first of equals.
 
-    Result: `output_type` (int64 or int32), the input's shape without that axis. Errors: the axis is out of range or empty."""
+    Result: `output_type` (int64 or int32), the input's shape without that axis. Errors: the axis is out of
+    range or empty."""
     return position
 
 

@@ -1,7 +1,7 @@
 """Sum and its mirror image, repetition by broadcasting: each is the other's gradient.
 
-Everything that broadcasts sums its gradient back with `unbroadcast`. Invariant: where static shapes tell, no op is added
-that does nothing.
+Everything that broadcasts sums its gradient back with `unbroadcast`. Invariant: where static shapes tell, no op
+is added that does nothing.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ def static_axes(op: Any) -> tuple[int, ...] | None:
 
 
 def spread(op: Any, value: Any) -> Any:
-    """`value`, of the shape of a reduction's output, shaped so that it broadcasts against the reduction's input."""
+    """`value`, of the shape of a reduction's output, shaped so that it broadcasts against the reduction's
+    input.
+    """
     if op.attrs.keep_dims:
         return value
     axes = static_axes(op)
@@ -140,8 +142,9 @@ SUM = OpDef(
     attrs=ReductionAttrs,
     doc="""The sum of the elements along some axes; 0 for no elements.
 
-    input: any number type. reduction_indices: axes (scalar or vector; negative from the end). output: dtype of input, its
-    shape without those axes, or with size 1 there if `keep_dims`. Errors: an axis is out of range.""",
+    input: any number type. reduction_indices: axes (scalar or vector; negative from the end). output: dtype of
+    input, its shape without those axes, or with size 1 there if `keep_dims`. Errors: an axis is out of
+    range.""",
     infer=infer_reduction,
     host=_host_sum,
     reduce=lambda site: spec_of("sum", site),
@@ -223,7 +226,9 @@ def _repeated(a: Shape, b: Shape) -> tuple[int, ...] | None:
 
 
 def sum_to(g: Any, x: Any, axes: Any) -> Any:
-    """`g` summed along `axes` (a tuple, or a tensor when only a run can tell) and given the shape of tensor `x`."""
+    """`g` summed along `axes` (a tuple, or a tensor when only a run can tell) and given the shape of tensor
+    `x`.
+    """
     if not isinstance(axes, tuple):
         return reshape_like(SUM(g, axes), x)
     if not axes:

@@ -1,4 +1,5 @@
-"""Repetition, reversal, and margins that mirror: elements that appear again (white paper, Table 1, array operations).
+"""Repetition, reversal, and margins that mirror: elements that appear again (white paper, Table 1, array
+operations).
 
 Invariant: every load is in bounds; a gradient sums what came from one element.
 """
@@ -128,8 +129,8 @@ def pad(
 ) -> Any:
     """Adds margins around a tensor.
 
-    paddings: shape (rank, 2), elements before and after along each axis. mode: "CONSTANT" (`constant_values`), "REFLECT"
-    or "SYMMETRIC". Errors: another mode, paddings that do not fit.
+    paddings: shape (rank, 2), elements before and after along each axis. mode: "CONSTANT" (`constant_values`),
+    "REFLECT" or "SYMMETRIC". Errors: another mode, paddings that do not fit.
     """
     kind = mode.upper()
     if kind == "CONSTANT":
@@ -193,8 +194,8 @@ TILE = OpDef(
     types={"T": ALL, "Tmultiples": INDEX},
     doc="""Repeats a tensor `multiples[i]` times along each axis i.
 
-    input: any dtype, rank n. multiples: an integer vector of n numbers >= 0. output: size of input times multiples.
-    Errors: multiples of another length or negative.""",
+    input: any dtype, rank n. multiples: an integer vector of n numbers >= 0. output: size of input times
+    multiples. Errors: multiples of another length or negative.""",
     infer=_tiled,
     host=lambda call, x, multiples: np.tile(x, tuple(multiples.tolist())),
     lower=_lower_tile,
@@ -245,15 +246,15 @@ REVERSE = _reversal(
     "Reverse", "dims: bool",
     """Reverses the order of elements along some axes.
 
-    tensor: any dtype, rank n. dims: n truth values, which axes. output: dtype and shape of tensor. Errors: dims of another
-    length.""", _flagged,
+    tensor: any dtype, rank n. dims: n truth values, which axes. output: dtype and shape of tensor. Errors: dims
+    of another length.""", _flagged,
 )  # fmt: skip
 REVERSE_V2 = _reversal(
     "ReverseV2", "axis: Tidx",
     """Reverses the order of elements along some axes.
 
-    tensor: any dtype. axis: an integer vector of axes (negative from the end). output: dtype and shape of tensor.
-    Errors: an axis is out of range.""", normalize_axes,
+    tensor: any dtype. axis: an integer vector of axes (negative from the end). output: dtype and shape of
+    tensor. Errors: an axis is out of range.""", normalize_axes,
 )  # fmt: skip
 
 

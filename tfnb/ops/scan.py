@@ -1,6 +1,7 @@
 """Running sums and products along an axis.
 
-Invariant: `exclusive` shifts the result by one element, starting from the neutral one; `reverse` runs from the end.
+Invariant: `exclusive` shifts the result by one element, starting from the neutral one; `reverse` runs from the
+end.
 """
 
 from __future__ import annotations
@@ -74,8 +75,9 @@ def _grad_cumprod(op: Any, dy: Any) -> Any:
 
 _DOC = """The running {what} along one axis.
 
-    x: any real number type. axis: an integer scalar. out: dtype and shape of x. With `exclusive` an element is the {what}
-    of those before it ({neutral} for the first); with `reverse` the {what} runs from the end. Errors: axis out of range."""
+    x: any real number type. axis: an integer scalar. out: dtype and shape of x. With `exclusive` an element is
+    the {what} of those before it ({neutral} for the first); with `reverse` the {what} runs from the end.
+    Errors: axis out of range."""
 
 CUMSUM = OpDef(
     "Cumsum",

@@ -1,7 +1,9 @@
-"""Shapes as tensors, and giving the same elements another shape (white paper, section 2; Table 1, array operations).
+"""Shapes as tensors, and giving the same elements another shape (white paper, section 2; Table 1, array
+operations).
 
 `Shape`, `Size` and `Rank` are numbers known as soon as the input's shape is, so a compiled step holds them as
-constants; `Reshape` and its kin are views of their input's memory. Invariant: nothing here computes on elements.
+constants; `Reshape` and its kin are views of their input's memory. Invariant: nothing here computes on
+elements.
 """
 
 from __future__ import annotations
@@ -212,8 +214,8 @@ EXPAND_DIMS = OpDef(
     types={"T": ALL, "Tdim": INDEX},
     doc="""Inserts a dimension of size 1 at position `dim`.
 
-    input: any dtype, rank n. dim: an integer scalar in [-n-1, n]; negative counts from the end. output: rank n+1.
-    Errors: dim out of range.""",
+    input: any dtype, rank n. dim: an integer scalar in [-n-1, n]; negative counts from the end. output: rank
+    n+1. Errors: dim out of range.""",
     infer=_expanded,
     host=lambda call, x, dim: np.expand_dims(
         x, normalize_axis(int(dim.reshape(())), x.ndim + 1, "dim")
@@ -283,8 +285,8 @@ SQUEEZE = OpDef(
     attrs=SqueezeAttrs,
     doc="""Drops dimensions of size 1.
 
-    input: any dtype, any shape. `squeeze_dims`: the axes to drop (negative from the end), all of size 1; empty: every
-    axis of size 1. Errors: an axis named is not of size 1 or out of range.""",
+    input: any dtype, any shape. `squeeze_dims`: the axes to drop (negative from the end), all of size 1; empty:
+    every axis of size 1. Errors: an axis named is not of size 1 or out of range.""",
     infer=_squeezed,
     host=_host_squeeze,
     grad=lambda op, dy: reshape_like(dy, op.x),
@@ -410,7 +412,9 @@ def _as_tensor(value: Any) -> Any:
 
 
 def shape(input: Any, name: str | None = None, out_type: Any = int32) -> Any:
-    """The shape of a tensor as an integer vector (`out_type` int32 or int64): a constant when it is known already."""
+    """The shape of a tensor as an integer vector (`out_type` int32 or int64): a constant when it is known
+    already.
+    """
     x = _as_tensor(input)
     if x.shape.is_fully_defined():
         dtype = as_dtype(out_type)
