@@ -36,9 +36,10 @@ DIRECT_ROWS, NEAR_BYTES = 16, 1 << 20
 
 # Cycles of one core, fitted to measurements: a tile's store; for one step of depth, packing a panel of
 # rows, a panel of columns of a near and of a far B, reading a panel without packing, a lone row's
-# panel; a group; how late other cores join in after a launch.
+# panel; a group; how late other cores join in after a launch. UNEVEN is the part of one group's time
+# by which cores end apart, since they have other work as well.
 STORE, PACK_ROWS, PACK_NEAR, PACK_FAR, DIRECT, LONE_ROW = 40.0, 3.0, 6.0, 18.0, 1.5, 3.0
-GROUP, WAKE = 1500.0, 25_000.0
+GROUP, WAKE, UNEVEN = 1000.0, 40_000.0, 0.06
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,8 @@ def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
         for rows in range(1, min(p.m, most // splits) + 1):
             for columns in range(1, min(panels, most // (rows * splits)) + 1):
                 one = _group_cycles(p, -(-p.m // rows), -(-panels // columns), -(-p.k // splits))
-                total = _makespan(rows * columns * splits * p.batch, one, units) + add
+                groups = rows * columns * splits * p.batch
+                total = _makespan(groups, one, units) + UNEVEN * one + add
                 best = min(best, (total, (rows, columns, splits)))
     return best[1]
 
