@@ -1,0 +1,180 @@
+"""Random ops: equal on host and device, distributed as promised, repeatable by seeds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.opdef import HostCall
+from tfnb.ir.philox import philox_4x32
+
+pytestmark = pytest.mark.opencl
+
+
+def run(make: Any, seed: int | None = 1, times: int = 1) -> Any:
+    """The values of `times` runs of `make()` in a new graph and session."""
+    with tf.Graph().as_default():
+        tf.set_random_seed(seed)
+        fetch = make()
+        with tf.Session() as session:
+            found = [session.run(fetch) for _ in range(times)]
+    return found[0] if times == 1 else found
+
+
+def test_philox_known_answers() -> None:
+    """Vectors of the reference implementation (Random123), for counters whose upper half is zero."""
+    assert [int(w) for w in philox_4x32(0, 0, 0, 0)] == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["random_uniform", "random_normal", "truncated_normal"])
+@pytest.mark.parametrize("shape", [(), (7,), (3, 5), (0, 2), (4, 33, 9)])
+def test_device_equals_host(name: str, dtype: str, shape: tuple[int, ...]) -> None:
+    with tf.Graph().as_default():
+        made = getattr(tf, name)(shape, dtype=dtype, seed=5)
+        with tf.Session() as session:
+            runs = [session.run(made), session.run(made)]
+        op = made.op
+        for number, got in enumerate(runs):
+            key = np.array([op.attrs.seed, op.attrs.seed2, number, 0], np.uint32)
+            call = HostCall(op.attrs, op.types, op.specs, op, rng=lambda key=key: key)
+            wanted = op.opdef.host(call, np.asarray(shape, np.int32))
+            assert got.dtype == wanted.dtype and got.shape == wanted.shape
+            np.testing.assert_allclose(got, wanted, rtol=1e-4 if dtype == "float32" else 1e-10, atol=2e-6)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_integers_equal_the_host(dtype: str) -> None:
+    low, high = (-(2**31), 2**31 - 1) if dtype == "int32" else (-(2**62), 2**62)
+    with tf.Graph().as_default():
+        made = tf.random_uniform([1000], low, high, dtype=dtype, seed=5)
+        with tf.Session() as session:
+            got = session.run(made)
+        op = made.op
+        key = np.array([op.attrs.seed, op.attrs.seed2, 0, 0], np.uint32)
+        call = HostCall(op.attrs, op.types, op.specs, op, rng=lambda: key)
+        bounds = np.asarray(low, dtype), np.asarray(high, dtype)
+        np.testing.assert_array_equal(got, op.opdef.host(call, np.asarray([1000], np.int32), *bounds))
+    assert got.min() < low * 0.9 and got.max() > high * 0.9
+
+
+N = 200_000
+
+
+def test_uniform_statistics() -> None:
+    x = run(lambda: tf.random_uniform([N], -2.0, 6.0))
+    assert x.min() >= -2 and x.max() < 6
+    counts, _ = np.histogram(x, 40, (-2, 6))
+    expected = N / 40
+    assert ((counts - expected) ** 2 / expected).sum() < 39 + 5 * math.sqrt(2 * 39)
+    assert abs(np.corrcoef(x[:-1], x[1:])[0, 1]) < 5 / math.sqrt(N)
+
+
+def test_normal_statistics() -> None:
+    x = run(lambda: tf.random_normal([N], 3.0, 2.0)).astype(np.float64)
+    z = (x - 3) / 2
+    for power, moment, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):
+        assert abs((z**power).mean() - moment) < 5 * math.sqrt(variance / N)
+    assert np.isfinite(z).all() and np.abs(z).max() > 3.5
+
+
+def test_truncated_statistics() -> None:
+    z = run(lambda: tf.truncated_normal([N])).astype(np.float64)
+    assert np.abs(z).max() <= 2.0
+    assert abs(z.mean()) < 5 * 0.88 / math.sqrt(N)
+    assert abs(z.std() - 0.8796) < 0.01
+    inside = (np.abs(z) < 1).mean()
+    assert abs(inside - 0.6827 / 0.9545) < 5 * 0.5 / math.sqrt(N)
+
+
+def test_integer_statistics() -> None:
+    x = run(lambda: tf.random_uniform([N], 0, 10, dtype=tf.int32))
+    counts = np.bincount(x, minlength=10)
+    assert counts.size == 10
+    assert ((counts - N / 10) ** 2 / (N / 10)).sum() < 9 + 5 * math.sqrt(18)
+
+
+def test_shuffle_keeps_rows() -> None:
+    rows = np.arange(40).reshape(20, 2)
+    a, b = run(lambda: tf.random_shuffle(rows), times=2)
+    assert not np.array_equal(a, b)
+    for x in (a, b):
+        assert not np.array_equal(x, rows)
+        np.testing.assert_array_equal(np.sort(x[:, 0]), rows[:, 0])
+        np.testing.assert_array_equal(x[:, 1], x[:, 0] + 1)
+
+
+def test_multinomial_statistics() -> None:
+    p = np.array([[0.1, 0.2, 0.7], [1.0, 0.0, 0.0]])
+    with np.errstate(divide="ignore"):
+        logits = np.log(p).astype(np.float32) + 5
+    x = run(lambda: tf.multinomial(logits, 20_000))
+    assert x.dtype == np.int64 and x.shape == (2, 20_000)
+    np.testing.assert_allclose(np.bincount(x[0], minlength=3) / 20_000, p[0], atol=0.02)
+    assert (x[1] == 0).all()
+
+
+def test_seeds() -> None:
+    def both() -> Any:
+        return tf.random_uniform([5]), tf.random_uniform([5])
+
+    a, b = run(both, 1)
+    assert not np.array_equal(a, b), "ops of one graph seed differ"
+    np.testing.assert_array_equal(run(both, 1), [a, b])
+    assert not np.array_equal(run(both, 2)[0], a)
+    assert not np.array_equal(run(both, None)[0], run(both, None)[0]), "no seed: other numbers each time"
+    fixed = run(lambda: tf.random_uniform([5], seed=3), None)
+    np.testing.assert_array_equal(run(lambda: tf.random_uniform([5], seed=3), None), fixed)
+    first, second = run(lambda: tf.random_uniform([5]), 1, times=2)
+    assert not np.array_equal(first, second), "each run draws anew"
+
+
+def test_get_seed() -> None:
+    with tf.Graph().as_default() as graph:
+        assert tf.get_seed(None) == (None, None)
+        assert tf.get_seed(4) == (87654321, 4)
+        tf.set_random_seed(9)
+        assert tf.get_seed(4) == (9, 4)
+        assert tf.get_seed(None) == (9, graph.version)
+        tf.set_random_seed(0)
+        assert tf.get_seed(0) == (0, 2**31 - 1)
+
+
+def test_a_fed_shape_and_tensor_bounds() -> None:
+    with tf.Graph().as_default():
+        shape = tf.placeholder(tf.int32, [2])
+        low = tf.placeholder(tf.float32, [])
+        x = tf.random_uniform(shape, low, low + 1.0, seed=1)
+        assert x.shape.as_list() == [None, None]
+        with tf.Session() as session:
+            for dims in ((2, 3), (4, 1)):
+                got = session.run(x, {shape: dims, low: 10.0})
+                assert got.shape == dims and got.min() >= 10 and got.max() <= 11
+
+
+def test_random_crop() -> None:
+    image = np.arange(5 * 6).reshape(5, 6)
+    seen = set()
+    for x in run(lambda: tf.random_crop(image, [2, 3]), times=20):
+        np.testing.assert_array_equal(x - x[0, 0], [[0, 1, 2], [6, 7, 8]])
+        seen.add(int(x[0, 0]))
+    assert len(seen) > 3
+
+
+def test_bad_arguments() -> None:
+    with tf.Graph().as_default():
+        with pytest.raises(InvalidArgumentError, match="maxval"):
+            tf.random_uniform([2], dtype=tf.int32)
+        with pytest.raises(InvalidArgumentError, match="less than"):
+            tf.random_uniform([2], 5, 5, dtype=tf.int32)
+        with pytest.raises(ShapeError):
+            tf.random_crop(np.zeros((2, 2)), [3, 1])
+        with pytest.raises(ShapeError):
+            tf.random_uniform([None, 2])
+        with pytest.raises(InvalidArgumentError):
+            tf.random_normal([2], dtype=tf.int32)
