@@ -31,9 +31,24 @@ def make_device(kind="cpu"):
     return next(d for d in make_devices(settings()) if d.facts.kind == kind)
 
 
-def cluster_of(graph, feeds, fetches):
-    """One cluster of all operations of a graph, in the order they were made."""
-    whole = graph_from_operations(graph.get_operations(), fetches, graph.get_operations())
+def needed(fetches, targets, feeds):
+    """The operations a step runs, in the order they were made."""
+    fed = {(t.op, t.index) for t in feeds}
+    found, stack = set(), [t.op for t in fetches] + list(targets)
+    while stack:
+        op = stack.pop()
+        if op not in found:
+            found.add(op)
+            stack.extend(t.op for t in op.inputs if (t.op, t.index) not in fed)
+            stack.extend(op.control_inputs)
+    return sorted(found, key=lambda op: op.id)
+
+
+def cluster_of(graph, feeds, fetches, targets=()):
+    """One cluster of all that a step runs."""
+    ops = needed(fetches, targets, feeds)
+    ops = sorted({*ops, *(t.op for t in feeds)}, key=lambda op: op.id)
+    whole = graph_from_operations(ops, fetches, ops, feeds)
     expanded = expand(whole)
     renamed = dict(zip((Edge(t.op.id, t.index) for t in fetches), expanded.fetches, strict=True))
     nodes = [expanded.nodes[i] for i in expanded.order]
@@ -57,40 +72,49 @@ def _is_random(node):
     return node.opdef.stateful and node.opdef.kind is Kind.COMPUTE and not node.opdef.writes and hasattr(node.attrs, "seed")
 
 
-def compile_graph(graph, feeds, fetches, variables=None, facts=None, **changes):
+def compile_graph(graph, feeds, fetches, variables=None, facts=None, targets=(), **changes):
     """The program for feeds (tensor -> array) and variables (operation -> array or None)."""
-    cluster = cluster_of(graph, feeds, fetches)
+    cluster = cluster_of(graph, feeds, fetches, targets)
     arrays = [np.asarray(v, t.dtype.np) for t, v in feeds.items()]
     infos = [TensorInfo(as_dtype(a.dtype), a.shape) for a in arrays]
     by_edge = dict(zip(cluster.inputs, arrays, strict=True))
     values = {e: by_edge[e] for e in cluster.shape_values}
     states = {
-        op.id: None if a is None else TensorInfo(as_dtype(a.dtype), a.shape) for op, a in (variables or {}).items()
+        op.id: None if a is None else TensorInfo(as_dtype(a.dtype), a.shape)
+        for op, a in (variables or {}).items()
     }
     return compile_cluster(cluster, infos, values, states, facts or DeviceFacts(), settings(**changes))
 
 
-def run_graph(device, graph, feeds, fetches, variables=None, **changes):
+def run_graph(device, graph, feeds, fetches, variables=None, targets=(), **changes):
     """(fetched arrays, {operation: array} of the variables afterwards) from the device."""
-    program = compile_graph(graph, feeds, fetches, variables, device.facts, **changes)
+    program = compile_graph(graph, feeds, fetches, variables, device.facts, targets, **changes)
     by_id = {op.id: op for op in graph.get_operations()}
     cells = []
     for use in program.variables:
         state = (variables or {})[by_id[use.node]]
-        cells.append(Cell(by_id[use.node].name, None if state is None else device.from_numpy(state.copy())))
+        tensor = None if state is None else device.from_numpy(state.copy())
+        cells.append(Cell(by_id[use.node].name, tensor))
     rng = np.tile(KEYS, (len(program.random), 1)) if program.random else None
     arrays = [np.asarray(v, t.dtype.np) for t, v in feeds.items()]
     outputs = device.load(program).run(arrays, cells, rng)
     found = [np.array(o.numpy()) for o in outputs]
-    after = {by_id[u.node]: np.array(c.tensor.numpy()) for u, c in zip(program.variables, cells, strict=True) if c.tensor}
+    after = {
+        by_id[u.node]: np.array(c.tensor.numpy())
+        for u, c in zip(program.variables, cells, strict=True)
+        if c.tensor is not None
+    }
     return found, after
 
 
-def reference(graph, feeds, fetches, variables=None):
-    """The same from host kernels, one operation after the other in the order they were made."""
+def reference(graph, feeds, fetches, variables=None, targets=()):
+    """The same from host kernels, one operation after the other in the order they were made.
+
+    A variable is copied when something reads it, so a later write does not show.
+    """
     known = {(t.op, t.index): np.asarray(v, t.dtype.np) for t, v in feeds.items()}
     state = {op: a for op, a in (variables or {}).items()}
-    for op in graph.get_operations():
+    for op in needed(fetches, targets, feeds):
         if op.opdef.kind is Kind.PLACEHOLDER or not op.outputs and not op.opdef.writes:
             continue
         if op.opdef.kind is Kind.VARIABLE:
@@ -103,7 +127,7 @@ def reference(graph, feeds, fetches, variables=None):
                 state[_variable(op.inputs[i])] = np.asarray(v)
             continue
         for i, v in enumerate(values):
-            known.setdefault((op, i), np.asarray(v))
+            known.setdefault((op, i), np.array(v))
     return [_read(t, known, state) for t in fetches], state
 
 

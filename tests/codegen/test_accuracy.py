@@ -1,0 +1,78 @@
+"""Float functions: units in the last place, infinities and NaN."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import special
+
+import tfnb as tf
+
+pytestmark = pytest.mark.opencl
+FUNCTIONS = {
+    "exp": (np.exp, (-87.0, 88.7)), "expm1": (np.expm1, (-20.0, 88.0)), "log": (np.log, (1e-30, 1e30)),
+    "log1p": (np.log1p, (-0.999, 1e4)), "tanh": (np.tanh, (-12.0, 12.0)), "sigmoid": (special.expit, (-80.0, 80.0)),
+    "erf": (special.erf, (-5.0, 5.0)), "rsqrt": (lambda x: 1 / np.sqrt(x), (1e-30, 1e30)),
+}  # fmt: skip
+EDGES = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 100.0, -110.0, 1e-40, 3e38, -3e38], np.float32)
+
+
+def run(device, name, x):
+    from runner import run_graph
+
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.float32, x.shape)
+        y = getattr(tf, name)(a)
+    return run_graph(device, graph, {a: x}, [y])[0][0]
+
+
+def samples(low, high):
+    rng = np.random.default_rng(1)
+    if low > 0:
+        return np.exp(rng.uniform(np.log(low), np.log(high), 200_000)).astype(np.float32)
+    spread = rng.uniform(low, high, 100_000)
+    near_zero = np.clip(rng.standard_normal(100_000) * np.exp(rng.uniform(-20, 1, 100_000)), low, high)
+    return np.concatenate([spread, near_zero]).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_within_four_units_in_the_last_place(device, name):
+    exact, (low, high) = FUNCTIONS[name]
+    x = samples(low, high)
+    want = exact(x.astype(np.float64))
+    unit = np.spacing(np.abs(want.astype(np.float32))).astype(np.float64)
+    error = np.abs(run(device, name, x).astype(np.float64) - want) / unit
+    normal = np.abs(want) > 1.2e-38
+    assert error[normal].max() <= 4, (error[normal].max(), x[normal][error[normal].argmax()])
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@pytest.mark.parametrize("n", [12, 1])
+def test_edges_are_exact(device, name, n):
+    """Also for one element, which scalar code computes."""
+    with np.errstate(all="ignore"):
+        want = FUNCTIONS[name][0](EDGES.astype(np.float64)).astype(np.float32)
+    got = run(device, name, EDGES) if n == 12 else np.array([run(device, name, EDGES[i]) for i in range(12)])
+    for x, a, b in zip(EDGES, got, want, strict=True):
+        assert (np.isnan(a) and np.isnan(b)) or a == b or abs(a - b) <= 4 * np.spacing(abs(b)) or (
+            abs(b) < 1.2e-38 and abs(a) < 1.2e-38
+        ), (name, x, a, b)
+
+
+def test_nan_wins_in_max_and_min(device):
+    from runner import run_graph
+
+    x = np.ones((4, 40), np.float32)
+    x[1, 37] = x[3, 0] = np.nan
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.float32, x.shape)
+        fetches = [tf.reduce_max(a, 1), tf.reduce_min(a, 1), tf.reduce_max(a, 0), tf.maximum(a, 2.0), tf.maximum(2.0 * a[0], a[1]),
+                   tf.nn.relu(a), tf.reduce_max(a)]  # fmt: skip
+    found, _ = run_graph(device, graph, {a: x}, fetches)
+    assert np.isnan(found[0]).tolist() == [False, True, False, True]
+    assert np.isnan(found[1]).tolist() == [False, True, False, True]
+    assert np.flatnonzero(np.isnan(found[2])).tolist() == [0, 37]
+    assert np.isnan(found[3]).sum() == 2
+    assert np.flatnonzero(np.isnan(found[4])).tolist() == [37]
+    assert np.isnan(found[5]).sum() == 2
+    assert np.isnan(found[6])
