@@ -52,30 +52,35 @@ class CheckAttrs:
 
 
 def _element(x: Any) -> str:
-    if isinstance(x, (bytes, np.bytes_)):
+    if isinstance(x, bytes):
         return x.decode("utf-8", "replace")
-    if isinstance(x, (bool, np.bool_)):
+    if isinstance(x, np.bool_):
         return str(int(x))
-    return f"{x:.6g}" if isinstance(x, (float, np.floating)) else str(x)
+    if isinstance(x, (np.float32, np.float64)):
+        short, long = (6, 9) if isinstance(x, np.float32) else (15, 17)
+        text = f"{x:.{short}g}"
+        return text if type(x)(text) == x or np.isnan(x) else f"{x:.{long}g}"
+    return str(x)
 
 
-def _nested(x: np.ndarray, left: int) -> tuple[str, int]:
-    """The first `left` elements with a bracket around each row, and how many may still follow."""
-    if x.ndim == 0:
-        return _element(x.reshape(-1)[0]), left - 1
+def _nested(x: np.ndarray, left: int, outer: bool = True) -> tuple[str, int]:
+    """The first `left` elements with a bracket around each inner row, and how many may still follow."""
+    if x.ndim == 1:
+        shown = " ".join(_element(v) for v in x[:left])
+        return shown + ("..." if x.size > left and not outer else ""), left - min(left, x.size)
     parts = []
     for row in x:
         if left <= 0:
             break
-        text, left = _nested(row, left)
-        parts.append(text if x.ndim == 1 else f"[{text}]")
-    return (" " if x.ndim == 1 else "").join(parts), left
+        text, left = _nested(row, left, False)
+        parts.append(f"[{text}]")
+    return "".join(parts), left
 
 
 def summary(x: np.ndarray, summarize: int) -> str:
-    """The first elements of an array in brackets: `[[1 2][3...]]` as TensorFlow prints them."""
+    """The first elements of an array in brackets, as TensorFlow prints them: `[[1 2][3...]...]`."""
     limit = x.size if summarize < 0 else min(summarize, x.size)
-    text = _nested(x, limit)[0] if limit else ""
+    text = _nested(x.reshape(-1) if x.ndim == 0 else x, limit)[0] if limit else ""
     if x.size <= limit:
         return f"[{text}]"
     return f"[{text}...]"

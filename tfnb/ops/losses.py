@@ -45,11 +45,11 @@ def _tensor(value: Any, *others: Any) -> Any:
 def _last(x: Any, axis: int, what: str) -> tuple[Any, list[int] | None]:
     """`x` with `axis` moved to the end, and the permutation that undoes it (its own inverse), or None."""
     rank = x.shape.ndims
-    if rank is None and axis == -1:
+    if rank == 0 or (rank is None and axis == -1):
         return x, None
     if rank is None:
         raise ShapeError(f"{what} over axis {axis} needs a tensor of known rank")
-    a = normalize_axis(axis, max(rank, 1), f"{what}: axis")
+    a = normalize_axis(axis, rank, f"{what}: axis")
     if a == rank - 1:
         return x, None
     order = list(range(rank))

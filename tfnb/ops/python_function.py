@@ -37,7 +37,10 @@ def _unknown(c: Infer) -> tuple[Shape, ...]:
 
 
 def _as_output(call: HostCall, value: Any, dtype: DType, i: int) -> np.ndarray:
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as e:
+        raise InvalidArgumentError(f"py_func {call.attrs.token}: result {i} is no array: {e}", call.op) from None
     if array.dtype.kind in "SU":
         array = array.astype(object)
     if array.dtype == dtype.np:
@@ -67,7 +70,7 @@ def _call(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         raise UnknownError(f"py_func {call.attrs.token}: {type(e).__name__}: {e}", call.op) from e
     results = list(found) if isinstance(found, (list, tuple)) else [] if found is None else [found]
     if isinstance(found, (list, tuple)) and len(wanted) == 1 and len(results) != 1:
-        results = [np.asarray(found)]
+        results = [found]
     if len(results) != len(wanted):
         raise InvalidArgumentError(
             f"py_func {call.attrs.token}: the function gave {len(results)} results, {len(wanted)} were declared",
