@@ -13,14 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from jinja2 import DictLoader
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
-from nbconvert import HTMLExporter
 
-from tfnb.notebook.loss_figure import BOKEH_VERSION, bokehjs
-
-SECONDS_BETWEEN_LINES = 2.0
+SECONDS_BETWEEN_LINES = 5.0
 # nbconvert's own page asks content delivery networks for scripts; this one holds what it needs. The
 # charts look for BokehJS when the page is read, so it stands in the head.
 OFFLINE_PAGE = """
@@ -36,7 +32,7 @@ def say(text: str) -> None:
 
 
 class TalkingClient(NotebookClient):
-    """Runs a notebook and prints what its cells print, and its progress bars every two seconds."""
+    """Runs a notebook and prints what its cells print, and its progress bars every few seconds."""
 
     def __init__(self, notebook: Any, **options: Any) -> None:
         super().__init__(notebook, **options)
@@ -81,6 +77,12 @@ def run(notebook_path: Path) -> Any:
 
 def write_html(notebook: Any, path: Path, title: str) -> None:
     """Writes the executed notebook as a page that needs no other file."""
+    # Imported here, as they take a second that the start of the training need not wait for.
+    from jinja2 import DictLoader
+    from nbconvert import HTMLExporter
+
+    from tfnb.notebook.loss_figure import BOKEH_VERSION, bokehjs
+
     exporter = HTMLExporter(
         extra_loaders=[DictLoader({"offline.html.j2": OFFLINE_PAGE})],
         template_file="offline.html.j2",
