@@ -12,7 +12,11 @@ _CONV: tuple[tuple[tuple[int, int, int, int], tuple[int, int, int], dict[str, ob
     ((1, 7, 7, 1), (3, 3, 2), {"strides": [1, 2, 2, 1], "padding": "SAME"}),
     ((2, 4, 4, 2), (1, 1, 3), {"strides": [1, 1, 1, 1], "padding": "VALID"}),
     ((1, 4, 5, 2), (5, 5, 2), {"strides": [1, 1, 1, 1], "padding": "SAME"}),
-    ((1, 7, 8, 2), (3, 2, 2), {"strides": [1, 1, 1, 1], "padding": "SAME", "dilations": [1, 2, 3, 1]}),
+    (
+        (1, 7, 8, 2),
+        (3, 2, 2),
+        {"strides": [1, 1, 1, 1], "padding": "SAME", "dilations": [1, 2, 3, 1]},
+    ),
 )
 
 
@@ -21,12 +25,19 @@ def _out_size(limit: int, size: int, stride: int, dilation: int, padding: object
     return -(-limit // stride) if padding == "SAME" else -(-(limit - reach + 1) // stride)
 
 
-def _conv(image: tuple[int, int, int, int], taps: tuple[int, int, int], attrs: dict[str, object]) -> list[Case]:
+def _conv(
+    image: tuple[int, int, int, int], taps: tuple[int, int, int], attrs: dict[str, object]
+) -> list[Case]:
     n, h, w, ci = image
     kh, kw, co = taps
     _, sy, sx, _ = attrs["strides"]  # type: ignore[misc]
     _, dy, dx, _ = attrs.get("dilations", (1, 1, 1, 1))  # type: ignore[misc]
-    grad = arr(n, _out_size(h, kh, sy, dy, attrs["padding"]), _out_size(w, kw, sx, dx, attrs["padding"]), co)
+    grad = arr(
+        n,
+        _out_size(h, kh, sy, dy, attrs["padding"]),
+        _out_size(w, kw, sx, dx, attrs["padding"]),
+        co,
+    )
     x, filters = arr(*image), arr(kh, kw, ci, co)
     sizes, filter_sizes = np.array(x.shape, np.int32), np.array(filters.shape, np.int32)
     # TensorFlow's gradient kernels for CPUs have no dilation
@@ -50,8 +61,13 @@ def _pool(image: tuple[int, int, int, int], attrs: dict[str, object]) -> list[Ca
     n, h, w, c = image
     _, ky, kx, _ = attrs["ksize"]  # type: ignore[misc]
     _, sy, sx, _ = attrs["strides"]  # type: ignore[misc]
-    x = np.random.default_rng(h * w).permutation(n * h * w * c).reshape(image).astype(np.float32) / 10
-    y = arr(n, _out_size(h, ky, sy, 1, attrs["padding"]), _out_size(w, kx, sx, 1, attrs["padding"]), c)
+    x = (
+        np.random.default_rng(h * w).permutation(n * h * w * c).reshape(image).astype(np.float32)
+        / 10
+    )
+    y = arr(
+        n, _out_size(h, ky, sy, 1, attrs["padding"]), _out_size(w, kx, sx, 1, attrs["padding"]), c
+    )
     return [
         Case("MaxPool", (x,), attrs),
         Case("AvgPool", (x,), attrs),
@@ -64,5 +80,7 @@ def _pool(image: tuple[int, int, int, int], attrs: dict[str, object]) -> list[Ca
 CASES: tuple[Case, ...] = (
     *(case for parts in _CONV for case in _conv(*parts)),
     *(case for parts in _POOL for case in _pool(*parts)),
-    Case("Conv2D", (arr(0, 5, 6, 3), arr(3, 2, 3, 4)), {"strides": [1, 1, 1, 1], "padding": "SAME"}),
+    Case(
+        "Conv2D", (arr(0, 5, 6, 3), arr(3, 2, 3, 4)), {"strides": [1, 1, 1, 1], "padding": "SAME"}
+    ),
 )

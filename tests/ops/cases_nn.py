@@ -7,7 +7,15 @@ from cases import SPECIAL, Case, arr, ints
 
 _SHAPES: tuple[tuple[int, ...], ...] = ((3, 4), (7,), (), (0, 3), (2, 3, 1, 5), (1, 33))
 _UNARY = ("Relu", "Relu6", "Elu", "Selu", "Softplus", "Softsign", "LeakyRelu")
-_GRADS = ("ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad", "LeakyReluGrad")
+_GRADS = (
+    "ReluGrad",
+    "Relu6Grad",
+    "EluGrad",
+    "SeluGrad",
+    "SoftplusGrad",
+    "SoftsignGrad",
+    "LeakyReluGrad",
+)
 
 
 def _away_from_kinks(*shape: int) -> np.ndarray:
@@ -26,24 +34,42 @@ def _probabilities(*shape: int) -> np.ndarray:
 _ACTIVATIONS = (
     *(Case(op, (_away_from_kinks(*s),)) for op in _UNARY for s in _SHAPES),
     *(Case(op, (arr(*s), _away_from_kinks(*s))) for op in _GRADS for s in _SHAPES[:4]),
-    *(Case(op, (SPECIAL,), note="special", grad=False) for op in ("Elu", "Selu", "Softplus", "Softsign", "LeakyRelu")),
+    *(
+        Case(op, (SPECIAL,), note="special", grad=False)
+        for op in ("Elu", "Selu", "Softplus", "Softsign", "LeakyRelu")
+    ),
     *(Case(op, (SPECIAL[1:],), note="special", grad=False) for op in ("Relu", "Relu6")),
     *(Case(op, (ints(3, 4),)) for op in ("Relu", "Relu6")),
     Case("LeakyRelu", (_away_from_kinks(3, 4),), {"alpha": 0.5}),
     Case("LeakyReluGrad", (arr(3, 4), _away_from_kinks(3, 4)), {"alpha": 0.5}),
 )
 
-_LOGITS = (arr(3, 4), arr(1, 1), arr(5), arr(2, 3, 4), arr(0, 3), arr(40, 10, lo=-30, hi=30), arr(3, 4) + np.float32(1e4))
+_LOGITS = (
+    arr(3, 4),
+    arr(1, 1),
+    arr(5),
+    arr(2, 3, 4),
+    arr(0, 3),
+    arr(40, 10, lo=-30, hi=30),
+    arr(3, 4) + np.float32(1e4),
+)
 
 _SOFTMAX = (
     *(Case(op, (x,)) for op in ("Softmax", "LogSoftmax") for x in _LOGITS[:5]),
-    *(Case(op, (x,), note="wide", grad=False) for op in ("Softmax", "LogSoftmax") for x in _LOGITS[5:]),
+    *(
+        Case(op, (x,), note="wide", grad=False)
+        for op in ("Softmax", "LogSoftmax")
+        for x in _LOGITS[5:]
+    ),
     # The gradient holds for labels that sum to 1, and TensorFlow leaves out what goes through backprop to the labels:
     # see test_losses.py and oracle/test_losses.py.
     *(
         Case("SoftmaxCrossEntropyWithLogits", (x, p), grad=False, oracle=False)
         for x, p in (
-            *((arr(n, k, lo=-5, hi=5), _probabilities(n, k)) for n, k in ((3, 4), (1, 1), (17, 10), (0, 3))),
+            *(
+                (arr(n, k, lo=-5, hi=5), _probabilities(n, k))
+                for n, k in ((3, 4), (1, 1), (17, 10), (0, 3))
+            ),
             (arr(3, 4, lo=50, hi=90), np.eye(3, 4, dtype=np.float32)),
         )
     ),
@@ -51,8 +77,17 @@ _SOFTMAX = (
         Case("SparseSoftmaxCrossEntropyWithLogits", (arr(n, k), ints(n, lo=0, hi=k, dtype=t)))
         for n, k, t in ((3, 4, np.int32), (1, 1, np.int64), (17, 10, np.int64), (0, 3, np.int32))
     ),
-    *(Case("LabelTerm", (arr(3, 4), np.array(v, np.int32)), oracle=False) for v in ([0, 3, 1], [2, 2, 2])),
-    Case("LabelTerm", (arr(3, 4), np.array([-1, 4, 1], np.int32)), note="bad", oracle=False, grad=False),
+    *(
+        Case("LabelTerm", (arr(3, 4), np.array(v, np.int32)), oracle=False)
+        for v in ([0, 3, 1], [2, 2, 2])
+    ),
+    Case(
+        "LabelTerm",
+        (arr(3, 4), np.array([-1, 4, 1], np.int32)),
+        note="bad",
+        oracle=False,
+        grad=False,
+    ),
 )
 
 _BIAS = (
@@ -78,7 +113,10 @@ _LRN = (
         )
     ),
     Case("LRNGrad", (arr(1, 2, 2, 4), arr(1, 2, 2, 4), arr(1, 2, 2, 4)), _LRN_ATTRS, oracle=False),
-    *(Case("WindowSum", (arr(*s),), {"radius": r}, oracle=False) for s, r in (((2, 5), 1), ((3,), 4), ((2, 2, 7), 2))),
+    *(
+        Case("WindowSum", (arr(*s),), {"radius": r}, oracle=False)
+        for s, r in (((2, 5), 1), ((3,), 4), ((2, 2, 7), 2))
+    ),
 )
 
 _PYTHON = (

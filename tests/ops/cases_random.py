@@ -1,4 +1,4 @@
-"""Cases of random ops. Their numbers are tfnb's own, so they are compared with no one; test_random.py has their statistics."""
+"""Cases of random ops. Their numbers are tfnb's own: test_random.py has their statistics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import numpy as np
 from cases import Case, arr, ints
 
 _OWN: dict[str, Any] = {"grad": False, "oracle": False, "device": False}
-_SHAPES = (np.array([3, 4], np.int32), np.array([], np.int32), np.array([0, 3], np.int64), np.array([5], np.int64))
+_SHAPES = (
+    np.array([3, 4], np.int32),
+    np.array([], np.int32),
+    np.array([0, 3], np.int64),
+    np.array([5], np.int64),
+)
 
 CASES: tuple[Case, ...] = (
     *(
@@ -22,7 +27,10 @@ CASES: tuple[Case, ...] = (
         for shape in _SHAPES
         for t in (np.int32, np.int64)
     ),
-    *(Case("RandomShuffle", (x,), {"seed": 3}, **_OWN) for x in (ints(7), arr(5, 2), arr(0, 2), arr(1))),
+    *(
+        Case("RandomShuffle", (x,), {"seed": 3}, **_OWN)
+        for x in (ints(7), arr(5, 2), arr(0, 2), arr(1))
+    ),
     *(
         Case("Multinomial", (arr(3, 4), np.int32(n)), {"seed": 3, "output_dtype": t}, **_OWN)
         for n in (0, 1, 6)

@@ -59,7 +59,9 @@ def test_gradient_of_an_unused_side_is_zero(session: Any, taken: bool) -> None:
         constant = tf.identity(tf.constant([5.0, 5.0]))
     y = MERGE([constant, yes * 4.0])[0]
     (dx,) = tf.gradients(y, x)
-    np.testing.assert_array_equal(session.run(dx, {pred: taken, x: [1.0, 2.0]}), [4, 4] if taken else [0, 0])
+    np.testing.assert_array_equal(
+        session.run(dx, {pred: taken, x: [1.0, 2.0]}), [4, 4] if taken else [0, 0]
+    )
 
 
 def test_nested_gradient(session: Any) -> None:
@@ -72,7 +74,12 @@ def test_nested_gradient(session: Any) -> None:
 
     y, _ = choose(outer, x, inside, lambda t: 7.0 * t)
     (dx,) = tf.gradients(y, x)
-    for a, b, slope in ((True, True, 6.0), (True, False, 5.0), (False, True, 7.0), (False, False, 7.0)):
+    for a, b, slope in (
+        (True, True, 6.0),
+        (True, False, 5.0),
+        (False, True, 7.0),
+        (False, False, 7.0),
+    ):
         assert session.run(dx, {outer: a, inner: b, x: 3.0}) == slope
 
 
@@ -84,7 +91,11 @@ def test_merge_of_three(session: Any) -> None:
     y, index = MERGE([one * 1.0, two * 2.0, three * 3.0])
     (dx,) = tf.gradients(y, x)
     for a, b, k in ((True, True, 0), (False, True, 1), (False, False, 2)):
-        assert session.run([y, index, dx], {first: a, second: b, x: 10.0}) == [10.0 * (k + 1), k, k + 1]
+        assert session.run([y, index, dx], {first: a, second: b, x: 10.0}) == [
+            10.0 * (k + 1),
+            k,
+            k + 1,
+        ]
 
 
 def test_shapes() -> None:

@@ -28,7 +28,12 @@ def run(make: Any, seed: int | None = 1, times: int = 1) -> Any:
 
 def test_philox_known_answers() -> None:
     """Vectors of the reference implementation (Random123), for counters whose upper half is zero."""
-    assert [int(w) for w in philox_4x32(0, 0, 0, 0)] == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+    assert [int(w) for w in philox_4x32(0, 0, 0, 0)] == [
+        0x6627E8D5,
+        0xE169C58D,
+        0xBC57AC4C,
+        0x9B00DBD8,
+    ]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -45,7 +50,9 @@ def test_device_equals_host(name: str, dtype: str, shape: tuple[int, ...]) -> No
             call = HostCall(op.attrs, op.types, op.specs, op, rng=lambda key=key: key)
             wanted = op.opdef.host(call, np.asarray(shape, np.int32))
             assert got.dtype == wanted.dtype and got.shape == wanted.shape
-            np.testing.assert_allclose(got, wanted, rtol=1e-4 if dtype == "float32" else 1e-10, atol=2e-6)
+            np.testing.assert_allclose(
+                got, wanted, rtol=1e-4 if dtype == "float32" else 1e-10, atol=2e-6
+            )
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
@@ -59,7 +66,9 @@ def test_integers_equal_the_host(dtype: str) -> None:
         key = np.array([op.attrs.seed, op.attrs.seed2, 0, 0], np.uint32)
         call = HostCall(op.attrs, op.types, op.specs, op, rng=lambda: key)
         bounds = np.asarray(low, dtype), np.asarray(high, dtype)
-        np.testing.assert_array_equal(got, op.opdef.host(call, np.asarray([1000], np.int32), *bounds))
+        np.testing.assert_array_equal(
+            got, op.opdef.host(call, np.asarray([1000], np.int32), *bounds)
+        )
     assert got.min() < low * 0.9 and got.max() > high * 0.9
 
 
@@ -127,7 +136,9 @@ def test_seeds() -> None:
     assert not np.array_equal(a, b), "ops of one graph seed differ"
     np.testing.assert_array_equal(run(both, 1), [a, b])
     assert not np.array_equal(run(both, 2)[0], a)
-    assert not np.array_equal(run(both, None)[0], run(both, None)[0]), "no seed: other numbers each time"
+    assert not np.array_equal(run(both, None)[0], run(both, None)[0]), (
+        "no seed: other numbers each time"
+    )
     fixed = run(lambda: tf.random_uniform([5], seed=3), None)
     np.testing.assert_array_equal(run(lambda: tf.random_uniform([5], seed=3), None), fixed)
     first, second = run(lambda: tf.random_uniform([5]), 1, times=2)

@@ -28,7 +28,11 @@ def session() -> Any:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_assign_every_type(session: Any, dtype: str) -> None:
     numbers = np.array([[0, 1], [1, 0]])
-    value = np.array([[b"a", b""], [b"bc", b"d"]], object) if dtype == "string" else numbers.astype(as_dtype(dtype).np)
+    value = (
+        np.array([[b"a", b""], [b"bc", b"d"]], object)
+        if dtype == "string"
+        else numbers.astype(as_dtype(dtype).np)
+    )
     v = tf.Variable(value)
     session.run(v.initializer)
     np.testing.assert_array_equal(session.run(v.value()), value)
@@ -92,7 +96,9 @@ def test_scatter(session: Any, name: str, dtype: str) -> None:
         "update": lambda a, b: b, "add": np.add, "sub": np.subtract, "mul": np.multiply,
         "div": lambda a, b: a // b if dtype == "int32" else a / b, "min": np.minimum, "max": np.maximum,
     }[name]  # fmt: skip
-    for row, update in zip(np.ravel(feeds[at]), feeds[updates].reshape(4, 3).astype(dtype), strict=True):
+    for row, update in zip(
+        np.ravel(feeds[at]), feeds[updates].reshape(4, 3).astype(dtype), strict=True
+    ):
         wanted[row] = change(wanted[row], update)
     np.testing.assert_allclose(session.run(made, feeds), wanted, rtol=1e-6)
     np.testing.assert_allclose(session.run(v), wanted, rtol=1e-6)
@@ -107,8 +113,8 @@ def test_scatter_shapes(session: Any) -> None:
 
 
 HYPER = {
-    "lr": 0.3, "alpha": 0.3, "rho": 0.9, "momentum": 0.8, "epsilon": 1e-3, "beta1_power": 0.9**3, "beta2_power": 0.99**3,
-    "beta1": 0.9, "beta2": 0.99, "l1": 0.1, "l2": 0.2, "lr_power": -0.5,
+    "lr": 0.3, "alpha": 0.3, "rho": 0.9, "momentum": 0.8, "epsilon": 1e-3, "beta1_power": 0.9**3,
+    "beta2_power": 0.99**3, "beta1": 0.9, "beta2": 0.99, "l1": 0.1, "l2": 0.2, "lr_power": -0.5,
 }  # fmt: skip
 UPDATES = (*training.OPS, *training_sparse.OPS)
 
@@ -140,9 +146,19 @@ def test_optimizer_step(session: Any, op: OpDef, dtype: str) -> None:
         step = op(*refs, *values[n:])
         session.run([tf.assign(r, v).op for r, v in zip(refs, values, strict=False)])
         wanted = evaluate([step, *refs], {}, {r.op: v for r, v in zip(refs, values, strict=False)})
-        np.testing.assert_allclose(session.run(step), wanted[0], rtol=2e-5 if dtype == "float32" else 1e-10, atol=1e-6 if dtype == "float32" else 0)
+        np.testing.assert_allclose(
+            session.run(step),
+            wanted[0],
+            rtol=2e-5 if dtype == "float32" else 1e-10,
+            atol=1e-6 if dtype == "float32" else 0,
+        )
         for got, want in zip(session.run(refs), wanted[1:], strict=True):
-            np.testing.assert_allclose(got, want, rtol=2e-5 if dtype == "float32" else 1e-10, atol=1e-6 if dtype == "float32" else 0)
+            np.testing.assert_allclose(
+                got,
+                want,
+                rtol=2e-5 if dtype == "float32" else 1e-10,
+                atol=1e-6 if dtype == "float32" else 0,
+            )
 
 
 def test_optimizer_steps_check_shapes(session: Any) -> None:

@@ -1,4 +1,4 @@
-"""Compares functions of the public namespace with TensorFlow's of the same name: values, gradients, second gradients."""
+"""Compares functions of the public namespace with TensorFlow's: values, gradients, second gradients."""
 
 from __future__ import annotations
 
@@ -43,15 +43,23 @@ def _theirs(call: Callable[..., Any], arrays: Sequence[np.ndarray], order: int) 
             total = [tf1.reduce_sum(tf1.sin(y)) for y in levels[-1] if y is not None]
             levels.append(tf1.gradients(total, xs))
         flat = [t for level in levels for t in level]
-        values = iter(session.run([t for t in flat if t is not None], dict(zip(inputs, arrays, strict=True))))
+        values = iter(
+            session.run([t for t in flat if t is not None], dict(zip(inputs, arrays, strict=True)))
+        )
         return [None if t is None else next(values) for t in flat]
 
 
-def _mine(call: Callable[..., Any], arrays: Sequence[np.ndarray], order: int, known: bool) -> list[Any]:
+def _mine(
+    call: Callable[..., Any], arrays: Sequence[np.ndarray], order: int, known: bool
+) -> list[Any]:
     graph = GraphBuilder()
     with graph.as_default():
         inputs = [
-            PLACEHOLDER(dtype=as_dtype(a.dtype), shape=Shape(a.shape if known else (None,) * a.ndim), graph=graph)
+            PLACEHOLDER(
+                dtype=as_dtype(a.dtype),
+                shape=Shape(a.shape if known else (None,) * a.ndim),
+                graph=graph,
+            )
             for a in arrays
         ]
         xs = [x for x in inputs if x.dtype.is_floating]
@@ -75,18 +83,24 @@ def compare(
     theirs: Callable[..., Any] | None = None,
     rtol: float = 2e-5,
 ) -> None:
-    """`call(tf, *tensors)` on both sides, with gradients up to `order`, in float64 and float32, shapes known and not."""
+    """`call(tf, *tensors)` on both sides with gradients up to `order`; both floats, shapes known and not."""
     given = [np.asarray(a) for a in arrays]
     for dtype, tolerance in ((np.float64, 1e-8), (np.float32, rtol)):
         cast = [a.astype(dtype) if a.dtype.kind == "f" else a for a in given]
         expected = _theirs(theirs or call, cast, order)
         for known in (True, False):
-            for i, (got, want) in enumerate(zip(_mine(call, cast, order, known), expected, strict=True)):
+            for i, (got, want) in enumerate(
+                zip(_mine(call, cast, order, known), expected, strict=True)
+            ):
                 if want is None or got is None:
                     rest = got if want is None else want
                     assert rest is None or not np.any(rest), f"result {i} is None on one side"
                     continue
                 assert got.shape == want.shape and got.dtype == want.dtype
                 np.testing.assert_allclose(
-                    got, want, rtol=10 * tolerance, atol=10 * tolerance, err_msg=f"result {i}, {dtype.__name__}"
+                    got,
+                    want,
+                    rtol=10 * tolerance,
+                    atol=10 * tolerance,
+                    err_msg=f"result {i}, {dtype.__name__}",
                 )

@@ -24,7 +24,12 @@ def normal(*shape: int) -> Any:
 @pytest.mark.parametrize(("image", "taps", "steps", "padding"), SIZES)
 def test_convolution(image: Any, taps: Any, steps: Any, padding: str) -> None:
     strides = [1, *steps, 1]
-    compare(lambda tf, x, w: tf.nn.conv2d(x, w, strides=strides, padding=padding), normal(*image), normal(*taps), rtol=1e-4)
+    compare(
+        lambda tf, x, w: tf.nn.conv2d(x, w, strides=strides, padding=padding),
+        normal(*image),
+        normal(*taps),
+        rtol=1e-4,
+    )
 
 
 @pytest.mark.parametrize(("image", "taps", "steps", "padding"), SIZES)
@@ -35,16 +40,34 @@ def test_transposed_convolution(image: Any, taps: Any, steps: Any, padding: str)
         for d, k, s in zip(image[1:3], taps[:2], steps, strict=True)
     ]
     value = normal(image[0], *lengths, taps[3])
-    compare(lambda tf, x, w: tf.nn.conv2d_transpose(x, w, list(image), strides, padding), value, normal(*taps), rtol=1e-4)
+    compare(
+        lambda tf, x, w: tf.nn.conv2d_transpose(x, w, list(image), strides, padding),
+        value,
+        normal(*taps),
+        rtol=1e-4,
+    )
 
 
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
 def test_dilated_and_one_dimensional(padding: str) -> None:
     x, w = normal(2, 8, 7, 2), normal(3, 3, 2, 3)
     compare(lambda tf, x, w: tf.nn.atrous_conv2d(x, w, 2, padding), x, w, order=1, rtol=1e-4)
-    compare(lambda tf, x, w: tf.nn.convolution(x, w, padding, dilation_rate=[2, 2]), x, w, order=1, rtol=1e-4)
-    compare(lambda tf, x, w: tf.nn.conv1d(x, w, 2, padding), normal(2, 8, 3), normal(3, 3, 4), rtol=1e-4)
-    compare(lambda tf, x, w: tf.nn.convolution(x, w, padding, strides=[2]), normal(2, 8, 2), normal(3, 2, 3), rtol=1e-4)
+    compare(
+        lambda tf, x, w: tf.nn.convolution(x, w, padding, dilation_rate=[2, 2]),
+        x,
+        w,
+        order=1,
+        rtol=1e-4,
+    )
+    compare(
+        lambda tf, x, w: tf.nn.conv1d(x, w, 2, padding), normal(2, 8, 3), normal(3, 3, 4), rtol=1e-4
+    )
+    compare(
+        lambda tf, x, w: tf.nn.convolution(x, w, padding, strides=[2]),
+        normal(2, 8, 2),
+        normal(3, 2, 3),
+        rtol=1e-4,
+    )
 
 
 @pytest.mark.parametrize(("image", "taps", "steps", "padding"), SIZES)

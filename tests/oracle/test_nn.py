@@ -22,7 +22,9 @@ def probabilities(*shape: int) -> Any:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", ["softmax", "log_softmax", "relu", "elu", "selu", "softplus", "relu6", "crelu"])
+@pytest.mark.parametrize(
+    "name", ["softmax", "log_softmax", "relu", "elu", "selu", "softplus", "relu6", "crelu"]
+)
 def test_activations(name: str, shape: tuple[int, ...]) -> None:
     compare(lambda tf, x: getattr(tf.nn, name)(x), normal(*shape))
 
@@ -72,9 +74,15 @@ def test_sparse_softmax_cross_entropy(shape: tuple[int, ...], dtype: str) -> Non
 @pytest.mark.parametrize("shape", SHAPES)
 def test_logistic_losses(shape: tuple[int, ...]) -> None:
     z = np.random.default_rng(5).random(shape)
-    compare(lambda tf, x, z: tf.nn.sigmoid_cross_entropy_with_logits(logits=x, labels=z), normal(*shape) * 5, z)
+    compare(
+        lambda tf, x, z: tf.nn.sigmoid_cross_entropy_with_logits(logits=x, labels=z),
+        normal(*shape) * 5,
+        z,
+    )
     compare(lambda tf, x, z: tf.nn.weighted_cross_entropy_with_logits(z, x, 1.7), normal(*shape), z)
-    compare(lambda tf, x, z: tf.nn.log_poisson_loss(z, x, True), normal(*shape) / 2, z * 5, rtol=2e-4)
+    compare(
+        lambda tf, x, z: tf.nn.log_poisson_loss(z, x, True), normal(*shape) / 2, z * 5, rtol=2e-4
+    )
 
 
 @pytest.mark.parametrize("axes", [[0], [0, 1], [-1], [0, 1, 2]])
@@ -85,8 +93,14 @@ def test_moments(axes: list[int], keep: bool) -> None:
 
 def test_batch_normalization() -> None:
     inputs = normal(3, 4), normal(4), np.full(4, 0.7), normal(4), normal(4)
-    compare(lambda tf, x, m, v, o, s: tf.nn.batch_normalization(x, m, v, o, s, 1e-3), *inputs, rtol=2e-4)
-    compare(lambda tf, x, m, v: tf.nn.batch_normalization(x, m, v, None, None, 1e-3), *inputs[:3], rtol=2e-4)
+    compare(
+        lambda tf, x, m, v, o, s: tf.nn.batch_normalization(x, m, v, o, s, 1e-3), *inputs, rtol=2e-4
+    )
+    compare(
+        lambda tf, x, m, v: tf.nn.batch_normalization(x, m, v, None, None, 1e-3),
+        *inputs[:3],
+        rtol=2e-4,
+    )
 
 
 def test_affine_layers() -> None:
