@@ -1,14 +1,17 @@
 """Times the matrix product's kernels against NumPy (OpenBLAS) and TensorFlow, and checks results.
 
-python benchmarks/kernels/gemm.py [--tensorflow PYTHON] [--double] [--rounds 15] [--shape M,N,K,a,b]
+python benchmarks/kernels/gemm.py [--tensorflow PYTHON] [--one-core] [--double] [--rounds 15]
+    [--shape M,N,K,a,b]
 
 The peers run in alternation with the kernels; TensorFlow in a process of its own, whose interpreter
 is given because the two rarely live in one environment. Reported is the best of all rounds.
+--one-core compares processor time on one core, which other processes disturb little.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -34,7 +37,10 @@ SHAPES = [
 TENSORFLOW = """
 import sys, time
 import numpy as np, tensorflow as tf
-dtype = sys.argv[1]
+dtype, one_core = sys.argv[1], sys.argv[2] == "1"
+if one_core:
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+clock = time.thread_time if one_core else time.perf_counter
 cache = {}
 for line in sys.stdin:
     m, n, k, ta, tb, repeats = key = tuple(map(int, line.split()))
@@ -42,22 +48,23 @@ for line in sys.stdin:
         a, b = np.ones((k, m) if ta else (m, k), dtype), np.ones((n, k) if tb else (k, n), dtype)
         cache[key] = tf.constant(a), tf.constant(b)
     a, b = cache[key]
-    start = time.perf_counter()
+    start = clock()
     for _ in range(repeats):
         c = tf.raw_ops.MatMul(a=a, b=b, transpose_a=bool(ta), transpose_b=bool(tb))
     c.numpy()
-    print((time.perf_counter() - start) / repeats, flush=True)
+    print((clock() - start) / repeats, flush=True)
 """
 
 
 class Kernels:
     """The recipe's launches, prepared for one shape at a time."""
 
-    def __init__(self, dtype: str) -> None:
+    def __init__(self, dtype: str, one_core: bool) -> None:
         import pyopencl as cl
 
         self.cl = cl
         self.dtype = dtype
+        self.clock = time.thread_time if one_core else time.perf_counter
         device = next(d for p in cl.get_platforms() for d in p.get_devices())
         self.units = device.max_compute_units
         self.context = cl.Context([device])
@@ -131,10 +138,10 @@ class Prepared:
         return " + ".join("x".join(map(str, groups)) for _, groups, _ in self.launches)
 
 
-def seconds(run: Callable[[int], object], repeats: int) -> float:
-    start = time.perf_counter()
+def seconds(run: Callable[[int], object], repeats: int, clock: Callable[[], float]) -> float:
+    start = clock()
     run(repeats)
-    return (time.perf_counter() - start) / repeats
+    return (clock() - start) / repeats
 
 
 def measure(kernels: Kernels, shape: tuple[int, ...], rounds: int, peer: Any) -> str:
@@ -161,8 +168,8 @@ def measure(kernels: Kernels, shape: tuple[int, ...], rounds: int, peer: Any) ->
 
     times: dict[str, list[float]] = {"ours": [], "numpy": [], "tf": []}
     for _ in range(rounds):
-        times["ours"].append(seconds(product.run, repeats))
-        times["numpy"].append(seconds(with_numpy, repeats))
+        times["ours"].append(seconds(product.run, repeats, kernels.clock))
+        times["numpy"].append(seconds(with_numpy, repeats, kernels.clock))
         if peer:
             times["tf"].append(with_tensorflow())
     best = {name: min(t) for name, t in times.items() if t}
@@ -180,15 +187,20 @@ def main() -> None:
     parser.add_argument("--double", action="store_true")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--shape", action="append", help="M,N,K,ta,tb; may be repeated")
+    parser.add_argument("--one-core", action="store_true")
     options = parser.parse_args()
+    if options.one_core and os.environ.get("POCL_DEVICES") != "basic":
+        # PoCL's device in the caller's thread, and one thread of OpenBLAS: both are read at start.
+        os.environ |= {"POCL_DEVICES": "basic", "OPENBLAS_NUM_THREADS": "1"}
+        os.execv(sys.executable, [sys.executable, *sys.argv])
     dtype = "float64" if options.double else "float32"
     peer = None
     if options.tensorflow:
-        command = [options.tensorflow, "-c", TENSORFLOW, dtype]
+        command = [options.tensorflow, "-c", TENSORFLOW, dtype, str(int(options.one_core))]
         pipe, null = subprocess.PIPE, subprocess.DEVNULL
         peer = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, text=True)
     shapes = [tuple(map(int, s.split(","))) for s in options.shape or ()] or SHAPES
-    kernels = Kernels(dtype)
+    kernels = Kernels(dtype, options.one_core)
     for shape in shapes:
         print(measure(kernels, shape, options.rounds, peer), flush=True)
     if peer:

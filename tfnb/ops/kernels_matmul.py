@@ -152,6 +152,7 @@ def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     depths = [1]
     if -(-p.m // TILE_ROWS) * panels < 4 * units:
         depths += [s for s in (2, 4, 8, 16, 32, 64) if s <= units and p.k >= DEPTH * s]
+    uneven = UNEVEN if units > 1 else 0.0
     best = (float("inf"), (1, 1, 1))
     for splits in depths:
         add = p.batch * p.m * p.n * (splits + 1.0) / units + WAKE if splits > 1 else 0.0
@@ -159,7 +160,7 @@ def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
             for columns in range(1, min(panels, most // (rows * splits)) + 1):
                 one = _group_cycles(p, -(-p.m // rows), -(-panels // columns), -(-p.k // splits))
                 groups = rows * columns * splits * p.batch
-                total = _makespan(groups, one, units) + UNEVEN * one + add
+                total = _makespan(groups, one, units) + uneven * one + add
                 best = min(best, (total, (rows, columns, splits)))
     return best[1]
 
