@@ -1,0 +1,170 @@
+"""What the graph knows of shapes before it runs: through `tf.shape`, slices, packing, casts and reshapes of shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.errors import InvalidArgumentError, ShapeError
+
+
+@pytest.fixture
+def batch():
+    """A batch of unknown size of images of known size."""
+    with tf.Graph().as_default():
+        yield tf.placeholder(tf.float32, [None, 28, 28])
+
+
+SHAPES = {
+    "part of a shape": (
+        lambda x: tf.reshape(x, [-1, tf.shape(x)[1] * tf.shape(x)[2]]),
+        [None, 784],
+    ),
+    "packed": (lambda x: tf.reshape(x, tf.stack([tf.shape(x)[0], 784])), [None, 784]),
+    "nested list": (lambda x: tf.reshape(x, [tf.shape(x)[0], 28, 28, 1]), [None, 28, 28, 1]),
+    "sliced": (lambda x: tf.zeros(tf.shape(x)[1:]), [28, 28]),
+    "joined": (lambda x: tf.zeros(tf.concat([[5], tf.shape(x)[1:]], 0)), [5, 28, 28]),
+    "cast": (lambda x: tf.zeros(tf.cast(tf.shape(x)[1:], tf.int64)), [28, 28]),
+    "gathered": (lambda x: tf.zeros(tf.gather(tf.shape(x), [2, 1, 0])), [28, 28, None]),
+    "size": (lambda x: tf.zeros([tf.size(x[0])]), [784]),
+    "rank": (lambda x: tf.zeros([tf.rank(x)]), [3]),
+    "range": (lambda x: tf.range(tf.shape(x)[1]), [28]),
+    "minus one": (lambda x: tf.reshape(x, [-1, 28]), [None, 28]),
+    "filled": (lambda x: tf.fill(tf.stack([tf.shape(x)[0], 3]), 1.0), [None, 3]),
+    "tiled": (lambda x: tf.tile(x, [1, 2, 1]), [None, 56, 28]),
+    "padded": (lambda x: tf.pad(x, [[0, 0], [1, 1], [2, 0]]), [None, 30, 30]),
+    "summed": (lambda x: tf.reduce_sum(x, [1, 2]), [None]),
+    "kept": (lambda x: tf.reduce_sum(x, 0, keepdims=True), [1, 28, 28]),
+    "gradient-like": (lambda x: tf.ones_like(x) * 2, [None, 28, 28]),
+    "tensor index": (lambda x: x[:, tf.placeholder(tf.int32, [])], [None, 28]),
+    "split": (lambda x: tf.split(x, 4, 1)[0], [None, 7, 28]),
+    "unknown axes": (
+        lambda x: tf.reduce_sum(x, tf.placeholder(tf.int32, [1]), keepdims=True),
+        [None] * 3,
+    ),
+    "slice": (lambda x: tf.slice(x, [0, 2, 0], [-1, 5, -1]), [None, 5, 28]),
+    "one hot": (lambda x: tf.one_hot(tf.argmax(x, 1), 10), [None, 28, 10]),
+    "top": (lambda x: tf.nn.top_k(x, 3)[1], [None, 28, 3]),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_static_shape(name, batch):
+    make, expected = SHAPES[name]
+    assert make(batch).shape.as_list() == expected
+
+
+BAD = {
+    "add": (lambda x: x + tf.zeros([27]), ShapeError, "cannot be broadcast"),
+    "reshape": (lambda x: tf.reshape(tf.zeros([5]), [2, 3]), ShapeError, "5 elements, needed 6"),
+    "two unknown": (lambda x: tf.reshape(x, [-1, -1]), InvalidArgumentError, "at most one"),
+    "matmul": (
+        lambda x: tf.matmul(tf.zeros([2, 3]), tf.zeros([4, 5])),
+        ShapeError,
+        "3 columns, 4 rows",
+    ),
+    "matmul rank": (lambda x: tf.matmul(tf.zeros([3]), tf.zeros([3, 2])), ShapeError, "rank 2"),
+    "batch": (
+        lambda x: tf.matmul(tf.zeros([2, 3, 4]), tf.zeros([3, 4, 5])),
+        ShapeError,
+        "leading dimensions",
+    ),
+    "concat": (
+        lambda x: tf.concat([tf.zeros([2, 3]), tf.zeros([3, 4])], 0),
+        ShapeError,
+        "more than axis 0",
+    ),
+    "concat nothing": (lambda x: tf.concat([], 0), InvalidArgumentError, "takes a list"),
+    "stack": (lambda x: tf.stack([tf.zeros([2]), tf.zeros([3])]), ShapeError, "differ"),
+    "split": (lambda x: tf.split(x, 3, 1), ShapeError, "3 equal parts"),
+    "split sizes": (lambda x: tf.split(x, [5, 5], 1), ShapeError, "do not add up to 28"),
+    "axis": (lambda x: tf.reduce_sum(x, 3), InvalidArgumentError, "out of range"),
+    "both names": (
+        lambda x: tf.reduce_sum(x, 0, reduction_indices=0),
+        InvalidArgumentError,
+        "not both",
+    ),
+    "transpose": (lambda x: tf.transpose(x, [0, 1, 1]), InvalidArgumentError, "not a permutation"),
+    "squeeze": (lambda x: tf.squeeze(x, [1]), ShapeError, "is not 1"),
+    "slice": (lambda x: tf.slice(x, [0, 20, 0], [-1, 20, -1]), ShapeError, "do not lie inside"),
+    "pad": (lambda x: tf.pad(x, [[1, 1]]), InvalidArgumentError, "each of 3 axes"),
+    "mirror": (lambda x: tf.pad(tf.zeros([2]), [[3, 0]], "REFLECT"), ShapeError, "too wide"),
+    "tile": (lambda x: tf.tile(x, [1, 2]), ShapeError, "each axis"),
+    "select": (
+        lambda x: tf.where([True, False], tf.zeros([3, 2]), tf.ones([3, 2])),
+        ShapeError,
+        "not compatible",
+    ),
+    "one of where": (
+        lambda x: tf.where(x > 0, x),
+        InvalidArgumentError,
+        "both x and y, or neither",
+    ),
+    "range": (lambda x: tf.range(0, 5, 0), InvalidArgumentError, "must not be 0"),
+    "unstack": (lambda x: tf.unstack(x), InvalidArgumentError, "is unknown; give num"),
+    "empty argmax": (lambda x: tf.argmax(tf.zeros([0, 2]), 0), InvalidArgumentError, "no elements"),
+    "top k": (lambda x: tf.nn.top_k(x, 29), ShapeError, "at least k = 29"),
+    "constant": (lambda x: tf.constant([1, 2, 3], shape=[2]), ShapeError, "for the shape"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_contradictions_are_found_while_building(name, batch):
+    make, error, words = BAD[name]
+    with pytest.raises(error, match=words) as caught:
+        make(batch)
+    assert isinstance(caught.value, ValueError)
+
+
+MIXED = {
+    "dtypes": lambda x: x + tf.zeros([28], tf.int32),
+    "float for int": lambda x: tf.zeros([3], tf.int32) + 1.5,
+    "logic": lambda x: tf.logical_and(x, x),
+    "xor": lambda x: tf.logical_xor(1, 2),
+    "text": lambda x: x + "a",
+    "convert": lambda x: tf.convert_to_tensor(x, tf.int32),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_dtypes_do_not_mix(name, batch):
+    with pytest.raises((TypeError, ValueError)):
+        MIXED[name](batch)
+
+
+def test_division_of_integers_is_true_division():
+    with tf.Graph().as_default():
+        assert (tf.constant(1) / 2).dtype == tf.float64
+        assert (tf.cast(1, tf.int16) / 2).dtype == tf.float32
+        assert (tf.constant(1) // 2).dtype == tf.int32
+        assert (1.0 / tf.constant(2.0)).dtype == tf.float32
+
+
+def test_equal_shapes_add_no_reductions_to_gradients():
+    with tf.Graph().as_default() as graph:
+        x, y = tf.placeholder(tf.float32, [3, 4]), tf.placeholder(tf.float32, [4])
+        before = graph.version
+        op = (x * y).op
+        op.opdef.grad(op, tf.ones([3, 4]))
+        made = [o.type for o in graph.get_operations()[before:]]
+        assert made.count("Sum") == 1 and "Reshape" not in made and "Shape" not in made
+
+
+def test_names_of_operators():
+    with tf.Graph().as_default():
+        x = tf.constant([1.0, 2.0])
+        made = [x + 1, x - 1, x * 2, x / 2, x // 2, x % 2, x**2, -x, x > 1]
+        expected = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "Neg", "Greater"]
+        assert [t.op.name for t in made] == expected
+
+
+def test_indexed_slices_become_dense_where_a_tensor_is_needed():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [5, 2])
+        op = tf.gather(x, [0, 3, 0]).op
+        slices, _ = op.opdef.grad(op, tf.constant(np.ones((3, 2), np.float32)))
+        assert isinstance(slices, tf.IndexedSlices)
+        assert slices.shape.as_list() == [5, 2]
+        dense = tf.convert_to_tensor(slices)
+        assert dense.shape.as_list() == [5, 2]
