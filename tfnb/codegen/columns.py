@@ -15,9 +15,9 @@ from tfnb.codegen.emission import Generated, Geometry, assemble, geometry, inden
 from tfnb.codegen.group import Group
 from tfnb.codegen.inline import cost
 from tfnb.codegen.kerneltext import KernelText
-from tfnb.codegen.pointwise import Body, row_variables
+from tfnb.codegen.pointwise import Body, extent, row_variables
 from tfnb.codegen.program import DeviceFacts
-from tfnb.codegen.rows import Plan, Reduction, extent, needed_plan
+from tfnb.codegen.rows import Plan, Reduction, needed_plan
 
 __all__ = ["emit_columns"]
 
@@ -80,6 +80,7 @@ class _Main(Body):
         levels[inner.name] = INNER
         roots = [r.body for r in plan.reductions] + [e for _, (_, e) in plan.full]
         super().__init__(kernel, plan.nest, levels, plan.lanes, [(None, e) for e in roots])  # type: ignore[list-item]
+        self.printer.count(roots)
         self.plan, self.shape, self.last = plan, shape, inner
         self.kind = "long" if kernel.wide else "int"
         self.middle: list[str] = []
@@ -245,6 +246,7 @@ class _Final(Body):
         levels[plan.kept_loops[-1].name] = INNER
         levels |= {r.name: INNER for r in plan.reductions}
         super().__init__(kernel, plan.nest, levels, plan.lanes, list(plan.kept))
+        self.printer.count(e for _, e in plan.kept)
         self.plan = plan
         self.open_inner()
 

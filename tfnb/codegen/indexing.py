@@ -59,10 +59,15 @@ def index_vars(rank: int, dtype: DType = int32) -> tuple[Expr, ...]:
 
 
 class Indexing:
-    """Simplifies expressions over loop variables whose ranges are 0 .. extents[name] - 1."""
+    """Simplifies expressions over loop variables whose ranges are 0 .. extents[name] - 1, or what
+    `ranges` says."""
 
-    def __init__(self, extents: Mapping[str, int], dtype: DType = int32) -> None:
+    def __init__(
+        self, extents: Mapping[str, int], dtype: DType = int32,
+        ranges: Mapping[str, tuple[int, int]] | None = None,
+    ) -> None:  # fmt: skip
         self.extents = extents
+        self.ranges = ranges or {}
         self.dtype = dtype
         self._bounds: dict[Expr, Bounds] = {}
         self._affine: dict[Expr, Affine] = {}
@@ -220,7 +225,8 @@ class Indexing:
             return (int(e.value), int(e.value)) if e.dtype in INTS else None
         if e.op == "index":
             n = self.extents.get(e.value)
-            return None if n is None else (0, max(n - 1, 0))
+            found = None if n is None else (0, max(n - 1, 0))
+            return self.ranges.get(e.value, found)
         if e.dtype not in INTS:
             return None
         if e.op in ("max", "min"):

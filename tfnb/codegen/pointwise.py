@@ -6,6 +6,8 @@ once, after everything of its vector was read, so an output may lie where an inp
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tfnb.codegen.clexpr import INNER, Printer
 from tfnb.codegen.ctypes import vector_lanes
 from tfnb.codegen.emission import Generated, assemble, geometry, indent
@@ -14,11 +16,12 @@ from tfnb.codegen.inline import cost
 from tfnb.codegen.kerneltext import KernelText
 from tfnb.codegen.nest import Loop, Nest, make_nest
 from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.segments import Segment, split_segments
 from tfnb.codegen.values import Value
 from tfnb.ir import scalar as s
 from tfnb.ir.scalar import Expr, walk
 
-__all__ = ["Store", "dtypes_of", "emit_pointwise", "row_variables", "split_loops", "stores_of"]
+__all__ = ["Store", "dtypes_of", "biggest", "emit_pointwise", "extent", "row_variables", "split_loops", "stores_of"]
 
 Store = tuple[Value, Expr]
 
@@ -58,6 +61,14 @@ def biggest(group: Group) -> int:
     return max([size, *(v.info.size for v in values)])
 
 
+def extent(loops: Iterable[Loop]) -> int:
+    """The number of iterations of nested loops."""
+    n = 1
+    for loop in loops:
+        n *= loop.extent
+    return n
+
+
 def split_loops(loops: tuple[Loop, ...]) -> tuple[tuple[Loop, ...], Loop]:
     """The outer loops and the innermost one, which always exists."""
     return (loops[:-1], loops[-1]) if loops else ((), Loop("i0", 1, False))
@@ -88,15 +99,15 @@ def emit_pointwise(group: Group, facts: DeviceFacts, needed: frozenset[object]) 
     kernel = KernelText(wide=nest.dtype is s.int64)
     lanes = 1 if not nest.loops else vector_lanes(dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores})
     outer, inner = split_loops(nest.loops)
-    size = inner.extent
-    for loop in outer:
-        size *= loop.extent
+    size = extent(nest.loops)
     work = size * max(1, sum(cost(e) for _, e in stores) // 4)
     shape = geometry(facts, -(-size // lanes), work)
     if not nest.loops:
         return _emit_scalar(kernel, nest, stores, shape)
     body = Body(kernel, nest, {n.name: 1 for n in outer} | {inner.name: INNER}, lanes, stores)
-    lines = _flat(body, inner) if not outer else _rows(body, outer, inner, shape.items)
+    segments = split_segments(nest, inner, stores)
+    flat = not outer and len(segments) == 1
+    lines = _flat(body, inner) if flat else _rows(body, outer, inner, shape.items, segments)
     return assemble(kernel, [*body.top, *lines], shape, body.aligned(stores))
 
 
@@ -111,7 +122,6 @@ class Body:
         self.inner: list[str] = []
         self.printer.open(0, self.top)
         self.printer.open(1, self.row)
-        self.printer.count(e for _, e in stores)
         self.printer.inner = split_loops(nest.loops)[1].name
         self.stores = stores
 
@@ -137,6 +147,7 @@ class Body:
 
 
 def _flat(body: Body, inner: Loop) -> list[str]:
+    body.printer.count(e for _, e in body.stores)
     body.open_inner()
     body.store(body.stores)
     n, i, kind = body.kernel.size(inner.extent), inner.name, "long" if body.kernel.wide else "int"
@@ -148,20 +159,17 @@ def _flat(body: Body, inner: Loop) -> list[str]:
     ]
 
 
-def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int) -> list[str]:
+def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments: list[Segment]) -> list[str]:
     """Rows are tasks; where rows are few, so are their blocks."""
     kernel, kind = body.kernel, "long" if body.kernel.wide else "int"
-    rows = 1
-    for loop in outer:
-        rows *= loop.extent
+    rows = extent(outer)
     blocks = 1 if rows >= 2 * items else min(-(-2 * items // rows), -(-inner.extent // (16 * body.lanes)))
     block = -(-inner.extent // blocks)
     block = -(-block // body.lanes) * body.lanes if blocks > 1 else block
-    n, i, per = kernel.size(inner.extent), inner.name, kernel.size(block)
+    n, per = kernel.size(inner.extent), kernel.size(block)
     tasks = kernel.size(rows * blocks)
-    body.row.extend(row_variables(kernel, outer, "row"))
-    body.open_inner()
-    body.store(body.stores)
+    body.row.extend(row_variables(kernel, outer, "row") if outer else [])
+    loops = [line for segment in segments for line in _segment(body, inner, segment)]
     head = [f"{kind} row = task / {kernel.size(blocks)};"] if blocks > 1 else [f"{kind} row = task;"]
     start = f"task % {kernel.size(blocks)} * {per}" if blocks > 1 else "0"
     end = f"min({n}, begin + {per})" if blocks > 1 else n
@@ -169,10 +177,28 @@ def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int) -> list[
         f"RANGE({kind}, task, {tasks}, 1) {{",
         *indent([*head, *body.row]),
         f"    {kind} begin = {start}, end = {end};",
-        f"    for ({kind} {i} = begin; {i} < end; {i} += {body.lanes}) {{",
-        f"        int live = LIVE(end - {i}, {body.lanes});",
-        *indent(body.inner, 2),
-        "    }",
+        *indent(loops),
+        "}",
+    ]
+
+
+def _segment(body: Body, inner: Loop, segment: Segment) -> list[str]:
+    """The loop over one segment of the innermost dimension."""
+    kernel, kind, i, lanes = body.kernel, "long" if body.kernel.wide else "int", inner.name, body.lanes
+    body.printer.indexing = segment.indexing
+    body.printer.count(e for _, e in segment.stores)
+    body.open_inner()
+    body.store(segment.stores)
+    begin = f"max(begin, {kernel.size(segment.begin)})" if segment.begin else "begin"
+    end, lines = "end", []
+    if segment.end < inner.extent:
+        end = kernel.fresh()
+        lines.append(f"{kind} {end} = min(end, {kernel.size(segment.end)});")
+    return [
+        *lines,
+        f"for ({kind} {i} = {begin}; {i} < {end}; {i} += {lanes}) {{",
+        f"    int live = LIVE({end} - {i}, {lanes});",
+        *indent(body.inner),
         "}",
     ]
 

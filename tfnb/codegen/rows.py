@@ -7,7 +7,6 @@ the row's own results was finished by an earlier phase.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tfnb.codegen.clexpr import INNER
@@ -18,13 +17,13 @@ from tfnb.codegen.group import Group, accumulator, row_splits
 from tfnb.codegen.inline import cost
 from tfnb.codegen.kerneltext import KernelText
 from tfnb.codegen.nest import Loop, Nest, make_nest
-from tfnb.codegen.pointwise import Body, Store, biggest, dtypes_of, row_variables
+from tfnb.codegen.pointwise import Body, Store, biggest, dtypes_of, extent, row_variables
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.values import ReduceDef
 from tfnb.ir import scalar as s
 from tfnb.ir.scalar import Expr, walk
 
-__all__ = ["Plan", "Reduction", "emit_rows", "extent", "needed_plan"]
+__all__ = ["Plan", "Reduction", "emit_rows", "needed_plan"]
 
 BLOCK = 8192  # elements that add up one after the other before their sum joins the others
 KEEP_COST = 12  # an expression used in two phases that costs this much is kept in scratch memory
@@ -61,13 +60,6 @@ class Plan:
     @property
     def kernel(self) -> KernelText:
         return KernelText(wide=self.nest.dtype is s.int64)
-
-
-def extent(loops: Sequence[Loop]) -> int:
-    n = 1
-    for loop in loops:
-        n *= loop.extent
-    return n
 
 
 def make_plan(group: Group) -> Plan:
@@ -123,6 +115,7 @@ class _Rows(Body):
         levels |= {r.name: 1 for r in plan.reductions}
         roots = [r.body for r in plan.reductions] + [e for _, (_, e) in plan.full] + [e for _, e in plan.kept]
         super().__init__(kernel, plan.nest, levels, plan.lanes, [(None, e) for e in roots])  # type: ignore[list-item]
+        self.printer.count(roots)
         self.plan = plan
         self.outer, self.last = plan.reduced_loops[:-1], plan.reduced_loops[-1]
         self.kind = "long" if kernel.wide else "int"

@@ -1,14 +1,142 @@
-"""Transposing kernels: copies whose innermost dimension is not the one that lies contiguous in the source."""
+"""Transposing kernels: pointwise work that reads some operand across its rows.
+
+Where a load runs along another loop than the innermost, square tiles of it are loaded along its own rows and
+transposed in registers; the rest of the work then goes on row by row. Invariant: every cache line of the source is
+read once per tile, not once per element.
+"""
 
 from __future__ import annotations
 
-from tfnb.codegen.emission import Generated
+from tfnb.codegen.clexpr import INNER
+from tfnb.codegen.ctypes import register_type, vector_lanes
+from tfnb.codegen.emission import Generated, assemble, geometry, indent
 from tfnb.codegen.group import Group
+from tfnb.codegen.inline import cost
+from tfnb.codegen.kerneltext import KernelText
+from tfnb.codegen.nest import Loop, Nest, make_nest
+from tfnb.codegen.pointwise import (
+    Body, Store, biggest, dtypes_of, extent, row_variables, split_loops, stores_of,
+)  # fmt: skip
 from tfnb.codegen.program import DeviceFacts
+from tfnb.ir import scalar as s
+from tfnb.ir.scalar import Expr, walk
 
 __all__ = ["emit_transpose"]
 
+SMALL = 1024  # elements: below, a gather is as good
+
 
 def emit_transpose(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> Generated | None:
-    """The blocked kernel of a group that is one transpose; None when it is something else."""
-    return None
+    """The tiled kernel of a group that reads across rows; None when it does not."""
+    stores = stores_of(group, needed)
+    nest = make_nest(group.domain, (), [e for _, e in stores], biggest(group))
+    stores = [(v, e) for (v, _), e in zip(stores, nest.exprs, strict=True)]
+    found = _across(nest, [e for _, e in stores])
+    if found is None or extent(nest.loops) < SMALL:
+        return None
+    row, loads = found
+    kinds = dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores}
+    return _Tiled(group, nest, stores, row, loads, vector_lanes(kinds)).emit(facts)
+
+
+def _across(nest: Nest, exprs: list[Expr]) -> tuple[Loop, list[Expr]] | None:
+    """The loop along which some loads are contiguous, and these loads."""
+    if len(nest.loops) < 2 or nest.loops[-1].extent < 4:
+        return None
+    ix, inner = nest.indexing, nest.loops[-1].name
+    rows: set[str] = set()
+    loads = []
+    for e in walk(*exprs):
+        if e.op != "load":
+            continue
+        terms = ix.affine(e.args[0]).terms
+        if any(t.op != "index" for t in terms):
+            continue
+        steps = {str(t.value): c for t, c in terms.items()}
+        if abs(steps.get(inner, 0)) < 2:
+            continue
+        unit = [name for name, c in steps.items() if c == 1]
+        if len(unit) != 1 or steps[inner] < 0:
+            return None
+        rows.add(unit[0])
+        loads.append(e)
+    if len(rows) != 1:
+        return None
+    row = next(n for n in nest.loops if n.name in rows)
+    return (row, loads) if row.extent >= 4 else None
+
+
+class _Tiled:
+    """One kernel over tiles of `row` and the innermost loop."""
+
+    def __init__(
+        self, group: Group, nest: Nest, stores: list[Store], row: Loop, loads: list[Expr], lanes: int
+    ) -> None:
+        self.nest, self.stores, self.row, self.loads, self.lanes = nest, stores, row, loads, lanes
+        self.kernel = KernelText(wide=nest.dtype is s.int64)
+        outer, self.inner = split_loops(nest.loops)
+        self.others = tuple(n for n in outer if n is not row)
+        levels: dict[object, int] = {n.name: 1 for n in self.others}
+        levels |= {row.name: 2, self.inner.name: INNER}
+        self.body = Body(self.kernel, nest, levels, lanes, stores)
+        self.body.printer.count(e for _, e in stores)
+        self.middle: list[str] = []
+        self.body.printer.open(2, self.middle)
+
+    def emit(self, facts: DeviceFacts) -> Generated:
+        kernel, lanes, i, t = self.kernel, self.lanes, self.inner.name, self.row.name
+        kind = "long" if kernel.wide else "int"
+        inner_lines = self.body.open_inner()
+        tiles = [self._tile(k, e) for k, e in enumerate(self.loads)]
+        self.body.store(self.stores)
+        blocks = -(-self.row.extent // lanes)
+        n, rows = kernel.size(self.inner.extent), kernel.size(self.row.extent)
+        tasks = extent(self.others) * blocks
+        head = [f"{kind} row = task / {kernel.size(blocks)};"]
+        head += row_variables(kernel, self.others, "row") if self.others else []
+        lines = [
+            f"RANGE({kind}, task, {kernel.size(tasks)}, 1) {{",
+            *indent(head),
+            f"    {kind} first = task % {kernel.size(blocks)} * {lanes};",
+            f"    int rows = LIVE({rows} - first, {lanes});",
+            *indent(self.body.row),
+            f"    for ({kind} {i} = 0; {i} < {n}; {i} += {lanes}) {{",
+            f"        int live = LIVE({n} - {i}, {lanes});",
+            *indent([line for tile in tiles for line in tile], 2),
+            "        for (int k = 0; k < rows; ++k) {",
+            f"            {kind} {t} = first + k;",
+            *indent(self.middle, 3),
+            *indent(inner_lines, 3),
+            "        }",
+            "    }",
+            "}",
+        ]
+        work = extent(self.nest.loops) * max(1, sum(cost(e) for _, e in self.stores) // 4)
+        return assemble(kernel, [*self.body.top, *lines], geometry(facts, tasks, work))
+
+    def _tile(self, k: int, load: Expr) -> list[str]:
+        """Statements that load a tile and turn it; its rows become the values of the load."""
+        kernel, lanes, name = self.kernel, self.lanes, f"tile{k}"
+        form = self.nest.indexing.affine(load.args[0])
+        parts = []
+        for atom, c in form.terms.items():
+            if atom.value == self.row.name:
+                parts.append("first")
+            elif atom.value == self.inner.name:
+                parts.append(f"min({self.inner.name} + r, {kernel.size(self.inner.extent)} - 1) * {kernel.size(c)}")
+            else:
+                parts.append(f"{atom.value} * {kernel.size(c)}" if c != 1 else str(atom.value))
+        if form.const:
+            parts.append(kernel.size(form.const))
+        kind = register_type(load.dtype)
+        read = kernel.read_vector(kernel.pointer(load.value), " + ".join(parts), load.dtype, lanes)
+        kernel.need("fused/transpose.clh", kind, lanes)
+        value = kernel.fresh()
+        self.body.inner.append(f"{kind}{lanes} {value} = {name}[k];")
+        self.body.printer.names[INNER][load] = value
+        return [
+            f"{kind}{lanes} {name}[{lanes}];",
+            f"for (int r = 0; r < {lanes}; ++r)",
+            f"    {name}[r] = {read};",
+            f"transpose({name});",
+        ]
