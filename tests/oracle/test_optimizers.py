@@ -39,7 +39,11 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
 
 
 def _trained(
-    tf: Any, optimizer: Callable[[Any], Any], dtype: type, sparse: bool, check: Callable[[Any], None] | None = None
+    tf: Any,
+    optimizer: Callable[[Any], Any],
+    dtype: type,
+    sparse: bool,
+    check: Callable[[Any], None] | None = None,
 ) -> list[np.ndarray]:
     """The weights after each of some steps of a small regression; `sparse` reads rows of a table."""
     rng = np.random.default_rng(3)
@@ -83,14 +87,19 @@ def test_steps(name: str, dtype: type, sparse: bool) -> None:
     assert len(ours) == len(theirs)
     tolerance = 3e-5 if dtype is np.float32 else 1e-9
     for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"{name}, value {k}")
+        np.testing.assert_allclose(
+            a, b, rtol=tolerance, atol=tolerance, err_msg=f"{name}, value {k}"
+        )
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_variables_of_slots_have_the_same_names(name: str) -> None:
     def names(tf: Any) -> dict[str, tuple[Any, ...]]:
         with tf.Graph().as_default():
-            w, b = tf.Variable(np.zeros((2, 3), "f"), name="a/w"), tf.Variable(np.zeros(3, "f"), name="b")
+            w, b = (
+                tf.Variable(np.zeros((2, 3), "f"), name="a/w"),
+                tf.Variable(np.zeros(3, "f"), name="b"),
+            )
             opt = OPTIMIZERS[name](tf.train)
             opt.minimize(tf.reduce_sum(w * b))
             return {v.name: tuple(v.get_shape().as_list()) for v in tf.global_variables()}
@@ -120,7 +129,9 @@ def test_schedules(name: str) -> None:
             step = tf.placeholder(np.int32, [])
             rate = SCHEDULES[name](tf.train, step)
         with tf.Session(graph=graph) as session:
-            return [float(session.run(rate, {step: k})) for k in (0, 1, 3, 4, 6, 7, 8, 9, 10, 14, 25)]
+            return [
+                float(session.run(rate, {step: k})) for k in (0, 1, 3, 4, 6, 7, 8, 9, 10, 14, 25)
+            ]
 
     np.testing.assert_allclose(rates(tf), rates(tf1), rtol=1e-5)
 

@@ -23,6 +23,7 @@ from tfnb.ops.activations import RELU
 from tfnb.ops.conv import conv2d as conv2d_op
 from tfnb.ops.matmul import matmul, tensordot
 from tfnb.ops.nn import bias_add
+from tfnb.ops.shaping import IDENTITY
 
 __all__ = ["API", "conv2d", "fully_connected"]
 
@@ -142,7 +143,7 @@ def batch_norm(inputs: Any, decay: float = 0.999, center: bool = True, scale: bo
         y = layer(x, training=is_training)
         if updates_collections is None:
             with x.graph.control_dependencies(layer.updates):
-                y = y + 0
+                y = IDENTITY(y)
         if activation_fn is not None:
             y = activation_fn(y)
     if outputs_collections:

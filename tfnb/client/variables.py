@@ -13,8 +13,10 @@ import numpy as np
 
 from tfnb.client.cond import cond
 from tfnb.client.keys import GraphKeys
+from tfnb.client.structure import flatten
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
-from tfnb.ir.default import get_default_graph
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, call_operator
 from tfnb.ops.compare import LOGICAL_NOT
@@ -147,7 +149,7 @@ class Variable:
     def initialized_value(self) -> Tensor:
         """The value, or the initial value while there is none: for the initial values of other variables."""
         with self._graph.control_dependencies(None):
-            return cond(  # type: ignore[no-any-return]
+            return cond(
                 IS_VARIABLE_INITIALIZED(self._ref),
                 lambda: IDENTITY(self._ref, name="read_value"),
                 lambda: self._initial,
@@ -284,10 +286,8 @@ def local_variables_initializer() -> Operation:
 
 def group(*inputs: Any, name: str | None = None, **_: Any) -> Operation:
     """An operation that is done when all `inputs` (tensors, operations, variables, nested lists) are."""
-    flat: list[Any] = []
-    for x in inputs:
-        flat.extend(x if isinstance(x, (list, tuple)) else [x])
-    graph = flat[0].graph if flat else get_default_graph()
+    flat = [x.op if isinstance(x, IndexedSlices) else x for x in flatten(inputs)]
+    graph = graph_of(flat)
     with graph.as_default(), graph.control_dependencies(flat):
         return NO_OP(name=name or "group_deps")
 
@@ -299,7 +299,14 @@ def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) ->
     with graph.as_default(), graph.name_scope(name or "tuple"):
         gate = group(*given, *(control_inputs or ()))
         with graph.control_dependencies([gate]):
-            return [None if t is None else IDENTITY(t) for t in tensors]
+            return [_passed(t) for t in tensors]
+
+
+def _passed(t: Any) -> Any:
+    """The same value behind the control dependencies of now."""
+    if isinstance(t, IndexedSlices):
+        return IndexedSlices(IDENTITY(t.values), t.indices, t.dense_shape)
+    return None if t is None else IDENTITY(t)
 
 
 def report_uninitialized_variables(

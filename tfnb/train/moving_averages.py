@@ -13,7 +13,6 @@ from tfnb.client.variables import Variable, group, trainable_variables
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import zeros
 from tfnb.ops.convert import cast
 from tfnb.ops.math_binary import MINIMUM, POW

@@ -11,7 +11,7 @@ from typing import Any
 
 from tfnb.client.gradients import gradients
 from tfnb.client.keys import GraphKeys
-from tfnb.client.variables import Variable, group
+from tfnb.client.variables import Variable, group, tuple_
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
@@ -87,6 +87,8 @@ class Optimizer:
             loss, variables, grad_ys=grad_loss, colocate_gradients_with_ops=colocate_gradients_with_ops,
             aggregation_method=aggregation_method,
         )  # fmt: skip
+        if gate_gradients == self.GATE_GRAPH:
+            grads = tuple_(grads)
         return list(zip(grads, variables, strict=True))
 
     def _variables(self, loss: Tensor, var_list: Any) -> list[Any]:
@@ -114,8 +116,13 @@ class Optimizer:
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
             raise InvalidArgumentError("apply_gradients got no gradients")
-        graph = pairs[0][1].graph
         variables = [v for _, v in pairs]
+        for v in variables:
+            if not isinstance(v, Variable):
+                raise DTypeError(
+                    f"apply_gradients: needed (gradient, variable) pairs, got {v!r} for a variable"
+                )
+        graph = variables[0].graph
         with graph.as_default():
             with graph.control_dependencies(None):
                 self._create_slots(variables)
@@ -125,18 +132,25 @@ class Optimizer:
                 for g, v in pairs:
                     with graph.name_scope(f"update_{v.op.name}"), graph.colocate_with(v.op):
                         updates.append(self._update(g, v))
-                if global_step is None:
-                    return self._finish(updates, scope)
-                done = self._finish(updates, "update")
-                with graph.control_dependencies([done]), graph.colocate_with(global_step):
-                    one = graph.to_tensor(1, global_step.dtype)
-                    return ASSIGN_ADD(_ref(global_step), one, name=scope).op
+                train = self._counted(updates, global_step, scope)
+        graph.add_to_collection(GraphKeys.TRAIN_OP, train)
+        return train
+
+    def _counted(self, updates: Sequence[Operation], global_step: Any, scope: str) -> Operation:
+        """The training operation: all updates, then one more in `global_step`."""
+        if global_step is None:
+            return self._finish(updates, scope)
+        done = self._finish(updates, "update")
+        graph = done.graph
+        with graph.control_dependencies([done]), graph.colocate_with(global_step):
+            one = graph.to_tensor(1, global_step.dtype)
+            return ASSIGN_ADD(_ref(global_step), one, name=scope).op  # type: ignore[no-any-return]
 
     def _update(self, grad: Any, variable: Any) -> Operation:
         if isinstance(grad, IndexedSlices):
-            return self._apply_sparse(deduplicated(grad), variable)
-        grad = variable.graph.to_tensor(grad, variable.dtype)
-        update = self._apply_dense(grad, variable)
+            update = self._apply_sparse(deduplicated(grad), variable)
+        else:
+            update = self._apply_dense(variable.graph.to_tensor(grad, variable.dtype), variable)
         if variable.constraint is None:
             return update
         with variable.graph.control_dependencies([update]):

@@ -16,6 +16,10 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops import CATALOG
 from tfnb.ops.constants import constant, zeros
+from tfnb.ops.convert import cast
+from tfnb.ops.math_unary import SQRT, SQUARE
+from tfnb.ops.scatter import SCATTER_ADD, SCATTER_SUB
+from tfnb.ops.training import APPLY_ADAM, APPLY_GRADIENT_DESCENT
 from tfnb.train.optimizer import Optimizer
 
 __all__ = [
@@ -42,13 +46,11 @@ class GradientDescentOptimizer(Optimizer):
 
     def _apply_dense(self, grad: Tensor, var: Any) -> Operation:
         lr = self._cast("learning_rate", var)
-        return CATALOG["ApplyGradientDescent"](
-            _ref(var), lr, grad, use_locking=self._use_locking
-        ).op
+        return APPLY_GRADIENT_DESCENT(_ref(var), lr, grad, use_locking=self._use_locking).op
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
-        delta = grad.values * self._cast("learning_rate", var)
-        return CATALOG["ScatterSub"](_ref(var), grad.indices, delta).op
+        delta = self._cast("learning_rate", var) * grad.values
+        return SCATTER_SUB(_ref(var), grad.indices, delta).op
 
 
 class _SlotOptimizer(Optimizer):
@@ -239,7 +241,7 @@ class AdamOptimizer(Optimizer):
             self._hyper(name, value)
 
     def _inputs(self, var: Any) -> list[Any]:
-        powers = [p.value() if p.dtype is var.dtype else CATALOG["Cast"](p.value(), DstT=var.dtype)
+        powers = [p.value() if p.dtype is var.dtype else cast(p.value(), var.dtype)
                   for p in self._powers[var.graph]]  # fmt: skip
         hyper = [self._cast(n, var) for n in ("learning_rate", "beta1", "beta2", "epsilon")]
         return [*powers, *hyper]
@@ -247,24 +249,22 @@ class AdamOptimizer(Optimizer):
     def _apply_dense(self, grad: Tensor, var: Any) -> Operation:
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         inputs = [_ref(var), _ref(m), _ref(v), *self._inputs(var), grad]
-        return CATALOG["ApplyAdam"](*inputs, use_locking=self._use_locking).op
+        return APPLY_ADAM(*inputs, use_locking=self._use_locking).op
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
         """All moments decay, as TensorFlow's: only the rows of the gradient get a new share."""
         b1_power, b2_power, lr, b1, b2, epsilon = self._inputs(var)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        lr = lr * CATALOG["Sqrt"](1 - b2_power) / (1 - b1_power)
+        lr = lr * SQRT(1 - b2_power) / (1 - b1_power)
         graph = var.graph
         m_decayed = m.assign(m.value() * b1)  # type: ignore[union-attr]
         v_decayed = v.assign(v.value() * b2)  # type: ignore[union-attr]
         with graph.control_dependencies([m_decayed]):
-            m_new = CATALOG["ScatterAdd"](_ref(m), grad.indices, grad.values * (1 - b1))
+            m_new = SCATTER_ADD(_ref(m), grad.indices, (1 - b1) * grad.values)
         with graph.control_dependencies([v_decayed]):
-            v_new = CATALOG["ScatterAdd"](
-                _ref(v), grad.indices, grad.values * grad.values * (1 - b2)
-            )
+            v_new = SCATTER_ADD(_ref(v), grad.indices, SQUARE(grad.values) * (1 - b2))
         with graph.control_dependencies([m_new, v_new]):
-            step = lr * m.read_value() / (CATALOG["Sqrt"](v.read_value()) + epsilon)  # type: ignore[union-attr]
+            step = lr * m.read_value() / (SQRT(v.read_value()) + epsilon)  # type: ignore[union-attr]
         return group(var.assign_sub(step), m_new, v_new)
 
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:

@@ -1,0 +1,164 @@
+"""tf.cond and tf.case: only the taken branch runs; structures, nesting, errors. Gradients: see tests/oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb import errors
+from tfnb.client.structure import flatten, pack, same_structure
+
+
+def test_only_the_taken_branch_runs():
+    p = tf.placeholder(tf.bool, [])
+    left, right, before = tf.Variable(0), tf.Variable(0), tf.Variable(0)
+    outside = before.assign_add(1)
+    y = tf.cond(p, lambda: left.assign_add(1) + outside, lambda: right.assign_add(10))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(y, {p: True}) == 2
+        assert session.run(y, {p: False}) == 10
+        assert session.run(y, {p: False}) == 20
+        assert session.run([left, right, before]) == [1, 20, 3]  # what is made outside always runs
+
+
+def test_constants_operations_and_structures():
+    p = tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float32, [2])
+    v = tf.Variable(0.0)
+    number = tf.cond(p, lambda: 1, lambda: 2)
+    done = tf.cond(p, lambda: v.assign(5.0).op, lambda: tf.no_op())
+    nested = tf.cond(p, lambda: {"a": x, "b": [x * 2, (1.0,)]}, lambda: {"a": -x, "b": [x, (2.0,)]})
+    single = tf.cond(p, lambda: [x], lambda: [x + 1])
+    strict = tf.cond(p, lambda: [x], lambda: [x + 1], strict=True)
+    assert isinstance(single, tf.Tensor)
+    assert isinstance(strict, list)
+    assert nested["b"][0].shape.as_list() == [2]
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert [session.run(number, {p: b}) for b in (True, False)] == [1, 2]
+        session.run(done, {p: False})
+        assert session.run(v) == 0.0
+        session.run(done, {p: True})
+        assert session.run(v) == 5.0
+        got = session.run(nested, {p: False, x: [1, 2]})
+        np.testing.assert_array_equal(got["a"], [-1, -2])
+        assert got["b"][1] == (2.0,)
+
+
+def test_nested_and_repeated_captures(graph):
+    p, q = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float32, [])
+    y = tf.cond(
+        p,
+        lambda: x * x + tf.cond(q, lambda: x * 3, lambda: -x),
+        lambda: tf.cond(q, lambda: x, lambda: 0.0),
+    )
+    captured = [op for op in graph.get_operations() if op.type == "Switch" and op.inputs[0] == x]
+    assert len(captured) == 2  # once per branch of the outer conditional
+    with tf.Session() as session:
+        got = {
+            (a, b): session.run(y, {p: a, q: b, x: 4.0})
+            for a in (True, False)
+            for b in (True, False)
+        }
+    assert got == {(True, True): 28, (True, False): 12, (False, True): 4, (False, False): 0}
+
+
+def test_a_failing_branch_does_not_matter_unless_taken():
+    p, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [])
+
+    def fail():
+        with tf.control_dependencies([tf.Assert(tf.equal(x, 0.0), ["x is", x])]):
+            return tf.identity(x)
+
+    y = tf.cond(p, fail, lambda: x + 1)
+    with tf.Session() as session:
+        assert session.run(y, {p: False, x: 3.0}) == 4.0
+        with pytest.raises(errors.InvalidArgumentError):
+            session.run(y, {p: True, x: 3.0})
+        assert session.run(y, {p: True, x: 0.0}) == 0.0
+
+
+def test_branches_cannot_be_fetched():
+    p = tf.placeholder(tf.bool, [])
+    inner = []
+
+    def branch():
+        inner.append(tf.constant(1.0) + 1.0)
+        return inner[0]
+
+    tf.cond(p, branch, lambda: 0.0)
+    with tf.Session() as session, pytest.raises(errors.InvalidFetchError):
+        session.run(inner[0], {p: True})
+
+
+def test_variables_and_layers_inside():
+    p, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [None, 3])
+    one = tf.ones_initializer()
+    y = tf.cond(
+        p,
+        lambda: tf.layers.dense(x, 2, name="left", kernel_initializer=one),
+        lambda: tf.layers.dense(x, 2, name="right", kernel_initializer=one) * 2.0,
+    )
+    train = tf.train.GradientDescentOptimizer(1.0).minimize(tf.reduce_sum(y))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_array_equal(session.run(y, {p: False, x: [[1, 2, 3]]}), [[12, 12]])
+        session.run(train, {p: True, x: [[1, 2, 3]]})
+        left, right = (session.run(f"{n}/kernel:0") for n in ("left", "right"))
+        np.testing.assert_array_equal(left, [[0, 0], [-1, -1], [-2, -2]])
+        np.testing.assert_array_equal(right, np.ones((3, 2)))
+
+
+def test_case():
+    k = tf.placeholder(tf.int32, [])
+    pairs = [(tf.equal(k, 0), lambda: 10), (k < 3, lambda: k * 2)]
+    y = tf.case(pairs, default=lambda: -1)
+    z = tf.case(pairs, exclusive=True, default=lambda: -1)
+    only = tf.case(pairs)
+    with tf.Session() as session:
+        assert [session.run(y, {k: i}) for i in (0, 2, 5)] == [10, 4, -1]
+        assert session.run(z, {k: 1}) == 2
+        with pytest.raises(errors.InvalidArgumentError):
+            session.run(z, {k: 0})
+        assert session.run(only, {k: 2}) == 4
+        with pytest.raises(errors.InvalidArgumentError):
+            session.run(only, {k: 7})
+    with pytest.raises(errors.DTypeError):
+        tf.case([(tf.equal(k, 0), 3)], default=lambda: -1)
+
+
+@pytest.mark.parametrize(
+    ("build", "error"),
+    [
+        (lambda p: tf.cond(True, lambda: 1, lambda: 2), TypeError),
+        (lambda p: tf.cond(p, 1, lambda: 2), TypeError),
+        (lambda p: tf.cond(p, lambda: 1, lambda: 2.0), errors.DTypeError),
+        (lambda p: tf.cond(p, lambda: None, lambda: 2.0), errors.InvalidArgumentError),
+        (lambda p: tf.cond(p, lambda: [1, 2], lambda: 2), errors.InvalidArgumentError),
+        (lambda p: tf.cond(tf.constant([True, False]), lambda: 1, lambda: 2), errors.ShapeError),
+        (lambda p: tf.cond(tf.constant(1.0), lambda: 1, lambda: 2), errors.DTypeError),
+    ],
+)
+def test_errors(build, error):
+    with pytest.raises(error):
+        build(tf.placeholder(tf.bool, []))
+
+
+def test_the_signature_of_0x():
+    p = tf.placeholder(tf.bool, [])
+    assert tf.cond(p, lambda: 1, lambda: 2, "choose").name == "choose/Merge:0"
+    assert tf.cond(p, fn1=lambda: 1, fn2=lambda: 2).name == "cond/Merge:0"
+
+
+def test_structures():
+    value = {"b": [1, (2, 3)], "a": 4}
+    assert flatten(value) == [4, 1, 2, 3]
+    assert pack(value, [40, 10, 20, 30]) == {"b": [10, (20, 30)], "a": 40}
+    assert same_structure(value, {"a": 0, "b": [0, (0, 0)]})
+    assert not same_structure(value, {"a": 0, "b": [0, [0, 0]]})
+    for leaves in ([1, 2, 3], [1, 2, 3, 4, 5]):
+        with pytest.raises(errors.InvalidArgumentError):
+            pack(value, leaves)

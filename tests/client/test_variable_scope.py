@@ -1,0 +1,122 @@
+"""Variable scopes: sharing, defaults, getters, errors. Names are compared with TensorFlow's in tests/oracle."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb import errors
+
+
+def test_sharing():
+    with tf.variable_scope("s") as scope:
+        a = tf.get_variable("w", [2, 3])
+        scope.reuse_variables()
+        assert tf.get_variable("w", [2, 3]) is a
+    with tf.variable_scope("s", reuse=True):
+        assert tf.get_variable("w") is a
+    with tf.variable_scope(scope, reuse=tf.AUTO_REUSE):
+        assert tf.get_variable("w") is a
+        assert tf.get_variable("new", [1]).name == "s/new:0"
+    assert a.name == "s/w:0"
+
+
+def test_existing_missing_and_different():
+    with tf.variable_scope("s"):
+        tf.get_variable("w", [2])
+        with pytest.raises(ValueError, match="made at .*test_variable_scope"):
+            tf.get_variable("w", [2])
+    with tf.variable_scope("s", reuse=True):
+        with pytest.raises(ValueError, match="no variable 's/other'"):
+            tf.get_variable("other", [2])
+        with pytest.raises(errors.ShapeError):
+            tf.get_variable("w", [3])
+        with pytest.raises(errors.DTypeError):
+            tf.get_variable("w", [2], tf.float64)
+    with pytest.raises(errors.ShapeError):
+        tf.get_variable("unknown", [None, 2])
+    with pytest.raises(errors.InvalidArgumentError), tf.variable_scope(None):
+        pass
+    with pytest.raises(errors.DTypeError), tf.variable_scope(3):
+        pass
+
+
+def test_defaults_of_a_scope():
+    ones = tf.ones_initializer()
+    with tf.variable_scope(
+        "s", initializer=ones, regularizer=tf.contrib.layers.l2_regularizer(0.5), dtype=tf.float64
+    ):
+        w = tf.get_variable("w", [2])
+        with tf.variable_scope("t"):
+            k = tf.get_variable("k", [2], initializer=tf.constant_initializer(3.0))
+    assert w.dtype is tf.float64
+    losses = tf.losses.get_regularization_losses()
+    assert len(losses) == 2
+    assert losses[0].name.startswith("s/w/Regularizer/")
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_array_equal(session.run([w, k]), [[1, 1], [3, 3]])
+        assert session.run(tf.losses.get_regularization_loss()) == 0.5 * 1 + 0.5 * 9
+
+
+def test_initial_values_that_are_not_callables():
+    a = tf.get_variable("a", initializer=tf.constant([1.0, 2.0]))
+    b = tf.get_variable("b", initializer=np.array([1, 2, 3]))
+    c = tf.get_variable("c", shape=[], initializer=tf.zeros_initializer)
+    d = tf.get_variable("d", initializer=0.5)
+    assert [v.shape.as_list() for v in (a, b, c, d)] == [[2], [3], [], []]
+    with pytest.raises(errors.ShapeError):
+        tf.get_variable("e", [3], initializer=tf.constant([1.0, 2.0]))
+
+
+def test_custom_getters_nest():
+    seen = []
+
+    def outer(getter, name, *args, **kwargs):
+        seen.append(("outer", name))
+        return getter(name, *args, **kwargs)
+
+    def inner(getter, name, *args, **kwargs):
+        seen.append(("inner", name))
+        kwargs["trainable"] = False
+        return getter(name, *args, **kwargs)
+
+    with tf.variable_scope("a", custom_getter=outer), tf.variable_scope("b", custom_getter=inner):
+        v = tf.get_variable("w", [1], initializer=tf.constant_initializer(2.0))
+    assert v.name == "a/b/w:0"
+    assert not v.trainable
+    assert seen == [("inner", "a/b/w"), ("outer", "a/b/w")]
+
+
+def test_scopes_of_threads_do_not_mix(graph):
+    names, ready = [], threading.Barrier(2)
+
+    def build(scope: str) -> None:
+        with graph.as_default(), tf.variable_scope(scope):
+            ready.wait(5)
+            names.append(tf.get_variable("w", [1]).name)
+            ready.wait(5)
+
+    threads = [threading.Thread(target=build, args=(s,)) for s in "ab"]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert sorted(names) == ["a/w:0", "b/w:0"]
+    assert tf.get_variable_scope().name == ""
+
+
+def test_variable_op_scope_and_a_scope_handle():
+    x = tf.constant(1.0)
+    with tf.variable_op_scope([x], None, "layer") as scope:
+        tf.get_variable("w", [1])
+    assert (scope.name, scope.original_name_scope) == ("layer", "layer/")
+    assert (
+        [v.name for v in scope.global_variables()]
+        == ["layer/w:0"]
+        == [v.name for v in scope.trainable_variables()]
+    )
+    assert scope.get_variable("direct", shape=[2]).name == "layer/direct:0"

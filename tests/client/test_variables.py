@@ -1,0 +1,143 @@
+"""Variables: three nodes, collections, initial values, updates, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb import errors
+
+
+def test_a_variable_is_three_nodes(graph):
+    v = tf.Variable(tf.zeros([2, 3]), name="v")
+    assert (v.name, v.op.type, v.dtype, v.shape.as_list()) == (
+        "v:0",
+        "VariableV2",
+        tf.float32,
+        [2, 3],
+    )
+    assert (v.initializer.name, v.initializer.type) == ("v/Assign", "Assign")
+    assert v.value().name == "v/read:0"
+    assert tf.global_variables() == [v] == tf.trainable_variables() == tf.all_variables()
+    assert tf.Variable(1.0, name="v").name == "v_1:0"
+    with tf.name_scope("scope"):
+        assert tf.Variable(1).name == "scope/Variable:0"
+
+
+def test_collections():
+    a = tf.Variable(1.0, trainable=False)
+    b = tf.Variable(1.0, collections=[tf.GraphKeys.LOCAL_VARIABLES])
+    assert tf.global_variables() == [a]
+    assert tf.local_variables() == [b] == tf.trainable_variables()
+    assert tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES, "Var") == [a]
+
+
+def test_initial_values():
+    assert tf.Variable(3).dtype is tf.int32
+    assert tf.Variable(np.zeros(3)).dtype is tf.float64
+    assert tf.Variable([1, 2], dtype=tf.float32).dtype is tf.float32
+    made = tf.Variable(lambda: tf.ones([2]), name="made")
+    assert made.initial_value.name.startswith("made/Initializer/")
+    other = tf.Variable(made.initialized_value() * 2.0)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_array_equal(session.run(other), [2.0, 2.0])
+        session.run(made.assign([5.0, 6.0]))
+        session.run(other.initializer)
+        np.testing.assert_array_equal(session.run([made, other]), [[5.0, 6.0], [10.0, 12.0]])
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: tf.Variable(), errors.InvalidArgumentError),
+        (lambda: tf.Variable(tf.placeholder(tf.float32, [None])), errors.ShapeError),
+        (lambda: tf.Variable(tf.zeros([2]), dtype=tf.int32), errors.DTypeError),
+        (lambda: tf.Variable([1.0, 2.0], expected_shape=[3]), errors.ShapeError),
+        (lambda: tf.Variable(1.5, dtype=tf.int32), errors.DTypeError),
+        (lambda: iter(tf.Variable([1.0, 2.0])), errors.DTypeError),
+        (lambda: tf.Variable([1.0]).assign([1.0, 2.0]), errors.ShapeError),
+        (lambda: tf.assign(tf.constant(1.0), 2.0), errors.DTypeError),
+    ],
+)
+def test_errors(make, error):
+    with pytest.raises(error):
+        make()
+
+
+def test_unknown_shape_takes_the_shape_of_the_value():
+    x = tf.placeholder(tf.float32)
+    v = tf.Variable(x, validate_shape=False)
+    assert v.shape.ndims is None
+    with tf.Session() as session:
+        session.run(v.initializer, {x: [1.0, 2.0, 3.0]})
+        assert session.run(v).shape == (3,)
+        session.run(tf.assign(v, x, validate_shape=False), {x: [[1.0]]})
+        assert session.run(v).shape == (1, 1)
+
+
+def test_updates_and_operators():
+    v, n = tf.Variable([1.0, 2.0]), tf.Variable(0)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_array_equal(session.run(v.assign_add([1.0, 1.0])), [2.0, 3.0])
+        np.testing.assert_array_equal(session.run(v.assign_sub([2.0, 2.0])), [0.0, 1.0])
+        values = session.run(
+            [v + 1, 2 * v, -v, v[1], v @ tf.eye(2) if hasattr(tf, "eye") else v, v > 0.5, 1 - v]
+        )
+        np.testing.assert_array_equal(values[0], [1.0, 2.0])
+        np.testing.assert_array_equal(values[6], [1.0, 0.0])
+        assert values[3] == 1.0
+        assert [session.run(n.count_up_to(2)) for _ in range(2)] == [0, 1]
+        with pytest.raises(errors.OutOfRangeError):
+            session.run(n.count_up_to(2))
+        v.load([7.0, 8.0], session)
+        np.testing.assert_array_equal(v.eval(session), [7.0, 8.0])
+        sparse = tf.IndexedSlices(tf.constant([1.0]), tf.constant([1]))
+        np.testing.assert_array_equal(session.run(v.scatter_sub(sparse)), [7.0, 7.0])
+
+
+def test_reading_before_initialisation_names_the_variable():
+    v = tf.Variable([1.0], name="weights")
+    missing = tf.report_uninitialized_variables()
+    with tf.Session() as session:
+        with pytest.raises(errors.FailedPreconditionError, match="weights"):
+            session.run(v)
+        assert session.run(missing).tolist() == ["weights"] or session.run(missing).tolist() == [
+            b"weights"
+        ]
+        session.run(v.initializer)
+        assert session.run(missing).tolist() == []
+
+
+def test_read_value_under_control_dependencies():
+    v = tf.Variable(1.0)
+    with tf.control_dependencies([v.assign_add(1.0)]):
+        after = v.read_value()
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run(after) == 2.0
+
+
+def test_group_and_tuple():
+    v, w = tf.Variable(1.0), tf.Variable([1.0, 2.0])
+    both = tf.group(v.assign(3.0), [w.assign([5.0, 6.0])], name="both")
+    assert (both.type, both.name) == ("NoOp", "both")
+    assert tf.group().type == "NoOp"
+    slices = tf.gradients(tf.gather(w, [1]), w)[0]
+    passed = tf.tuple([v.assign_add(1.0), None, slices])
+    assert passed[1] is None
+    assert isinstance(passed[2], tf.IndexedSlices)
+    assert tf.group(slices).control_inputs == [slices.op]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(both) is None
+        assert session.run(v) == 3.0
+        assert session.run(passed[0]) == 4.0
+
+
+def test_a_variable_made_in_another_graph_is_refused():
+    v = tf.Variable(1.0)
+    with tf.Graph().as_default(), pytest.raises(errors.GraphError):
+        tf.add(tf.constant(1.0), v)
