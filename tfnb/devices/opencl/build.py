@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any
 import pyopencl as cl
 
 from tfnb.codegen.program import Module
+from tfnb.devices.opencl import pocl
 from tfnb.devices.opencl.cache import BinaryCache, write_atomically
 from tfnb.devices.opencl.platforms import Unit
 from tfnb.errors import InternalError, KernelBuildError
@@ -33,6 +34,8 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 _MESSAGE = re.compile(
     r"(?:error: )?(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<text>[^\n]+)"
 )
+
+_pins = pocl.Pins()
 
 
 def kernels_root() -> Path:
@@ -95,6 +98,11 @@ class ProgramLibrary:
         mark = self._mark(built, entry, local)
         self._compiled.add(mark)
         self._cache.mark(mark)
+
+    def launched(self, kernels: Iterable[Hashable]) -> None:
+        """Notes what was launched for the first time; see `pocl.Pins`."""
+        if self._unit.is_pocl:
+            _pins.launched(kernels)
 
     def _mark(self, built: Built, entry: str, local: tuple[int, ...]) -> str:
         return hashlib.sha256(f"{built.key} {entry} {local}".encode()).hexdigest()

@@ -25,8 +25,9 @@ from tfnb.ir.kernelcall import F32, I32, TensorInfo
 
 __all__ = ["OpenCLProgram", "error_of"]
 
-INLINE_BYTES = 1 << 16  # what all launches of a program may touch to run in the caller's thread
+INLINE_BYTES = 1 << 18  # what all launches of a program may touch to run in the caller's thread
 _COPY_CHUNK = 1 << 16
+_WATCH = 64  # launches of a first run between looks at what PoCL has loaded
 
 # Each work-group copies its part of n 16-byte pieces; the last one the odd bytes too.
 _COPY = Module(
@@ -96,7 +97,7 @@ class OpenCLProgram:
         self._rows: list[tuple[Use, int]] = []
         self._arena: DeviceTensor | None = None
         self._arena_uses: list[tuple[Use, int, int]] = []
-        self._warm = False
+        self._has_run = False
         try:
             self._bind()
         except cl.Error as e:
@@ -326,14 +327,13 @@ class OpenCLProgram:
         device.in_flight = keep  # outlives this frame should an interrupt unwind it
         if recorder is not None:
             event, interrupt = self._traced(changes, recorder)
-        elif not self._warm and any(not self._is_compiled(b) for b in self._launches):
-            event, interrupt = self._first(changes)
+        elif not self._has_run:
+            event, interrupt = self._early(changes)
         else:
             events, interrupt = _all_of(
                 chain(starmap(_enqueue, self._calls), starmap(setattr, changes)), len(changes)
             )
             event = events[0] if self._calls else None
-        self._warm = True
         if event is None or self.inline or recorder is not None:
             device.in_flight = None
         else:
@@ -348,10 +348,10 @@ class OpenCLProgram:
     def _is_compiled(self, b: _Bound) -> bool:
         return bool(self._device.library.is_compiled(b.built, b.entry, b.call[3]))
 
-    def _first(self, changes: list[Any]) -> tuple[Any, BaseException | None]:
-        """Launches one by one, announcing kernels that compile for the first time on this machine."""
+    def _early(self, changes: list[Any]) -> tuple[Any, BaseException | None]:
+        """A first run: launches one by one, announcing kernels that compile for the first time on this machine."""
         library, event, interrupt = self._device.library, None, None
-        for b in self._launches:
+        for i, b in enumerate(self._launches):
             if self._is_compiled(b):
                 events, caught = _all_of(starmap(_enqueue, [b.call]))
             else:
@@ -359,7 +359,14 @@ class OpenCLProgram:
                     events, caught = _all_of(starmap(_enqueue, [b.call]))
                     b.call[0].finish()
             event, interrupt = events[0], interrupt or caught
+            if i % _WATCH == _WATCH - 1 or i == len(self._launches) - 1:
+                b.call[0].finish()
+                library.launched(
+                    (x.built.key, x.entry, x.call[3])
+                    for x in self._launches[i - i % _WATCH : i + 1]
+                )
         _, caught = _all_of(starmap(setattr, changes))
+        self._has_run = True
         return event, interrupt or caught
 
     def _traced(self, changes: list[Any], recorder: Recorder) -> tuple[Any, BaseException | None]:
