@@ -248,4 +248,22 @@ _DIAGONALS = [
     Case("OneHot", (v(0, 1), _I(2), _I(5), _I(3))),
 ]
 
-CASES: tuple[Case, ...] = (*_SHAPING, *_CONSTANTS, *_MOVES, *_JOINS, *_DIAGONALS)
+_BYTES, _FLAGS = ints(3, 4, lo=0, hi=256, dtype=np.uint8), ints(3, 4, lo=0, hi=2).astype(np.bool_)
+_OTHER_TYPES = [
+    case
+    for x in (_BYTES, _FLAGS, ints(3, 4, dtype=np.int64), ints(3, 4, dtype=np.int8))
+    for case in (
+        Case("Transpose", (x, v(1, 0))),
+        Case("Concat", (_I(1), [x, x])),
+        Case("Tile", (x, v(2, 1))),
+        Case("ReverseV2", (x, v(1))),
+        Case("Pad", (x, np.array([[1, 0], [0, 2]], np.int32))),
+        Case("StridedSlice", (x, v(2, 0), v(0, 4), v(-1, 3))),
+        Case("Gather", (x, v(2, 0))),
+        Case("Pack", ([x, x],), {"axis": 1}),
+        Case("Select", (_FLAGS, x, x)),
+        Case("BroadcastTo", (x, v(2, 3, 4))),
+    )
+]
+
+CASES: tuple[Case, ...] = (*_SHAPING, *_CONSTANTS, *_MOVES, *_JOINS, *_DIAGONALS, *_OTHER_TYPES)

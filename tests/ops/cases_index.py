@@ -126,6 +126,17 @@ _GATHERS = [
     ),
 ]
 
+_DENSE = [
+    Case("SparseToDense", (i, v(*shape, dtype=i.dtype), x, np.float32(d)))
+    for i, shape, x, d in (
+        (np.array([[0, 1], [2, 0]], np.int32), (3, 2), arr(2), 0.0),
+        (np.array([[0, 1], [2, 0]], np.int64), (3, 2), arr(), -1.5),
+        (v(0, 3), (5,), arr(2), 0.5),
+        (_I(2), (4,), arr(), 0.0),
+        (np.zeros((0, 2), np.int32), (2, 2), arr(0), 7.0),
+    )
+]
+
 _PARTITIONS = [
     Case("Where", (ints(3, 4, lo=0, hi=2).astype(np.bool_),)),
     Case("Where", (np.array([0.0, 1.5, -2.0], np.float32),)),
@@ -167,4 +178,4 @@ _PARTITIONS = [
     ),
 ]
 
-CASES: tuple[Case, ...] = (*_STRIDED, *_STRIDED_GRAD, *_GATHERS, *_PARTITIONS)
+CASES: tuple[Case, ...] = (*_STRIDED, *_STRIDED_GRAD, *_GATHERS, *_DENSE, *_PARTITIONS)

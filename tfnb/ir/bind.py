@@ -62,7 +62,9 @@ def to_numpy(value: Any, dtype: DType | None = None) -> np.ndarray:
             array, found = array.astype(np.float32), as_dtype("float32")
     else:
         found = as_dtype(array.dtype)
-    return array if dtype is None or found is dtype and array.dtype == dtype.np else _convert(array, found, dtype, value)
+    if dtype is None or (found is dtype and array.dtype == dtype.np):
+        return array
+    return _convert(array, found, dtype, value)
 
 
 def to_bytes(array: np.ndarray) -> np.ndarray:

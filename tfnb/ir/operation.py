@@ -24,8 +24,22 @@ class Operation:
     """
 
     __slots__ = (
-        "attrs", "colocation", "control_inputs", "device", "extra", "graph", "gradient_type", "id", "inputs",
-        "name", "opdef", "origin", "outputs", "specs", "types", "__weakref__",
+        "__weakref__",
+        "attrs",
+        "colocation",
+        "control_inputs",
+        "device",
+        "extra",
+        "gradient_type",
+        "graph",
+        "id",
+        "inputs",
+        "name",
+        "opdef",
+        "origin",
+        "outputs",
+        "specs",
+        "types",
     )  # fmt: skip
 
     def __init__(self, graph: Any, opdef: OpDef, name: str, inputs: Sequence[Tensor]) -> None:

@@ -21,6 +21,7 @@ from tfnb.ops import (
     convert,
     diag,
     gather,
+    gather_nd,
     index,
     logging,
     losses,
@@ -54,10 +55,11 @@ from tfnb.ops.catalog import Catalog, op_function
 __all__ = ["API", "CATALOG", "FAMILIES", "op_function"]
 
 FAMILIES = (
-    math_unary, math_binary, compare, convert, clip, reduce_sum, reduce, reduce_api, scan, matmul, constants, shaping,
-    concat, pack, move, repeat, index, gather, partition, diag, activations, softmax, losses, nn, conv, pool, random,
-    random_functions, state, scatter, training, training_sparse, control_flow, logging, checks, python_function,
-    placeholder, operators,
+    math_unary, math_binary, compare, convert, clip, reduce_sum, reduce, reduce_api, scan, matmul,
+    constants, shaping, concat, pack, move, repeat, index, gather, gather_nd, partition, diag,
+    activations, softmax, losses, nn, conv, pool, random, random_functions, state, scatter,
+    training, training_sparse, control_flow, logging, checks, python_function, placeholder,
+    operators,
 )  # fmt: skip
 
 CATALOG = Catalog(*(getattr(family, "OPS", ()) for family in FAMILIES))

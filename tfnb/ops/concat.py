@@ -359,6 +359,7 @@ def split(
 OPS: tuple[OpDef, ...] = (CONCAT, CONCAT_V2, SPLIT, SPLIT_V)
 API: dict[str, Any] = {
     "concat": concat,
+    "concat_v2": concat,
     "stack": stack,
     "pack": pack,
     "unstack": unstack,

@@ -7,8 +7,6 @@ a gather along axis 0 is `IndexedSlices` and touches only the rows that were rea
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,11 +23,9 @@ from tfnb.ir.shapes import normalize_axis
 from tfnb.ops.compare import GREATER_EQUAL, SELECT
 from tfnb.ops.concat import CONCAT
 from tfnb.ops.constants import ZEROS_LIKE
-from tfnb.ops.convert import cast_to
 from tfnb.ops.elements import element_defines
 from tfnb.ops.math_binary import MAXIMUM
 from tfnb.ops.move import TRANSPOSE
-from tfnb.ops.pack import PACK
 from tfnb.ops.reduce_sum import BROADCAST_TO
 from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE, SIZE, shape_of, size_of
 from tfnb.types import ALL, INDEX, REALS, Shape, int32, unknown_shape
@@ -37,11 +33,9 @@ from tfnb.types import ALL, INDEX, REALS, Shape, int32, unknown_shape
 __all__ = [
     "API",
     "GATHER",
-    "GATHER_ND",
     "GATHER_V2",
     "OPERATORS",
     "OPS",
-    "SCATTER_ND",
     "UNSORTED_SEGMENT_SUM",
     "densify",
     "gather",
@@ -293,126 +287,6 @@ def indexed_shape(slices: IndexedSlices) -> Shape:
     return constant_shape(slices.graph.to_tensor(slices.dense_shape))
 
 
-def _nd_shape(c: Infer) -> Shape:
-    params, indices = c.shapes
-    if params.dims is None or indices.dims is None or not indices.dims or indices.dims[-1] is None:
-        return unknown_shape
-    k = indices.dims[-1]
-    if k > len(params.dims):
-        raise ShapeError(
-            f"GatherNd: indices of {k} numbers are too long for a tensor of shape {params}"
-        )
-    return Shape((*indices.dims[:-1], *params.dims[k:]))
-
-
-def _host_gather_nd(call: HostCall, params: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    k = indices.shape[-1]
-    bad = (indices < 0) | (indices >= np.asarray(params.shape[:k], indices.dtype))
-    if bad.any():
-        where = indices[bad.any(-1)].reshape(-1, k)[0]
-        raise InvalidArgumentError(
-            f"the index {where.tolist()} is not inside shape {params.shape}", call.op
-        )
-    return (
-        params[tuple(np.moveaxis(indices, -1, 0))]
-        if k
-        else np.broadcast_to(params, (*indices.shape[:-1], *params.shape))
-    )
-
-
-def _lower_gather_nd(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    params, indices = site.inputs
-    lead, k = len(indices.shape) - 1, indices.shape[-1]
-    zero = s.const(0, site.outputs[0].dtype)
-    if params.size == 0:
-        return zero
-    own: list[Any] = []
-    inside: Expr | None = None
-    for j in range(k):
-        i, size = site.load(1, (*idx[:lead], j)), params.shape[j]
-        test = s.and_(s.ge(i, 0), s.lt(i, size))
-        inside = test if inside is None else s.and_(inside, test)
-        own.append(s.cast(s.minimum(s.maximum(i, 0), size - 1), int32))
-    element = site.load(0, (*own, *idx[lead:]))
-    return element if inside is None else s.where(inside, element, zero)
-
-
-GATHER_ND = OpDef(
-    "GatherNd",
-    inputs="params: Tparams, indices: Tindices",
-    outputs="output: Tparams",
-    types={"Tparams": ALL, "Tindices": INDEX},
-    doc="""Elements or slices of a tensor, each by its own index: output[i, ...] = params[indices[i, ..., :]].
-
-    params: any dtype, rank n. indices: integers, last dimension k <= n: each row names an element (k = n) or a
-    slice. output: shape of indices without its last dimension, then params' dimensions from k on. Errors: an
-    index outside params (on the host; a device gives 0).""",
-    infer=_nd_shape,
-    host=_host_gather_nd,
-    lower=_lower_gather_nd,
-    grad=lambda op, dy: (
-        SCATTER_ND(op.inputs[1], dy, SHAPE(op.inputs[0], out_type=op.inputs[1].dtype)),
-        None,
-    ),
-    api="gather_nd",
-)
-
-
-def _host_scatter_nd(
-    call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray
-) -> np.ndarray:
-    out, k = np.zeros(shape.tolist(), updates.dtype), indices.shape[-1]
-    if ((indices < 0) | (indices >= shape[:k])).any():
-        raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
-    np.add.at(out, tuple(np.moveaxis(indices, -1, 0)), updates)
-    return out
-
-
-def _expand_scatter_nd(op: Any, indices: Any, updates: Any, shape: Any) -> Any:
-    """Each index becomes one row number, so that it is a segment sum."""
-    dims, depth = constant_shape(shape).dims, indices.shape.dims
-    if dims is None or not depth or not depth[-1]:
-        raise ShapeError(
-            "ScatterNd: the rank of the result and the last dimension of indices must be known", op
-        )
-    k = depth[-1]
-    sizes = [shape[i] if d is None else d for i, d in enumerate(dims)]
-    number = indices[..., k - 1]
-    for j in range(k - 1):
-        number = number + indices[..., j] * math.prod(sizes[j + 1 : k])
-    flat = RESHAPE(updates, _vector([size_of(number), math.prod(sizes[k:])], indices.dtype))
-    sums = UNSORTED_SEGMENT_SUM(
-        flat, RESHAPE(number, np.asarray([-1], np.int32)), math.prod(sizes[:k])
-    )
-    return RESHAPE(sums, shape)
-
-
-def _vector(numbers: Sequence[Any], dtype: Any) -> Any:
-    """Numbers, some of them scalar tensors, as a vector."""
-    if all(isinstance(n, int) for n in numbers):
-        return np.asarray(numbers, dtype.np)
-    return PACK([n if isinstance(n, int) else cast_to(n, dtype) for n in numbers])
-
-
-SCATTER_ND = OpDef(
-    "ScatterNd",
-    inputs="indices: Tindices, updates: T, shape: Tindices",
-    outputs="output: T",
-    types={"T": REALS, "Tindices": INDEX},
-    doc="""A tensor of zeros to which updates are added, each at its own index; the inverse of GatherNd.
-
-    indices: integers, last dimension k. updates: a number type, shape of indices without its last dimension,
-    then that of a slice. shape: an integer vector, the output's shape. Equal indices add up. Errors: an index
-    outside the shape (checked on the host only).""",
-    infer=lambda c: c.as_shape(2),
-    host=_host_scatter_nd,
-    expand=_expand_scatter_nd,
-    grad=lambda op, dy: (None, GATHER_ND(dy, op.inputs[0]), None),
-    shape_inputs=(2,),
-    api="scatter_nd",
-)
-
-
 def gather(
     params: Any,
     indices: Any,
@@ -431,6 +305,6 @@ def gather(
     return GATHER_V2(params, indices, axis, batch_dims=batch_dims, name=name)
 
 
-OPS: tuple[OpDef, ...] = (GATHER, GATHER_V2, GATHER_ND, UNSORTED_SEGMENT_SUM, SCATTER_ND)
+OPS: tuple[OpDef, ...] = (GATHER, GATHER_V2, UNSORTED_SEGMENT_SUM)
 API: dict[str, Any] = {"gather": gather, "IndexedSlices": IndexedSlices}
 OPERATORS: dict[str, Any] = {"densify": densify, "indexed_shape": indexed_shape}

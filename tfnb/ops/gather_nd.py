@@ -1,0 +1,254 @@
+"""Elements by whole indices: gather, scatter, and a dense tensor from its few elements (white paper, Table 1).
+
+An index has as many numbers as it fixes dimensions. Invariant: gathering and scattering are each other's gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.const import constant_shape
+from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.scalar import Expr
+from tfnb.ops.compare import GREATER, SELECT
+from tfnb.ops.convert import cast_to
+from tfnb.ops.gather import UNSORTED_SEGMENT_SUM
+from tfnb.ops.pack import PACK
+from tfnb.ops.reduce_sum import BROADCAST_TO, SUM, all_axes
+from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE, shape_of, size_of
+from tfnb.types import ALL, INDEX, REALS, Shape, int32, unknown_shape
+
+__all__ = ["GATHER_ND", "OPS", "SCATTER_ND", "SPARSE_TO_DENSE"]
+
+
+def _nd_shape(c: Infer) -> Shape:
+    params, indices = c.shapes
+    if params.dims is None or indices.dims is None or not indices.dims or indices.dims[-1] is None:
+        return unknown_shape
+    k = indices.dims[-1]
+    if k > len(params.dims):
+        raise ShapeError(
+            f"GatherNd: indices of {k} numbers are too long for a tensor of shape {params}"
+        )
+    return Shape((*indices.dims[:-1], *params.dims[k:]))
+
+
+def _host_gather_nd(call: HostCall, params: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    k = indices.shape[-1]
+    bad = (indices < 0) | (indices >= np.asarray(params.shape[:k], indices.dtype))
+    if bad.any():
+        where = indices[bad.any(-1)].reshape(-1, k)[0]
+        raise InvalidArgumentError(
+            f"the index {where.tolist()} is not inside shape {params.shape}", call.op
+        )
+    return (
+        params[tuple(np.moveaxis(indices, -1, 0))]
+        if k
+        else np.broadcast_to(params, (*indices.shape[:-1], *params.shape))
+    )
+
+
+def _lower_gather_nd(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    params, indices = site.inputs
+    lead, k = len(indices.shape) - 1, indices.shape[-1]
+    zero = s.const(0, site.outputs[0].dtype)
+    if params.size == 0:
+        return zero
+    own: list[Any] = []
+    inside: Expr | None = None
+    for j in range(k):
+        i, size = site.load(1, (*idx[:lead], j)), params.shape[j]
+        test = s.and_(s.ge(i, 0), s.lt(i, size))
+        inside = test if inside is None else s.and_(inside, test)
+        own.append(s.cast(s.minimum(s.maximum(i, 0), size - 1), int32))
+    element = site.load(0, (*own, *idx[lead:]))
+    return element if inside is None else s.where(inside, element, zero)
+
+
+GATHER_ND = OpDef(
+    "GatherNd",
+    inputs="params: Tparams, indices: Tindices",
+    outputs="output: Tparams",
+    types={"Tparams": ALL, "Tindices": INDEX},
+    doc="""Elements or slices of a tensor, each by its own index: output[i, ...] = params[indices[i, ..., :]].
+
+    params: any dtype, rank n. indices: integers, last dimension k <= n: each row names an element (k = n) or a
+    slice. output: shape of indices without its last dimension, then params' dimensions from k on. Errors: an
+    index outside params (on the host; a device gives 0).""",
+    infer=_nd_shape,
+    host=_host_gather_nd,
+    lower=_lower_gather_nd,
+    grad=lambda op, dy: (
+        SCATTER_ND(op.inputs[1], dy, SHAPE(op.inputs[0], out_type=op.inputs[1].dtype)),
+        None,
+    ),
+    api="gather_nd",
+)
+
+
+def _host_scatter_nd(
+    call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray
+) -> np.ndarray:
+    out, k = np.zeros(shape.tolist(), updates.dtype), indices.shape[-1]
+    if ((indices < 0) | (indices >= shape[:k])).any():
+        raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
+    np.add.at(out, tuple(np.moveaxis(indices, -1, 0)), updates)
+    return out
+
+
+def _expand_scatter_nd(op: Any, indices: Any, updates: Any, shape: Any) -> Any:
+    """Each index becomes one row number, so that it is a segment sum."""
+    dims, depth = constant_shape(shape).dims, indices.shape.dims
+    if dims is None or not depth or not depth[-1]:
+        raise ShapeError(
+            "ScatterNd: the rank of the result and the last dimension of indices must be known", op
+        )
+    k = depth[-1]
+    sizes = [shape[i] if d is None else d for i, d in enumerate(dims)]
+    number = indices[..., k - 1]
+    for j in range(k - 1):
+        number = number + indices[..., j] * math.prod(sizes[j + 1 : k])
+    flat = RESHAPE(updates, _vector([size_of(number), math.prod(sizes[k:])], indices.dtype))
+    sums = UNSORTED_SEGMENT_SUM(
+        flat, RESHAPE(number, np.asarray([-1], np.int32)), math.prod(sizes[:k])
+    )
+    return RESHAPE(sums, shape)
+
+
+def _vector(numbers: Sequence[Any], dtype: Any) -> Any:
+    """Numbers, some of them scalar tensors, as a vector."""
+    if all(isinstance(n, int) for n in numbers):
+        return np.asarray(numbers, dtype.np)
+    return PACK([n if isinstance(n, int) else cast_to(n, dtype) for n in numbers])
+
+
+SCATTER_ND = OpDef(
+    "ScatterNd",
+    inputs="indices: Tindices, updates: T, shape: Tindices",
+    outputs="output: T",
+    types={"T": REALS, "Tindices": INDEX},
+    doc="""A tensor of zeros to which updates are added, each at its own index; the inverse of GatherNd.
+
+    indices: integers, last dimension k. updates: a number type, shape of indices without its last dimension,
+    then that of a slice. shape: an integer vector, the output's shape. Equal indices add up. Errors: an index
+    outside the shape (checked on the host only).""",
+    infer=lambda c: c.as_shape(2),
+    host=_host_scatter_nd,
+    expand=_expand_scatter_nd,
+    grad=lambda op, dy: (None, GATHER_ND(dy, op.inputs[0]), None),
+    shape_inputs=(2,),
+    api="scatter_nd",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SparseToDenseAttrs:
+    """`validate_indices`: on the host, an index that occurs twice is an error."""
+
+    validate_indices: bool = True
+
+
+def _dense_shape(c: Infer) -> Shape:
+    indices = c.shapes[0]
+    if indices.dims is not None and len(indices.dims) > 2:
+        raise ShapeError(
+            f"SparseToDense: sparse_indices must have rank 0, 1 or 2, got shape {indices}"
+        )
+    return c.as_shape(1)
+
+
+def _host_dense(
+    call: HostCall, indices: np.ndarray, shape: np.ndarray, values: np.ndarray, default: np.ndarray
+) -> np.ndarray:
+    rows = indices.reshape(-1, 1) if indices.ndim < 2 else indices
+    if ((rows < 0) | (rows >= shape)).any():
+        raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
+    if call.attrs.validate_indices and len(np.unique(rows, axis=0)) < len(rows):
+        raise InvalidArgumentError("an index occurs twice", call.op)
+    out = np.full(shape.tolist(), default, values.dtype)
+    out[tuple(rows.T)] = values
+    return out
+
+
+def _index_rows(indices: Any) -> Any:
+    """The indices as rows, one for each element."""
+    if indices.shape.ndims is None:
+        raise ShapeError("SparseToDense: the rank of sparse_indices must be known")
+    if indices.shape.ndims == 0:
+        return RESHAPE(indices, np.asarray([1, 1], np.int32))
+    return EXPAND_DIMS(indices, np.int32(-1)) if indices.shape.ndims == 1 else indices
+
+
+def _expand_dense(op: Any, indices: Any, shape: Any, values: Any, default: Any) -> Any:
+    rows = _index_rows(indices)
+    count = SHAPE(rows, out_type=int32)[:1]
+    ones = BROADCAST_TO(np.asarray([1], np.int32), count)
+    total = SCATTER_ND(rows, BROADCAST_TO(values, count), shape)
+    return SELECT(GREATER(SCATTER_ND(rows, ones, shape), 0), total, BROADCAST_TO(default, shape))
+
+
+def _grad_dense(op: Any, dy: Any) -> Any:
+    rows, values = _index_rows(op.inputs[0]), op.inputs[2]
+    taken = GATHER_ND(dy, rows)
+    rest = SUM(dy, all_axes(dy)) - SUM(taken, all_axes(taken))
+    return (
+        None,
+        None,
+        RESHAPE(SUM(taken, all_axes(taken)), shape_of(values))
+        if values.shape.ndims == 0
+        else taken,
+        rest,
+    )
+
+
+SPARSE_TO_DENSE = OpDef(
+    "SparseToDense",
+    inputs="sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T",
+    outputs="dense: T",
+    types={"T": REALS, "Tindices": INDEX},
+    attrs=SparseToDenseAttrs,
+    doc="""A tensor that is `default_value` but for some elements.
+
+    sparse_indices: integers, shape (n, rank): an index per row; (n,) or a scalar for vectors. output_shape: an
+    integer vector. sparse_values: n values of a number type, or one for all. default_value: a scalar. dense: shape
+    output_shape. Errors (on the host only): an index outside the shape, or twice.""",
+    infer=_dense_shape,
+    host=_host_dense,
+    expand=_expand_dense,
+    grad=_grad_dense,
+    shape_inputs=(1,),
+)
+
+
+def sparse_to_dense(
+    sparse_indices: Any,
+    output_shape: Any,
+    sparse_values: Any,
+    default_value: Any = 0,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Any:
+    """A tensor of shape `output_shape` that is `default_value` but for `sparse_values` at `sparse_indices`.
+
+    sparse_indices: shape (n, rank), or (n,) for vectors. sparse_values: n values, or one for all.
+    Errors (on the host only): an index outside the shape, or twice.
+    """
+    return SPARSE_TO_DENSE(
+        sparse_indices,
+        output_shape,
+        sparse_values,
+        default_value,
+        validate_indices=validate_indices,
+        name=name,
+    )
+
+
+OPS: tuple[OpDef, ...] = (GATHER_ND, SCATTER_ND, SPARSE_TO_DENSE)
+API: dict[str, Any] = {"sparse_to_dense": sparse_to_dense}
