@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import sys as _sys
 from importlib import import_module as _import_module
-from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
 from tfnb import client as _client
-from tfnb import errors
+from tfnb import errors as errors
 from tfnb import ops as _ops
 from tfnb import train as _train
+from tfnb.client.namespace import lay_out as _lay_out
 from tfnb.ir.tensor import install_operators as _install_operators
-from tfnb.namespace import lay_out as _lay_out
 from tfnb.session.default import evaluate as _evaluate
-from tfnb.session.default import get_default_session
+from tfnb.session.default import get_default_session as get_default_session
 from tfnb.session.default import run_operation as _run_operation
 
 __version__ = "0.1.0"

@@ -41,7 +41,7 @@ def mish(monkeypatch):
 
 
 def test_the_example_passes_the_catalogue_tests(mish):
-    op, cases = mish
+    _op, cases = mish
     test_catalogue.test_definition_is_complete("Mish")
     test_catalogue.test_has_a_case("Mish")
     for case in cases:

@@ -17,8 +17,8 @@ import numpy as np
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir import default
 from tfnb.ir.bind import bind, to_numpy
-from tfnb.ir.const import CONST, infer_context
 from tfnb.ir.collect import Collections
+from tfnb.ir.const import CONST, infer_context
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
@@ -30,7 +30,9 @@ from tfnb.types import DType, Shape, TensorSpec, as_dtype, as_shape
 __all__ = ["GraphBuilder", "infer_specs", "pack_outputs"]
 
 
-def infer_specs(opdef: OpDef, name: str, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any]) -> list[TensorSpec]:
+def infer_specs(
+    opdef: OpDef, name: str, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any]
+) -> list[TensorSpec]:
     """dtype and static shape of every output."""
     dtypes: list[tuple[DType, bool]] = []
     for a in opdef.output_args:
@@ -272,7 +274,7 @@ class GraphBuilder(Collections):
             found = obj.__tensor__(as_ref=True)
         else:
             found = obj
-        if isinstance(found, Tensor) and allow_tensor or isinstance(found, Operation) and allow_operation:
+        if (isinstance(found, Tensor) and allow_tensor) or (isinstance(found, Operation) and allow_operation):
             if found.graph is not self:
                 raise GraphError(f"{found.name} is an element of another graph")
             return found

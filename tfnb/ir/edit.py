@@ -27,7 +27,9 @@ __all__ = ["EditNode", "GraphEdit"]
 class EditNode:
     """A node during an edit; looks like an Operation to gradient, expansion and shape functions."""
 
-    __slots__ = ("attrs", "colocation", "control", "device", "graph", "id", "name", "opdef", "origin", "refs", "specs", "types")
+    __slots__ = (
+        "attrs", "colocation", "control", "device", "graph", "id", "name", "opdef", "origin", "refs", "specs", "types",
+    )  # fmt: skip
 
     def __init__(self, graph: GraphEdit, node: Node) -> None:
         self.graph = graph

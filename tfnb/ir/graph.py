@@ -7,7 +7,6 @@ Invariant: every input and control edge names a node of the graph; `verify.py` c
 from __future__ import annotations
 
 import heapq
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

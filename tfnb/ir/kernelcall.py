@@ -14,12 +14,12 @@ from typing import Any
 from tfnb.types import DType
 
 __all__ = [
-    "Epilogue",
-    "Arg",
-    "BiasIn",
     "F32",
     "F64",
     "I32",
+    "Arg",
+    "BiasIn",
+    "Epilogue",
     "In",
     "KernelCall",
     "KernelSite",

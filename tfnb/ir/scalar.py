@@ -16,16 +16,16 @@ from tfnb.types import DType, bool_, float32, int32, int64, uint32
 __all__ = ["BINARY", "COMPARE", "UNARY", "Expr", "arg", "const", "index", "load", "make", "philox", "walk"]
 
 # name -> arity. Result dtype is the operands' unless the op is in COMPARE/PREDICATE (bool).
-UNARY = frozenset(
+_UNARY = (
     "neg abs exp expm1 log log1p sqrt rsqrt tanh sigmoid sin cos tan asin acos atan sinh cosh asinh acosh"
-    " atanh erf erfc erfinv lgamma digamma floor ceil rint sign not bitnot recip".split()
+    " atanh erf erfc erfinv lgamma digamma floor ceil rint sign not bitnot recip"
 )
-PREDICATE = frozenset("isnan isinf isfinite".split())
+UNARY = frozenset(_UNARY.split())
+PREDICATE = frozenset(("isnan", "isinf", "isfinite"))
 # div: true division (floats) or C division (ints); floordiv/floormod: rounding down; truncmod: C's remainder
-BINARY = frozenset(
-    "add sub mul div floordiv floormod truncmod pow max min atan2 and or xor bitand bitor bitxor shl shr".split()
-)
-COMPARE = frozenset("lt le gt ge eq ne".split())
+_BINARY = "add sub mul div floordiv floormod truncmod pow max min atan2 and or xor bitand bitor bitxor shl shr"
+BINARY = frozenset(_BINARY.split())
+COMPARE = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 
 
 class Expr:

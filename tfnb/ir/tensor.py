@@ -105,7 +105,7 @@ class Tensor:
         return (self[i] for i in range(n))
 
     def __len__(self) -> int:
-        raise DTypeError(f"len() of the tensor {self.name} is not known while the graph is built; use tf.shape", self.op)
+        raise DTypeError(f"len() of the tensor {self.name} is not known before it runs; use tf.shape", self.op)
 
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
         raise InvalidArgumentError(

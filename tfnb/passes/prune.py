@@ -6,7 +6,6 @@ a fed edge; every fed edge is replaced by a Feed node, in the order of the reque
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 

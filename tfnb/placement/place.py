@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.graph import Graph, Node
 from tfnb.ir.device_spec import DeviceSpec
+from tfnb.ir.graph import Graph, Node
 
 __all__ = ["check_devices", "place"]
 

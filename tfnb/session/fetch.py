@@ -10,7 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, InvalidFetchError, NotFoundError
+from tfnb.errors import (
+    DTypeError,
+    GraphError,
+    InvalidArgumentError,
+    InvalidFetchError,
+    NotFoundError,
+)
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
@@ -96,8 +102,8 @@ def _sequence(fetch: Any, parts: list[Rebuild]) -> Rebuild:
 
 
 def _like_mapping(fetch: Mapping[Any, Any], keys: list[Any], values: list[Any]) -> Any:
-    kind = type(fetch)
-    return kind(zip(keys, values, strict=True)) if kind is not dict else dict(zip(keys, values, strict=True))
+    kind: Any = type(fetch)
+    return kind(zip(keys, values, strict=True))
 
 
 def plan_fetches(graph: GraphBuilder, fetches: Any) -> FetchPlan:

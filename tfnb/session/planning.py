@@ -163,10 +163,10 @@ class Planner:
         c = self.clustered.member.get(e.id)
         if c is None and e.id in self.place:
             return self.place[e.id], e.port
-        for c in [c] if c is not None else range(len(self.clustered.clusters)):
-            outputs = self.clustered.clusters[c].outputs
+        for k in range(len(self.clustered.clusters)) if c is None else (c,):
+            outputs = self.clustered.clusters[k].outputs
             if e in outputs:
-                return self.first_cluster + c, outputs.index(e)
+                return self.first_cluster + k, outputs.index(e)
         raise InternalError(f"nothing computes output {e.port}", self.graph.nodes[e.id])
 
     def _control(self, ids: tuple[int, ...], besides: int = -1) -> tuple[int, ...]:

@@ -132,7 +132,7 @@ class Session:
         self, fetches: Any, feeds: Mapping[Any, Any], metadata: RunMetadata | None
     ) -> tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]:
         """By the identity of the request first, which is quick; else by its graph elements."""
-        key = (tuple(fetches) if type(fetches) is list else fetches, type(fetches), tuple(feeds))
+        key: Any = (tuple(fetches) if type(fetches) is list else fetches, type(fetches), tuple(feeds))
         try:
             found = self._plans.get(key)
         except TypeError:  # the structure holds dicts or lists
@@ -182,7 +182,7 @@ class InteractiveSession(Session):
     def __init__(self, target: str = "", graph: Any = None, config: ConfigProto | None = None) -> None:
         super().__init__(target, graph, config)
         default.push(self)
-        self._explicit = None
+        self._explicit: Any = None
         if graph is not None:
             self._explicit = graph.as_default()
             self._explicit.__enter__()
