@@ -196,8 +196,11 @@ class InternalError(OpError):
 class KernelBuildError(InternalError):
     """An OpenCL program failed to build.
 
-    `log` is the compiler's text, `source_path` the file the source was kept in.
+    `log` is the compiler's text, `source_path` the file the source was kept in, `nodes` the ids of the graph nodes
+    that the program computes, if known.
     """
+
+    nodes: tuple[int, ...] = ()
 
     def __init__(self, message: str, op: Any = None, log: str = "", source_path: str = "") -> None:
         super().__init__(message, op)

@@ -44,6 +44,12 @@ def test_a_build_error_shows_the_line(make_device):
     assert device.load(p.add_scale(4)).run([a, a], [])[0].numpy().tolist() == [4] * 4
 
 
+def test_an_error_in_a_macro_shows_the_line(make_device):
+    source = "#define CAT(a, b) a##b\n__kernel void f(__global float *a)\n{\n    a[0] = CAT(nothing, 7);\n}\n"
+    with pytest.raises(KernelBuildError, match=r"(?m)\.cl:4: .*\n    a\[0\] = CAT\(nothing, 7\);$"):
+        make_device().load(program_of(Module(source)))
+
+
 def test_an_error_in_an_included_file_shows_that_file(make_device, monkeypatch, tmp_path):
     from tfnb.devices.opencl import build
 

@@ -20,6 +20,7 @@ from tfnb.errors import (
     FailedPreconditionError,
     InternalError,
     InvalidArgumentError,
+    KernelBuildError,
     OpError,
     OutOfRangeError,
     ResourceExhaustedError,
@@ -218,12 +219,17 @@ class ClusterKernel:
         except FailedPreconditionError as e:
             empty = [self._nodes[i] for i in ids if variables[i] is None]
             raise (_uninitialised(empty[0]) if empty else e) from None
+        try:
+            loaded = self.device.load(program)
+        except KernelBuildError as e:
+            built = [self._nodes[n] for n in e.nodes if n in self._nodes]
+            raise (e.with_op(built[-1]) if built else e) from None
         missing = next(
             (u.node for u in program.variables if u.reads and variables[u.node] is None), None
         )
         cells = dict(zip(ids, self._cells, strict=True))
         return _Specialised(
-            self.device.load(program),
+            loaded,
             tuple(cells[u.node] for u in program.variables),
             tuple(self._nodes[i] for i in program.random),
             None if missing is None else self._nodes[missing],

@@ -32,7 +32,8 @@ __all__ = ["Built", "ProgramLibrary", "kernels_root"]
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 _MESSAGE = re.compile(
-    r"(?:error: )?(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<text>[^\n]+)"
+    r"^(?:error: )?(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?(?: <Spelling=.*?>)?: (?P<text>[^\n]+)$",
+    re.MULTILINE,
 )
 
 _pins = pocl.Pins()

@@ -20,7 +20,7 @@ from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.interface import Recorder
 from tfnb.devices.opencl.build import Built
-from tfnb.errors import InternalError, OpError, ResourceExhaustedError
+from tfnb.errors import InternalError, KernelBuildError, OpError, ResourceExhaustedError
 from tfnb.ir.kernelcall import F32, I32, TensorInfo
 
 __all__ = ["OpenCLProgram", "error_of"]
@@ -119,7 +119,11 @@ class OpenCLProgram:
             if isinstance(step, Copy):
                 self._bind_copy(step)
             elif 0 not in step.groups:
-                self._bind_launch(step)
+                try:
+                    self._bind_launch(step)
+                except KernelBuildError as e:
+                    e.nodes = step.nodes
+                    raise
 
     def _bind_launch(self, step: Launch) -> None:
         built = self._device.library.get(self.program.modules[step.module], self.inline)
