@@ -194,6 +194,8 @@ class Printer:
         ):
             sign = "/" if e.op in ("div", "floordiv") else "%"
             return self._narrow(e, f"({args[0]} {sign} {args[1]})", vector)
+        if e.op in ("shl", "shr") and b is not None and b.op == "const" and 0 <= b.value < 8 * dtype.size:
+            return self._narrow(e, f"({args[0]} {'<<' if e.op == 'shl' else '>>'} {b.value})", vector)
         if e.op not in ("abs", "sign", "max", "min", "div", "floordiv", "floormod", "truncmod", "pow", "shl", "shr"):
             raise UnimplementedError(f"no OpenCL form of {e.op} for {dtype.name}")
         self.kernel.need("fused/integers.clh", register_type(dtype), self.lanes if vector else 1)
@@ -258,7 +260,9 @@ class Printer:
         return f"convert_{target}({text})" if vector else f"({target}){_wrapped(text)}"
 
     def _philox(self, e: Expr, level: int, vector: bool) -> str:
-        args = [self.broadcast(a, level) if vector else self.term(a, level) for a in e.args]
+        keys = any(self.vector(a) for a in e.args[:2])
+        wide = (vector and keys, vector and keys, vector, vector)
+        args = [self.broadcast(a, level) if w else self.term(a, level) for a, w in zip(e.args, wide, strict=True)]
         self.kernel.need("lib/philox.clh", "", self.lanes if vector else 1)
         key = (e.args, vector)
         made = self.kernel.philox.get((level, key, id(self.names[level])))
