@@ -19,6 +19,7 @@ from tfnb.client import (
     losses,
     norm_layers,
     regularizers,
+    sampled_losses,
     variable_scope,
     variables,
 )
@@ -27,6 +28,6 @@ __all__ = ["API"]
 
 MODULES = (
     graph_api, variables, variable_scope, initializers, regularizers, gradients, cond, layers, norm_layers,
-    contrib_layers, losses, embedding, flags, logging_api, gfile, compat,
+    contrib_layers, losses, embedding, sampled_losses, flags, logging_api, gfile, compat,
 )  # fmt: skip
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

@@ -27,6 +27,10 @@ from tfnb.errors import (
 __all__ = ["API", "GFile"]
 
 _ERRORS: tuple[tuple[type[OSError], type[OpError]], ...] = (
+    (
+        io.UnsupportedOperation,
+        PermissionDeniedError,
+    ),  # reading what was opened for writing, or the reverse
     (FileNotFoundError, NotFoundError),
     (FileExistsError, AlreadyExistsError),
     (PermissionError, PermissionDeniedError),
@@ -57,12 +61,13 @@ class GFile:
     It is opened on first use. Raises `NotFoundError`, `PermissionDeniedError` and the like.
     """
 
+    _file: Any = None
+
     def __init__(self, name: Any, mode: str = "r") -> None:
         if mode.replace("b", "").replace("+", "") not in ("r", "w", "a"):
             raise InvalidArgumentError(f"the file mode {mode!r} is none of r, w, a with b or +")
         self._name = os.fsdecode(name)
         self._mode = mode
-        self._file: Any = None
 
     @property
     def name(self) -> str:
@@ -81,33 +86,24 @@ class GFile:
 
     def read(self, n: int = -1) -> Any:
         """`n` characters or bytes; all that is left by default."""
-        with self._for("read"):
+        with _translated(self._name):
             return self._open().read(n)
 
     def readline(self) -> Any:
-        with self._for("read"):
+        with _translated(self._name):
             return self._open().readline()
 
     def readlines(self) -> list[Any]:
-        with self._for("read"):
+        with _translated(self._name):
             return list(self._open().readlines())
 
     def write(self, file_content: Any) -> None:
-        with self._for("written"):
+        with _translated(self._name):
             self._open().write(file_content)
 
-    @contextmanager
-    def _for(self, what: str) -> Iterator[None]:
-        try:
-            with _translated(self._name):
-                yield
-        except io.UnsupportedOperation:
-            raise PermissionDeniedError(
-                f"{self._name}: opened with mode {self._mode!r}, it cannot be {what}"
-            ) from None
-
     def seek(self, offset: int, whence: int = 0) -> None:
-        self._open().seek(offset, whence)
+        with _translated(self._name):
+            self._open().seek(offset, whence)
 
     def tell(self) -> int:
         return int(self._open().tell())

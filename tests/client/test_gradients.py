@@ -1,0 +1,122 @@
+"""tf.gradients: what is asked of it, registration, errors. Values are compared with TensorFlow's in tests/oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb import errors
+from tfnb.ir.opdef import OpDef
+from tfnb.ir.shapes import unchanged
+from tfnb.types import FLOATS
+
+
+def test_only_ops_on_a_path_get_gradient_nodes(graph):
+    x, other = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [2])
+    y = tf.exp(x) * tf.sin(other)
+    before = graph.version
+    (dx,) = tf.gradients(y, x)
+    made = [op.name for op in graph.get_operations()[before:]]
+    assert dx.shape.as_list() == [2]
+    assert all(name.startswith("gradients/") for name in made)
+    assert not any("Sin_grad" in name for name in made)
+
+
+def test_unrelated_integer_and_foreign():
+    x, i = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.int32, [2])
+    assert tf.gradients(x * 2, [i, x])[0] is None
+    assert tf.gradients(tf.cast(i, tf.float32), i) == [None]
+    with pytest.raises(errors.DTypeError):
+        tf.gradients(i * 2, i)
+    with tf.Graph().as_default():
+        foreign = tf.constant(1.0)
+    with pytest.raises(errors.GraphError):
+        tf.gradients(x, foreign)
+
+
+def test_seeds_are_checked():
+    x = tf.placeholder(tf.float32, [2])
+    with pytest.raises(errors.InvalidArgumentError):
+        tf.gradients([x, x], x, grad_ys=[None])
+    with pytest.raises(errors.ShapeError):
+        tf.gradients(x * 2, x, grad_ys=[tf.ones([3])])
+    with pytest.raises(errors.DTypeError):
+        tf.gradients(x * 2, x, grad_ys=[tf.ones([2], tf.float64)])
+
+
+def test_rows_that_were_gathered():
+    table = tf.Variable(np.ones((5, 2), np.float32))
+    found = tf.gather(table, [1, 3, 1]), tf.gather(table, [0])
+    (grad,) = tf.gradients(tf.reduce_sum(found[0]) + tf.reduce_sum(found[1] * 3.0), table)
+    assert isinstance(grad, tf.IndexedSlices)
+    (mixed,) = tf.gradients(tf.reduce_sum(found[0]) + tf.reduce_sum(table), table)
+    with tf.Session() as session:
+        session.run(table.initializer)
+        dense = session.run(tf.convert_to_tensor(grad))
+        np.testing.assert_array_equal(dense[:, 0], [3, 2, 0, 1, 0])
+        np.testing.assert_array_equal(
+            session.run(tf.convert_to_tensor(mixed))[:, 0], [1, 3, 1, 2, 1]
+        )
+
+
+def test_registration():
+    @tf.RegisterGradient("TestClientClipped")
+    def clipped(op, dy):
+        return tf.clip_by_value(dy, -1.0, 1.0)
+
+    with pytest.raises(errors.AlreadyExistsError):
+        tf.RegisterGradient("TestClientClipped")(clipped)
+    with pytest.raises(errors.AlreadyExistsError):
+        tf.RegisterGradient("MatMul")(clipped)
+    x = tf.placeholder(tf.float32, [])
+    with tf.get_default_graph().gradient_override_map({"Identity": "TestClientClipped"}):
+        y = tf.identity(x)
+    with tf.get_default_graph().gradient_override_map({"Identity": "TestClientNowhere"}):
+        z = tf.identity(x)
+    (dx,) = tf.gradients(y * 100.0, x)
+    with tf.Session() as session:
+        assert session.run(dx) == 1.0
+    with pytest.raises(errors.NotFoundError, match="TestClientNowhere"):
+        tf.gradients(z, x)
+
+
+def test_a_gradient_function_that_gives_the_wrong_number():
+    @tf.RegisterGradient("TestClientTooMany")
+    def too_many(op, dy):
+        return dy, dy
+
+    x = tf.placeholder(tf.float32, [])
+    with tf.get_default_graph().gradient_override_map({"Identity": "TestClientTooMany"}):
+        y = tf.identity(x)
+    with pytest.raises(errors.GraphError):
+        tf.gradients(y, x)
+
+
+def test_an_op_without_gradient_is_named():
+    strange = OpDef(
+        "Strange", "x: T", "y: T", types={"T": FLOATS}, infer=unchanged, scalar=lambda attrs, x: x
+    )
+    x = tf.placeholder(tf.float32, [3])
+    with pytest.raises(errors.NotFoundError, match="Strange has no gradient"):
+        tf.gradients(strange(x), x)
+    (y,) = tf.py_func(lambda a: a * 2, [x], [tf.float32])
+    assert tf.gradients(y, x) == [None]
+
+
+def test_hessians():
+    x = tf.placeholder(tf.float32, [2])
+    (h,) = tf.hessians(x[0] ** 2 * x[1], x)
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(h, {x: [2.0, 3.0]}), [[6, 4], [4, 0]])
+    with pytest.raises(errors.InvalidArgumentError):
+        tf.hessians(x[0], tf.placeholder(tf.float32, [2, 2]))
+
+
+def test_long_chains_do_not_recurse():
+    x = tf.placeholder(tf.float32, [])
+    y = x
+    for _ in range(3000):
+        y = tf.identity(y)
+    (dx,) = tf.gradients(y, x)
+    assert dx.shape.as_list() == []

@@ -1,0 +1,64 @@
+"""tf.losses: collections and errors. Values are compared with TensorFlow's in tests/oracle."""
+
+from __future__ import annotations
+
+import pytest
+
+import tfnb as tf
+from tfnb import errors
+
+
+def test_collections_and_total():
+    a = tf.losses.mean_squared_error([1.0, 2.0], [2.0, 4.0])
+    b = tf.losses.absolute_difference([1.0], [4.0], loss_collection="mine")
+    with tf.name_scope("inner"):
+        c = tf.losses.absolute_difference([1.0], [4.0], weights=2.0)
+    tf.losses.add_loss(tf.constant(10.0))
+    tf.add_to_collection(tf.GraphKeys.REGULARIZATION_LOSSES, tf.constant(100.0))
+    assert tf.losses.get_losses(loss_collection="mine") == [b]
+    assert tf.losses.get_losses("inner") == [c]
+    total, plain = (
+        tf.losses.get_total_loss(),
+        tf.losses.get_total_loss(add_regularization_losses=False),
+    )
+    with tf.Session() as session:
+        assert session.run([a, total, plain]) == [2.5, 118.5, 18.5]
+
+
+def test_nothing_collected():
+    with pytest.raises(errors.InvalidArgumentError):
+        tf.losses.get_total_loss()
+    with tf.Session() as session:
+        assert session.run(tf.losses.get_regularization_loss()) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("build", "error"),
+    [
+        (lambda: tf.losses.mean_squared_error(tf.zeros([2, 3]), tf.zeros([2])), errors.ShapeError),
+        (lambda: tf.losses.mean_squared_error(None, tf.zeros([2])), errors.InvalidArgumentError),
+        (
+            lambda: tf.losses.mean_squared_error([1.0], [2.0], reduction="some"),
+            errors.InvalidArgumentError,
+        ),
+        (
+            lambda: tf.losses.mean_squared_error(tf.zeros([2, 3]), tf.zeros([2, 3]), tf.zeros([2])),
+            errors.ShapeError,
+        ),
+        (
+            lambda: tf.losses.cosine_distance(tf.zeros([2]), tf.zeros([2])),
+            errors.InvalidArgumentError,
+        ),
+    ],
+)
+def test_errors(build, error):
+    with pytest.raises(error):
+        build()
+
+
+def test_labels_with_an_extra_dimension():
+    logits = tf.constant([[1.0, 3.0], [2.0, 0.0]])
+    a = tf.losses.sparse_softmax_cross_entropy([[1], [0]], logits)
+    b = tf.losses.sparse_softmax_cross_entropy([1, 0], logits)
+    with tf.Session() as session:
+        assert session.run(a) == session.run(b)
