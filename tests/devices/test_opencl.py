@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import _thread
 import gc
+import itertools
 import threading
 import time
 
 import device_programs as p
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tfnb.codegen.program import F32, Copy, Launch, Program, Slot, VariableUse
 from tfnb.devices.buffers import Cell
 from tfnb.devices.host import capacity_of
+from tfnb.devices.opencl.program import _spread
 from tfnb.errors import ResourceExhaustedError
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.types import bfloat16, bool_, float32, int8, uint8
@@ -105,6 +109,22 @@ def test_constants_scalars_and_offsets(device):
     np.testing.assert_array_equal(y.numpy()[128:192], c[128:192] * 3 + x[128:192])
 
 
+def test_programs_share_constants(make_device):
+    device = make_device()
+    c = np.arange(1000, dtype=np.float32)
+
+    def give(c, n):
+        steps = (Copy(Slot("const"), Slot("output"), 4 * n),)
+        return device.load(Program("c", (), steps, (), (p.vector(n),), (), (c,), (), 0))
+
+    programs = [give(c, n) for n in (10, 20, 30)]
+    assert device.memory_stats().in_use == capacity_of(c.nbytes)
+    assert programs[1].run([], [])[0].numpy().tolist() == list(range(20))
+    del c, programs
+    gc.collect()
+    assert device.memory_stats().in_use == 0
+
+
 @pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 1000, 70001, 1 << 20])
 def test_copies_of_any_size(device, n):
     info = TensorInfo(uint8, (n,))
@@ -131,6 +151,43 @@ def test_random_states_by_row(device):
     program = Program("rng", (p.ADD,), steps, (), (p.vector(4),) * 3, (), (), (10, 11, 12), 0)
     outputs = device.load(program).run([], [], rows)
     assert [y.numpy().tolist() for y in outputs] == rows.tolist()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2000), st.integers(1, 600)), max_size=12),
+    st.sampled_from([1, 128, 512]),
+)
+def test_spread_keeps_apart_what_was_apart(blocks, align):
+    moved, more = _spread((128 * o for o, _ in blocks), align)
+    assert all(m % align == 0 and o <= m <= o + more for o, m in moved.items())
+    for (a, n), (b, _) in itertools.product(blocks, blocks):
+        if a < b and 128 * a + n <= 128 * b:
+            assert moved[128 * a] + n <= moved[128 * b]
+
+
+def test_scratch_on_devices_that_align_coarsely(make_device, monkeypatch):
+    device = make_device(shared=False)
+    monkeypatch.setattr(device.memory, "align", 512)
+    n = 30
+    a, b, out, one, two = (
+        p.sized(Slot(*where), n)
+        for where in (
+            ("input", 0),
+            ("input", 1),
+            ("output", 0),
+            ("arena", 0, 128),
+            ("arena", 0, 256),
+        )
+    )
+    steps = (
+        Launch(0, "add", (a, b, one), (n, 1, 1)),
+        Launch(0, "scale", (one, two, F32(2.0)), (n, 1, 1)),
+        Launch(0, "add", (one, two, out), (n, 1, 1)),
+    )
+    v = p.vector(n)
+    x = floats(n)
+    (y,) = device.load(Program("p", (p.ADD,), steps, (v, v), (v,), (), (), (), 512)).run([x, x], [])
+    np.testing.assert_array_equal(y.numpy(), x * 6)
 
 
 # ---- variables ---------------------------------------------------------------------------------

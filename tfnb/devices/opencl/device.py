@@ -6,8 +6,10 @@ enqueued work uses is referenced by the ticket of that work until it is done.
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -96,6 +98,7 @@ class OpenCLDevice:
         self.in_flight: Any = None  # memory of a run that an interrupt may have cut off
         self._last: _Ticket | None = None
         self._profiling: Any = None
+        self._constants: dict[int, tuple[weakref.ref[np.ndarray], DeviceTensor]] = {}
 
     # ---- the Device interface --------------------------------------------------------------
 
@@ -137,6 +140,7 @@ class OpenCLDevice:
         with self.lock:
             self.settle()
             self.arena = None
+            self._constants.clear()
             self.memory.trim()
 
     # ---- for its programs, under the lock --------------------------------------------------
@@ -173,6 +177,20 @@ class OpenCLDevice:
                 e.message = f"scratch memory of {who}: {e.message}"
                 raise
         return arena
+
+    def constant(self, array: np.ndarray) -> DeviceTensor:
+        """A copy of an array that nobody changes; programs for other shapes get the same one."""
+        known, tensor = self._constants.get(id(array), (None, None))
+        if tensor is None or known is None or known() is not array:
+            tensor = self.from_numpy(array)
+            forget = functools.partial(self._forget, id(array))
+            self._constants[id(array)] = weakref.ref(array, forget), tensor
+        return tensor
+
+    def _forget(self, key: int, _: Any) -> None:
+        known = self._constants.get(key)
+        if known is not None and known[0]() is None:
+            del self._constants[key]
 
     def profiling_queue(self) -> Any:
         if self._profiling is None:

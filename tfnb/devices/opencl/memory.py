@@ -27,7 +27,9 @@ _MADV_HUGEPAGE = 14
 
 
 class DeviceMemory(Protocol):
-    """What a device asks of its memory; the device serialises the calls."""
+    """What a device asks of its memory; the device serialises the calls. Parts begin at multiples of `align`."""
+
+    align: int
 
     def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
         """`capacity` is `capacity_of(info.nbytes)`, computed once by the caller."""
@@ -62,6 +64,8 @@ class DeviceMemory(Protocol):
 
 class SharedMemory:
     """SVM, pooled, seen by NumPy."""
+
+    align = 1
 
     def __init__(self, device: Any, context: Any, limit: int) -> None:
         self._device = device
@@ -143,7 +147,7 @@ class BufferMemory:
         self._limit = limit
         self._peak = 0
         self._pool = MemoryPool(ImmediateAllocator(queue))
-        self._align = max(16, queue.device.mem_base_addr_align // 8)
+        self.align = max(16, queue.device.mem_base_addr_align // 8)
 
     def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
         in_use = self._pool.active_bytes
@@ -186,7 +190,7 @@ class BufferMemory:
     def rows(self, table: np.ndarray) -> tuple[DeviceTensor, list[Any]]:
         # A sub-buffer must begin at an aligned offset, so the rows stand apart.
         width = table.itemsize * table.shape[1]
-        stride = -(-width // self._align) * self._align
+        stride = -(-width // self.align) * self.align
         spread = np.zeros((len(table), stride), np.uint8)
         spread[:, :width] = np.ascontiguousarray(table).view(np.uint8)
         info = TensorInfo(as_dtype(spread.dtype), spread.shape)

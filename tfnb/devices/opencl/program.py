@@ -111,10 +111,7 @@ class OpenCLProgram:
     # ---- binding ---------------------------------------------------------------------------
 
     def _bind(self) -> None:
-        device, memory = self._device, self._device.memory
-        for array in self.program.consts:
-            info = device.info_of(array)
-            self._consts.append(memory.upload(array, info, capacity_of(info.nbytes)))
+        self._consts = [self._device.constant(array) for array in self.program.consts]
         for step in self.program.steps:
             if isinstance(step, Copy):
                 self._bind_copy(step)
@@ -241,7 +238,7 @@ class OpenCLProgram:
         memory = device.memory
         if self.inline or recorder is not None or device.in_flight is not None:
             device.settle()  # what was enqueued on another queue, or cut off, comes first
-        if self._arena is not device.arena or self._arena is None:
+        if self._arena_uses and (self._arena is None or self._arena is not device.arena):
             self._bind_arena()
         keep: list[Any] = []
         for value, (info, capacity, plain, further) in zip(inputs, self._inputs, strict=True):
@@ -275,8 +272,12 @@ class OpenCLProgram:
             set_arg(place, part(value, offset, nbytes))
 
     def _bind_arena(self) -> None:
-        arena = self._device.scratch(self.program.arena_nbytes, self.program.name)
-        self._bind_further(arena, self._arena_uses)
+        device = self._device
+        moved, more = _spread((offset for _, offset, _ in self._arena_uses), device.memory.align)
+        arena = device.scratch(self.program.arena_nbytes + more, self.program.name)
+        self._bind_further(
+            arena, ((use, moved[offset], nbytes) for use, offset, nbytes in self._arena_uses)
+        )
         self._arena = arena
 
     def _bind_rows(self, rng: np.ndarray | None) -> DeviceTensor:
@@ -412,6 +413,18 @@ def _all_of(calls: Iterable[Any], after: int = 0) -> tuple[deque[Any], BaseExcep
             return results, interrupt
         except KeyboardInterrupt as e:
             interrupt = e
+
+
+def _spread(offsets: Iterable[int], align: int) -> tuple[dict[int, int], int]:
+    """Moves offsets up to multiples of `align`; how far the last one went.
+
+    Later ones move at least as far as earlier ones, so what did not overlap does not afterwards.
+    """
+    moved, shift = {}, 0
+    for offset in sorted(set(offsets)):
+        shift += -(offset + shift) % align
+        moved[offset] = offset + shift
+    return moved, shift
 
 
 def _is_small(program: Program) -> bool:
