@@ -221,6 +221,14 @@ def test_library_kernels_compile_once_per_machine(tmp_path):
     assert float(second.stdout) < 3  # 0.3 on a quiet machine
 
 
+@pytest.mark.parametrize("drivers", ["pthread", "basic"])
+def test_with_one_of_pocls_drivers(tmp_path, drivers):
+    done = run_process(
+        FIRST_STEP, TFNB_CACHE_DIR=str(tmp_path), TFNB_QUIET="1", POCL_DEVICES=drivers
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_quiet(tmp_path):
     done = run_process(FIRST_STEP, TFNB_CACHE_DIR=str(tmp_path), TFNB_QUIET="1")
     assert (done.returncode, done.stderr) == (0, "")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfnb.codegen.program import F32, Copy, Launch, Program, Slot, VariableUse
+from tfnb.codegen.program import F32, Copy, Launch, Module, Program, Slot, VariableUse
 from tfnb.devices.buffers import Cell
 from tfnb.devices.host import capacity_of
 from tfnb.devices.opencl.program import _spread
@@ -393,6 +393,27 @@ def test_an_interrupt_never_splits_a_run(device):
         assert v.tolist() == w.tolist()
         assert v[0] % 10 == 0
     assert hits == 30
+
+
+def test_more_kernels_than_pocl_keeps_loaded(make_device, monkeypatch):
+    """With PoCL's 128 kernels exceeded, the libraries of all stay mapped, and values are right."""
+    from tfnb.devices.opencl import build, pocl
+
+    pins = pocl.Pins()
+    monkeypatch.setattr(pocl.Pins, "_MANY", 10)
+    monkeypatch.setattr(build, "_pins", pins)
+    monkeypatch.setattr("tfnb.devices.opencl.program._WATCH", 5)
+    text = "__kernel void k{0}(__global const float *a, __global float *b) {{ b[0] = a[0] + {0}; }}"
+    module = Module("".join(text.format(i) for i in range(20)))
+    at = Slot("input"), Slot("output")
+    device = make_device()
+    steps = tuple(Launch(0, f"k{i}", at) for i in range(20))
+    program = device.load(
+        Program("many", (module,), steps, (p.vector(1),), (p.vector(1),), (), (), (), 0)
+    )
+    for _ in range(2):
+        assert program.run([np.ones(1, np.float32)], [])[0].numpy().tolist() == [20]
+    assert len(pins) >= 20 or not device.unit.is_pocl
 
 
 # ---- times -------------------------------------------------------------------------------------

@@ -35,9 +35,10 @@ class Block(np.ndarray):
     capacity: int
     arg: Any
     lease: _Lease | None
+    memory: Any  # what frees it, when NumPy does not
 
 
-class _Lease(weakref.ref):  # type: ignore[type-arg]
+class _Lease(weakref.ref[np.ndarray]):
     """Watches the array a block is leased to."""
 
     __slots__ = ("block",)
@@ -103,7 +104,7 @@ class HostPool:
             self._cached -= capacity
         else:
             block = self._fresh(capacity, shape, dtype)
-        array: np.ndarray = np.ndarray(shape, dtype, block, block.start)  # type: ignore[arg-type]
+        array: np.ndarray = np.ndarray(shape, dtype, block, block.start)
         lease = _Lease(array, self._returned.append)
         lease.block = block
         block.lease = self._leases[id(block)] = lease

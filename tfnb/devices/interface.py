@@ -6,8 +6,8 @@ thread holds `lock`, no other thread enqueues work on the device or changes a ce
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +15,9 @@ import numpy as np
 from tfnb.codegen.program import DeviceFacts, Program
 from tfnb.devices.buffers import Cell, DeviceTensor, MemoryStats, Ticket
 from tfnb.ir.kernelcall import TensorInfo
+
+Lock = AbstractContextManager[Any]
+"""A reentrant lock."""
 
 __all__ = ["Device", "LoadedProgram", "Program", "Recorder"]
 
@@ -62,7 +65,7 @@ class Device(Protocol):
 
     name: str
     facts: DeviceFacts
-    lock: threading.RLock  # type: ignore[valid-type]
+    lock: Lock
 
     def load(self, program: Program) -> LoadedProgram:
         """Builds and binds. Raises `KernelBuildError` or `ResourceExhaustedError`."""

@@ -37,7 +37,7 @@ _POLL = 2e-4  # seconds between looks at a device, when there is a deadline
 class HostThreads:
     """The pool for expensive host kernels; its threads start when they are first needed."""
 
-    def __init__(self, n: int = 16) -> None:
+    def __init__(self, n: int = 64) -> None:
         self._n = n
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None

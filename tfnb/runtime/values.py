@@ -28,7 +28,7 @@ def info_of(value: Value) -> TensorInfo:
     """Dtype and shape, without waiting."""
     if type(value) is DeviceTensor:
         return value.info
-    return TensorInfo(as_dtype(value.dtype), value.shape)  # type: ignore[union-attr, arg-type]
+    return TensorInfo(as_dtype(value.dtype), value.shape)  # type: ignore[union-attr]
 
 
 def truth(value: Value) -> bool:

@@ -37,6 +37,8 @@ class _Ticket:
     """Work up to an event. Done tickets let go of the memory they kept, and of all tickets before."""
 
     __slots__ = ("_before", "_device", "_event", "_keep", "count", "done")
+    count: int
+    done: bool
 
     def __init__(self, device: str, event: Any, keep: Any, before: _Ticket | None) -> None:
         self._device = device

@@ -123,10 +123,10 @@ class SharedMemory:
             _advise_huge(address, capacity)
         # Through ctypes: a plain array as the base would be skipped by views (see `Block`).
         raw = (ctypes.c_ubyte * capacity).from_address(address)
-        block = np.ndarray.__new__(Block, (capacity,), np.uint8, raw)  # type: ignore[call-overload]
+        block: Block = np.ndarray.__new__(Block, (capacity,), np.uint8, raw)  # type: ignore[arg-type]
         block.start = 0
-        block.memory = memory  # type: ignore[attr-defined]
-        return block  # type: ignore[no-any-return]
+        block.memory = memory
+        return block
 
 
 def _advise_huge(address: int, nbytes: int) -> None:
