@@ -54,15 +54,15 @@ def _scheduled(
     """Lowered and grouped; with copies of the variables when their reads and writes are entangled."""
     for snapshots in (False, True):
         lowered = lower(cluster, found, facts, snapshots)
-        roots, reasons = inline(lowered)
+        reasons: list[WhyNot] = []
         if settings.optimize:
-            roots, more = fuse_epilogues(roots, lowered)
-            reasons += more
+            lowered, reasons = fuse_epilogues(lowered)
+        roots, kept = inline(lowered)
         try:
-            groups, more = group(roots, lowered, facts, settings.optimize)
+            groups, apart = group(roots, lowered, facts, settings.optimize)
         except Cyclic:
             if snapshots:
                 raise
             continue
-        return lowered, groups, reasons + more
+        return lowered, groups, [*reasons, *kept, *apart]
     raise AssertionError("unreachable")

@@ -19,30 +19,34 @@ from tfnb.ir.scalar import Expr
 __all__ = ["fuse_epilogues"]
 
 
-def fuse_epilogues(
-    roots: Sequence[Definition], lowered: Lowered
-) -> tuple[list[Definition], list[WhyNot]]:
+def fuse_epilogues(lowered: Lowered) -> tuple[Lowered, list[WhyNot]]:
     """The definitions with what can be done at a library kernel's store moved there."""
-    readers = _readers(roots)
+    readers = _readers(lowered.definitions)
     outputs = {v.value for v in lowered.outputs}
     moved: dict[Definition, CallDef] = {}
     gone: set[Definition] = set()
     reasons: list[WhyNot] = []
-    for call in roots:
+    for call in lowered.definitions:
         if not isinstance(call, CallDef) or not call.epilogue or len(call.outs) != 1:
             continue
-        result = call.outs[0]
-        found = readers.get(result, [])
-        if result in outputs or len(found) != 1:
-            reasons.append(WhyNot("epilogue", call.label, f"its result has {len(found)} readers"))
-            continue
-        fused = _fused(call, found[0])
-        if isinstance(fused, str):
-            reasons.append(WhyNot("epilogue", call.label, fused))
-            continue
-        moved[found[0]] = fused  # the call stands where its last input is known
-        gone.add(call)
-    return [moved.get(d, d) for d in roots if d not in gone], reasons
+        fused, last = call, None
+        while True:
+            found = readers.get(fused.outs[0], [])
+            if fused.outs[0] in outputs or len(found) != 1:
+                why = f"its result has {len(found)} readers"
+                break
+            more = _fused(fused, found[0])
+            if isinstance(more, str):
+                why = more
+                break
+            gone.add(last or call)
+            fused, last = more, found[0]
+        if last is None:
+            reasons.append(WhyNot("epilogue", call.label, why))
+        else:
+            moved[last] = fused  # the call stands where its last input is known
+    definitions = [moved.get(d, d) for d in lowered.definitions if d not in gone]
+    return replace(lowered, definitions=definitions), reasons
 
 
 def _readers(roots: Sequence[Definition]) -> dict[Value, list[Definition]]:
@@ -63,13 +67,19 @@ def _fused(call: CallDef, reader: Definition) -> CallDef | str:
     """The call with the reader's work at its store, or why not."""
     if not isinstance(reader, PointwiseDef) or len(reader.values) != 1:
         return "what follows is not elementwise"
-    value, shape = reader.values[0], call.outs[0].info.shape
-    if value.kind != "computed" or value.info.dtype is not call.outs[0].info.dtype or not shape:
+    value = reader.values[0]
+    if value.kind != "computed" or value.info.dtype is not call.outs[0].info.dtype or not reader.domain:
         return "what follows stores another type, or a variable"
+    before = call.site.epilogue
+    if before.activation != "none":
+        return "it has an activation already"
     activation, inner = _activation(reader.bodies[0])
     bias = _bias(inner, call.outs[0], reader.domain)
     if isinstance(bias, str):
         return bias
+    if bias is not None and before.bias is not None:
+        return "it has a bias already"
+    bias = bias or call.bias
     info = None if bias is None else bias.info
     site = replace(call.site, epilogue=Epilogue(info, activation))
     return replace(
@@ -105,7 +115,7 @@ def _bias(e: Expr, result: Value, domain: tuple[int, ...]) -> View | None | str:
 
     if is_result(e):
         return None
-    if e.op != "add" or domain[-1] != result.info.shape[-1]:
+    if e.op != "add" or domain[-1:] != result.info.shape[-1:]:
         return "what follows is more than a bias and an activation"
     a, b = e.args if is_result(e.args[0]) else e.args[::-1]
     if not is_result(a) or b.op != "load" or b.value.value is result:

@@ -197,6 +197,8 @@ class _Grouping:
         for v in m.reads:
             if v.info.size > 1:
                 candidates.update(dict.fromkeys(reversed(self.readers.get(v, [])[-8:])))
+        if not m.domain:  # scalars: any launch costs more than the work
+            candidates.update(dict.fromkeys(g for g in reversed(self.groups) if not g.domain and g.kind == "pointwise"))
         for g in candidates:
             if g.kind in ("call", "copy"):
                 continue
