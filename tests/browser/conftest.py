@@ -229,9 +229,13 @@ class Notebook:
         SHOTS.mkdir(exist_ok=True)
         self.page.screenshot(path=SHOTS / f"{name}.png")
 
-    def outputs_with_errors(self):
-        shown = '.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.stderr"]'
-        return self.page.locator(shown).all_inner_texts()
+    def errors(self):
+        """The errors that cells raised."""
+        outputs = self.page.evaluate(
+            "() => window.jupyterapp.shell.currentWidget.content.model.toJSON()"
+            ".cells.flatMap(cell => cell.outputs ?? [])"
+        )
+        return [f"{o['ename']}: {o['evalue']}" for o in outputs if o["output_type"] == "error"]
 
     def save(self, name):
         """Saves the notebook and reads the file."""

@@ -18,10 +18,10 @@ def look(notebook, name):
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
         for part, selector in (
-            ("graph", ".tfnb-graph svg"),
+            ("graph", ":nth-match(.tfnb-graph, 1)"),
             ("devices", ".tfnb-table"),
             ("training", ".tfnb-plot"),
-            ("test", ".jp-RenderedImage img"),
+            ("digits", ".jp-RenderedImage img"),
         ):
             assert notebook.show(selector).is_visible()
             notebook.shot(f"{name}-{part}-{theme.lower()}")
@@ -31,7 +31,7 @@ def look(notebook, name):
 def test_first_graph(notebook):
     notebook.open("01_first_graph.ipynb")
     notebook.run_all(300)
-    assert notebook.outputs_with_errors() == []
+    assert notebook.errors() == []
     assert accuracy(notebook) >= 0.93
     look(notebook, "01")
 
@@ -40,7 +40,7 @@ def test_first_graph(notebook):
 def test_mnist(notebook):
     notebook.open("02_mnist.ipynb")
     notebook.run_all(900)
-    assert notebook.outputs_with_errors() == []
+    assert notebook.errors() == []
     assert accuracy(notebook) >= 0.985
     look(notebook, "02")
     saved = notebook.save("02_mnist.ipynb")

@@ -45,6 +45,7 @@ class Box:
     """
 
     name: str
+    label: str = ""
     op: Any = None
     ops: list[Any] = field(default_factory=list)
     parts: dict[str, Box] = field(default_factory=dict)
@@ -52,10 +53,6 @@ class Box:
     inside: list[Box] = field(default_factory=list)
     aside: list[Box] = field(default_factory=list)
     wires: dict[tuple[int, int], Wire] = field(default_factory=dict)
-
-    @property
-    def label(self) -> str:
-        return self.name.rpartition("/")[2]
 
     @property
     def kind(self) -> str:
@@ -80,6 +77,7 @@ def summarise(operations: Iterable[Any], room: int = ROOM) -> Box:
     units = list(_units(root))
     if len(units) > room:
         _remove(root, {box.op for box in units if box.kind == "constant"})
+    _unwrap(root)
     _open(root, room)
     home = {op: box for box in _leaves(root) for op in box.ops}
     _wire(root, home)
@@ -92,21 +90,29 @@ def _tree(ops: Sequence[Any]) -> Box:
         box, path = root, ""
         for part in op.name.split("/"):
             path = f"{path}/{part}" if path else part
-            box = box.parts.setdefault(part, Box(path))
+            box = box.parts.setdefault(part, Box(path, part))
         box.op = op
     return root
 
 
 def _collect(box: Box) -> list[Any]:
-    """Fills `ops`; a scope of a single part is as good as that part."""
-    for name, part in box.parts.items():
+    """Fills `ops`."""
+    for part in box.parts.values():
         _collect(part)
-        if part.op is None and len(part.parts) == 1:
-            (box.parts[name],) = part.parts.values()
     box.ops = [op for part in box.parts.values() for op in part.ops]
     if box.op is not None:
         box.ops.insert(0, box.op)
     return box.ops
+
+
+def _unwrap(box: Box) -> None:
+    """A scope with a single part gives way to that part, which takes its name in."""
+    for name, part in box.parts.items():
+        _unwrap(part)
+        if part.op is None and len(part.parts) == 1:
+            (only,) = part.parts.values()
+            only.label = f"{part.label}/{only.label}"
+            box.parts[name] = only
 
 
 def _absorb_initial_values(root: Box, ops: Sequence[Any]) -> None:
