@@ -91,6 +91,16 @@ def test_custom_getters_nest():
     assert seen == [("inner", "a/b/w"), ("outer", "a/b/w")]
 
 
+def test_the_signature_of_06_and_local_variables():
+    with tf.variable_scope("s"):
+        w = tf.get_variable("w", [1])
+    with tf.variable_scope("s", True):
+        assert tf.get_variable("w") is w
+    local = tf.get_local_variable("count", [], initializer=tf.zeros_initializer())
+    assert tf.local_variables() == [local]
+    assert tf.trainable_variables() == [w]
+
+
 def test_scopes_of_threads_do_not_mix(graph):
     names, ready = [], threading.Barrier(2)
 

@@ -106,6 +106,56 @@ def test_gradients_through_cond() -> None:
     both(build, [{"x": a, "p": p, "q": q} for p in (True, False) for q in (True, False)])
 
 
+def test_sparse_chained_and_inner_gradients_of_conditionals() -> None:
+    def build(t: Any) -> Any:
+        p, x = t.placeholder(bool, [], name="p"), t.placeholder(np.float32, [None, 3], name="x")
+        table = t.Variable(np.arange(12, dtype=np.float32).reshape(4, 3))
+        w, u = t.Variable(np.ones((3, 2), np.float32)), t.Variable(2.0)
+        y = t.cond(
+            p,
+            lambda: t.reduce_sum(t.gather(table, [1, 1, 2]) * x[0]),
+            lambda: t.reduce_sum(t.matmul(x, w)) * u,
+        )
+        grads = [t.convert_to_tensor(g) for g in t.gradients(y, [table, w, u, x])]
+        h = x
+        for k in range(3):
+            h = _tanh_or_square(t, p if k % 2 else t.logical_not(p), h)
+        twice = t.cond(p, lambda: x * u, lambda: x)
+        return {
+            **{f"gradient {k}": g for k, g in enumerate(grads)},
+            "inside": t.cond(p, lambda: t.gradients(t.reduce_sum(t.square(x)), x)[0], lambda: x),
+            "chain": t.gradients(t.reduce_sum(h), x)[0],
+            "twice": t.gradients(t.reduce_sum(twice * twice + x * twice), x)[0],
+        }
+
+    feeds = [{"p": p, "x": [[1.0, 2.0, 3.0], [4.0, 5.0, -6.0]]} for p in (True, False)]
+    both(build, feeds)
+
+
+def _tanh_or_square(t: Any, p: Any, h: Any) -> Any:
+    return t.cond(p, lambda: t.tanh(h), lambda: h * h)
+
+
+def test_training_inside_a_branch() -> None:
+    def weights(t: Any) -> list[Any]:
+        graph = t.Graph()
+        with graph.as_default():
+            p = t.placeholder(bool, [])
+            w = t.Variable([1.0, 2.0])
+            opt = t.train.MomentumOptimizer(0.1, 0.9)
+            train = t.cond(p, lambda: opt.minimize(t.reduce_sum(w * w)), lambda: t.no_op())
+            init = t.global_variables_initializer()
+        with t.Session(graph=graph) as session:
+            session.run(init)
+            found = []
+            for b in (True, False, True):
+                session.run(train, {p: b})
+                found.append(session.run(w))
+            return found
+
+    np.testing.assert_allclose(weights(tf), weights(tf1), rtol=1e-6)
+
+
 def test_gradients_options() -> None:
     a = np.random.default_rng(1).normal(size=(3, 4)).astype("f")
 

@@ -187,3 +187,37 @@ def test_bad_hyperparameters():
     ):
         with pytest.raises(errors.InvalidArgumentError):
             make()
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        "SGD",
+        tf.train.GradientDescentOptimizer,
+        lambda rate: tf.train.GradientDescentOptimizer(rate),
+    ],
+)
+def test_optimize_loss(optimizer):
+    step = tf.train.get_or_create_global_step()
+    w = tf.Variable([3.0, 4.0], name="w")
+    moved = tf.Variable(0.0, trainable=False)
+    tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, moved.assign_add(1.0))
+    loss = tf.contrib.layers.optimize_loss(
+        tf.reduce_sum(w * w) / 2.0, step, 1.0, optimizer, clip_gradients=1.0, gradient_multipliers={"w": 2.0},
+        learning_rate_decay_fn=lambda rate, s: tf.train.exponential_decay(rate, s, 1, 0.5),
+    )  # fmt: skip
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(loss) == 12.5
+        np.testing.assert_allclose(session.run(w), [2.4, 3.2], rtol=1e-6)
+        session.run(loss)
+        np.testing.assert_allclose(session.run(w), [2.1, 2.8], rtol=1e-6)
+        assert session.run([step, moved]) == [2, 2.0]
+
+
+def test_optimize_loss_errors():
+    loss = _loss()
+    with pytest.raises(errors.InvalidArgumentError):
+        tf.contrib.layers.optimize_loss(loss, None, 0.1, "Newton")
+    with pytest.raises(errors.DTypeError):
+        tf.contrib.layers.optimize_loss(loss, None, 0.1, lambda rate: 3)

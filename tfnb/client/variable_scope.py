@@ -203,6 +203,8 @@ def variable_scope(
     shares existing variables, `tf.AUTO_REUSE` shares or makes them, None inherits. Raises `InvalidArgumentError`
     without any name.
     """
+    if isinstance(default_name, bool):  # 0.6: (name_or_scope, reuse)
+        default_name, reuse = None, default_name
     graph = graph_of(values or ())
     store = _store(graph)
     outer = store.open.stack[-1]
@@ -286,6 +288,13 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
     defaults = scope._d if custom_getter is None else replace(
         scope._d, custom_getter=_compose(custom_getter, scope._d.custom_getter))  # fmt: skip
     return _get(get_default_graph(), defaults, name, **kwargs)
+
+
+def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Variable:
+    """As `get_variable`, for a variable of this process only: in LOCAL_VARIABLES and not trained."""
+    return get_variable(
+        name, *args, **{"collections": [GraphKeys.LOCAL_VARIABLES], "trainable": False, **kwargs}
+    )
 
 
 def _get(graph: Any, scope: _Defaults, name: str, **kwargs: Any) -> Variable:
@@ -390,5 +399,6 @@ API = {
     "variable_scope": variable_scope,
     "variable_op_scope": variable_op_scope,
     "get_variable": get_variable,
+    "get_local_variable": get_local_variable,
     "get_variable_scope": get_variable_scope,
 }

@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.train import global_step, learning_rate_decay, moving_averages, optimizers
+from tfnb.train import (
+    global_step,
+    learning_rate_decay,
+    moving_averages,
+    optimize_loss,
+    optimizers,
+)
 
 __all__ = ["API"]
 
-MODULES = (optimizers, learning_rate_decay, moving_averages, global_step)
+MODULES = (optimizers, learning_rate_decay, moving_averages, global_step, optimize_loss)
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

@@ -144,7 +144,7 @@ class Optimizer:
         graph = done.graph
         with graph.control_dependencies([done]), graph.colocate_with(global_step):
             one = graph.to_tensor(1, global_step.dtype)
-            return ASSIGN_ADD(_ref(global_step), one, name=scope).op  # type: ignore[no-any-return]
+            return ASSIGN_ADD(_ref(global_step), one, name=scope).op
 
     def _update(self, grad: Any, variable: Any) -> Operation:
         if isinstance(grad, IndexedSlices):

@@ -49,7 +49,8 @@ class GradientDescentOptimizer(Optimizer):
         return APPLY_GRADIENT_DESCENT(_ref(var), lr, grad, use_locking=self._use_locking).op
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
-        delta = self._cast("learning_rate", var) * grad.values
+        values: Any = grad.values
+        delta = values * self._cast("learning_rate", var)
         return SCATTER_SUB(_ref(var), grad.indices, delta).op
 
 

@@ -1,0 +1,131 @@
+"""`tf.contrib.layers.optimize_loss`: gradients, clipping, noise, schedule and update in one call.
+
+Invariant: the loss that is returned is the one before the step, available once the step is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tfnb.client.initializers import Constant
+from tfnb.client.keys import GraphKeys
+from tfnb.client.variable_scope import get_variable, variable_scope
+from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.clip import clip_by_global_norm
+from tfnb.ops.random_functions import truncated_normal
+from tfnb.ops.shaping import IDENTITY, shape_of
+from tfnb.train import optimizers
+from tfnb.train.global_step import get_global_step
+from tfnb.train.optimizer import Optimizer
+
+__all__ = ["API", "optimize_loss"]
+
+OPTIMIZERS: dict[str, Callable[[Any], Optimizer]] = {
+    "Adagrad": optimizers.AdagradOptimizer,
+    "Adam": optimizers.AdamOptimizer,
+    "Ftrl": optimizers.FtrlOptimizer,
+    "Momentum": lambda rate: optimizers.MomentumOptimizer(rate, 0.9),
+    "RMSProp": optimizers.RMSPropOptimizer,
+    "SGD": optimizers.GradientDescentOptimizer,
+}
+
+
+def optimize_loss(loss: Any, global_step: Any, learning_rate: Any, optimizer: Any,
+                  gradient_noise_scale: float | None = None, gradient_multipliers: Any = None,
+                  clip_gradients: Any = None, learning_rate_decay_fn: Any = None, update_ops: Any = None,
+                  variables: Any = None, name: str | None = None, summaries: Any = None,
+                  colocate_gradients_with_ops: bool = False, increment_global_step: bool = True) -> Tensor:  # fmt: skip
+    """A tensor of the loss; evaluating it takes one step of the optimizer.
+
+    `optimizer`: a name ("Adam", "SGD", ...), class, instance, or function of the learning rate. `clip_gradients`: the
+    greatest global norm, or a function of the (gradient, variable) pairs. `update_ops` (default: the collection
+    UPDATE_OPS) run before. Raises `InvalidArgumentError` for an unknown optimizer.
+    """
+    graph = loss.graph
+    with graph.as_default(), variable_scope(name, "OptimizeLoss", [loss]):
+        step = get_global_step(graph) if global_step is None else global_step
+        updates = (
+            graph.get_collection(GraphKeys.UPDATE_OPS) if update_ops is None else list(update_ops)
+        )
+        if updates:
+            with graph.control_dependencies(list(dict.fromkeys(updates))):
+                loss = IDENTITY(loss)
+        opt = _optimizer(optimizer, _rate(learning_rate, learning_rate_decay_fn, step))
+        pairs = opt.compute_gradients(
+            loss, variables, colocate_gradients_with_ops=colocate_gradients_with_ops
+        )
+        pairs = _changed(pairs, gradient_noise_scale, gradient_multipliers, clip_gradients)
+        train = opt.apply_gradients(pairs, step if increment_global_step else None, name="train")
+        with graph.control_dependencies([train]):
+            return IDENTITY(loss)
+
+
+def _rate(learning_rate: Any, decay: Any, step: Any) -> Any:
+    rate = learning_rate
+    if isinstance(rate, (int, float)):
+        rate = get_variable("learning_rate", [], trainable=False, initializer=Constant(float(rate)))
+    if decay is None:
+        return rate
+    if step is None:
+        raise InvalidArgumentError("optimize_loss: a learning_rate_decay_fn needs a global step")
+    return decay(rate, step)
+
+
+def _optimizer(wanted: Any, rate: Any) -> Optimizer:
+    if isinstance(wanted, Optimizer):
+        return wanted
+    if isinstance(wanted, str):
+        if wanted not in OPTIMIZERS:
+            raise InvalidArgumentError(
+                f"optimize_loss: no optimizer {wanted!r}; there are {list(OPTIMIZERS)}"
+            )
+        wanted = OPTIMIZERS[wanted]
+    if not callable(wanted):
+        raise DTypeError(f"optimize_loss: {wanted!r} is not an optimizer")
+    rate = rate.value() if hasattr(rate, "value") and callable(rate.value) else rate
+    found = wanted(rate)
+    if not isinstance(found, Optimizer):
+        raise DTypeError(f"optimize_loss: {wanted!r} made {found!r}, which is not an optimizer")
+    return found
+
+
+def _changed(
+    pairs: list[tuple[Any, Any]], noise: Any, multipliers: Any, clip: Any
+) -> list[tuple[Any, Any]]:
+    pairs = [(g, v) for g, v in pairs if g is not None]
+    if noise is not None:
+        pairs = [
+            (_plus(g, truncated_normal(shape_of(v.value()), dtype=v.dtype) * noise), v)
+            for g, v in pairs
+        ]
+    if multipliers is not None:
+        pairs = [(_times(g, _factor(multipliers, v)), v) for g, v in pairs]
+    if clip is None:
+        return pairs
+    if callable(clip):
+        return list(clip(pairs))
+    clipped, _ = clip_by_global_norm([g for g, _ in pairs], clip)
+    return [(g, v) for g, (_, v) in zip(clipped, pairs, strict=True)]
+
+
+def _factor(multipliers: Mapping[Any, Any], variable: Any) -> Any:
+    return multipliers.get(variable, multipliers.get(variable.op.name))
+
+
+def _plus(grad: Any, noise: Any) -> Any:
+    return (grad.__tensor__() if isinstance(grad, IndexedSlices) else grad) + noise
+
+
+def _times(grad: Any, factor: Any) -> Any:
+    if factor is None:
+        return grad
+    if isinstance(grad, IndexedSlices):
+        values: Any = grad.values
+        return IndexedSlices(values * factor, grad.indices, grad.dense_shape)
+    return grad * factor
+
+
+API: dict[str, Any] = {"contrib.layers.optimize_loss": optimize_loss}
