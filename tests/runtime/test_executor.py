@@ -438,6 +438,24 @@ def test_host_kernels_read_and_write_variables(device, resources):
     assert single(more_kernel(device, resources, v)).run([f32(0.5)])[0].tolist() == [8.5]
 
 
+def test_host_kernels_that_only_read_leave_the_device_to_others(device, resources):
+    """A Python function fed by a variable may run steps in other threads and wait for them."""
+    v = variable()
+    single(assign_kernel(device, resources, v), n_outputs=0).run([f32(3)])
+    more = single(more_kernel(device, resources, v))
+
+    def nested(call, ref):
+        worker = threading.Thread(target=more.run, args=([f32(1)],))
+        worker.start()
+        worker.join(20)
+        return ref if not worker.is_alive() else ref * 0
+
+    op = OpDef("Fn", "x: T", "y: T", host=nested)
+    kernel = HostKernel(node(op, 1), resources, device, {0: v})
+    assert Executor(build_plan([PlanNode(H, 1)], [(0, 0)]), [kernel]).run()[0].tolist() == [3]
+    assert resources.variable(v).tensor.numpy().tolist() == [4]
+
+
 def test_ops_that_do_not_read_get_none_for_no_value(device, resources):
     v = variable()
     is_set = OpDef(

@@ -293,18 +293,17 @@ class HostKernel:
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> list[Value]:
         """The outputs. An exception of the kernel's own is for `blame`."""
         start = recorder.now_us() if recorder is not None else 0.0
-        if self._cells:
-            with self._device.lock:
-                outputs = self._run(inputs)
+        if self.node.opdef.writes:
+            with self._device.lock:  # nobody comes between reading and writing
+                outputs = self._finish(self._kernel(self._call, *self._arrays(inputs)))
         else:
-            outputs = self._run(inputs)
+            outputs = self._finish(self._kernel(self._call, *self._arrays(inputs)))
         if recorder is not None:
             recorder.host(self.node, start, sum(nbytes_of(v) for v in (*inputs, *outputs)))
         return outputs
 
-    def _run(self, inputs: Sequence[Value]) -> list[Value]:
-        arrays = self._arrays(inputs)
-        result = self._kernel(self._call, *arrays)
+    def _finish(self, result: Any) -> list[Value]:
+        """The outputs that the kernel's result means; stores what it wrote."""
         specs, writes = self.node.specs, self.node.opdef.writes
         if not specs and not writes:
             return []
@@ -341,11 +340,12 @@ class HostKernel:
 
     def _state(self, i: int, cell: Cell) -> np.ndarray | None:
         """A variable's value: a copy, since steps to come change it in place."""
-        if cell.tensor is None:
-            if i in self._optional:
-                return None
-            raise _uninitialised(self._owners[i])
-        return np.array(cell.tensor.numpy())
+        with self._device.lock:
+            if cell.tensor is not None:
+                return np.array(cell.tensor.numpy())
+        if i in self._optional:
+            return None
+        raise _uninitialised(self._owners[i])
 
     def _store(self, values: Sequence[np.ndarray]) -> None:
         tensors = []

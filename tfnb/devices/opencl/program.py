@@ -105,7 +105,7 @@ class OpenCLProgram:
         self._calls = [b.call for b in self._launches]
         self._inputs = self._table("input", program.inputs)
         self._outputs = self._table("output", program.outputs)
-        self._cell_args: list[Any] = [None] * len(program.variables)
+        self._bound_cells: list[Any] = [None] * len(program.variables)
         self._cell_uses = [self._uses.get(("variable", i)) for i in range(len(program.variables))]
 
     # ---- binding ---------------------------------------------------------------------------
@@ -294,8 +294,10 @@ class OpenCLProgram:
         """Binds the variables' memory; returns the cells that get other memory with this run."""
         changes: list[tuple[Cell, str, DeviceTensor]] = []
         for i, cell in enumerate(cells):
-            use = self.program.variables[i]
             tensor = cell.tensor
+            if tensor is not None and (tensor.arg, tensor.info) == self._bound_cells[i]:
+                continue
+            use = self.program.variables[i]
             if use.writes and (
                 tensor is None or (tensor.info is not use.info and tensor.info != use.info)
             ):
@@ -304,11 +306,11 @@ class OpenCLProgram:
             if tensor is None:
                 raise InternalError(f"{self.program.name} reads {cell.name}, which has no value")
             uses = self._cell_uses[i]
-            if uses is not None and tensor.arg is not self._cell_args[i]:
+            if uses is not None:
                 for set_arg, place in uses.plain:
                     set_arg(place, tensor.arg)
                 self._bind_further(tensor, uses.further)
-                self._cell_args[i] = tensor.arg
+            self._bound_cells[i] = tensor.arg, tensor.info
         return changes
 
     def _fresh(self, cell: Cell, info: TensorInfo, reads: bool) -> DeviceTensor:
