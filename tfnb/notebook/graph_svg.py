@@ -126,9 +126,9 @@ def _measure(box: Box) -> _Drawn:
         outlet = len(sizes)
         sizes.append(PORT)
     edges = [(inlet if a < 0 else a, outlet if b < 0 else b) for a, b in box.wires]
-    ends = (None if port < 0 else port for port in (inlet, outlet))
+    first, last = (None if port < 0 else port for port in (inlet, outlet))
     anchors = {i: part.anchors for i, part in enumerate(parts) if part.anchors}
-    layout = layered(sizes, edges, *ends, anchors=anchors)
+    layout = layered(sizes, edges, first, last, anchors)
     drawn = _Drawn(box, layout.size, (_shorten(box.label), ""), parts, layout, (inlet, outlet))
     if box.name:
         width, height = layout.size
@@ -168,9 +168,10 @@ def _shorten(text: str) -> str:
 
 def _inner(drawn: _Drawn, arrow: str) -> list[str]:
     """What is inside an opened scope, in its own coordinates."""
-    layout, out = drawn.layout, []
+    layout = drawn.layout
     if layout is None:
-        return out
+        return []
+    out: list[str] = []
     inlet, outlet = drawn.ports
     for (a, b), wire in drawn.box.wires.items():
         route = layout.routes[inlet if a < 0 else a, outlet if b < 0 else b]
