@@ -94,6 +94,18 @@ def test_one_text_is_built_once(make_device):
     assert one.library.get(module) is other.library.get(module)
 
 
+def test_old_generated_programs_go(unit, settings, monkeypatch):
+    from tfnb.devices.opencl import build
+
+    monkeypatch.setattr(build, "_MAX_GENERATED", 3)
+    library = ProgramLibrary(unit, settings)
+    text = "__kernel void f(__global float *a) {{ a[0] = {}; }}"
+    modules = [Module(text.format(i)) for i in range(5)]
+    built = [library.get(m) for m in modules]
+    assert [library.get(m) is b for m, b in zip(modules[2:], built[2:], strict=True)] == [True] * 3
+    assert library.get(modules[0]) is not built[0]
+
+
 def test_generated_sources_are_kept_on_request(unit, settings, tmp_path):
     library = ProgramLibrary(unit, dataclasses.replace(settings, keep_source=str(tmp_path)))
     library.get(p.ADD)

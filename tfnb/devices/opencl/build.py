@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import warnings
+from collections import deque
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ _MESSAGE = re.compile(
     re.MULTILINE,
 )
 
+_MAX_GENERATED = 256  # a program takes some megabytes of the compiler's
 _pins = pocl.Pins()
 
 
@@ -69,6 +71,7 @@ class ProgramLibrary:
         self._cache = BinaryCache(settings.cache_path / "programs")
         self._lock = threading.RLock()
         self._built: dict[tuple[Module, bool], Built] = {}
+        self._generated: deque[tuple[Module, bool]] = deque()
         self._texts: dict[str, str] = {}
         self._compiled: set[str] = set()
 
@@ -79,8 +82,17 @@ class ProgramLibrary:
             with self._lock:
                 found = self._built.get((module, inline))
                 if found is None:
-                    found = self._built[module, inline] = self._build(module, inline)
+                    found = self._build(module, inline)
+                    self._keep(module, inline, found)
         return found
+
+    def _keep(self, module: Module, inline: bool, built: Built) -> None:
+        """Remembers a program; of generated ones, which come with every new shape, only the latest."""
+        self._built[module, inline] = built
+        if not module.file:
+            self._generated.append((module, inline))
+            if len(self._generated) > _MAX_GENERATED:
+                del self._built[self._generated.popleft()]
 
     def is_compiled(self, built: Built, entry: str, local: tuple[int, ...]) -> bool:
         """Will a first launch of this kernel be quick?"""
