@@ -86,9 +86,9 @@ def compile_graph(graph, feeds, fetches, variables=None, facts=None, targets=(),
     return compile_cluster(cluster, infos, values, states, facts or DeviceFacts(), settings(**changes))
 
 
-def run_graph(device, graph, feeds, fetches, variables=None, targets=(), **changes):
+def run_graph(device, graph, feeds, fetches, variables=None, targets=(), facts=None, **changes):
     """(fetched arrays, {operation: array} of the variables afterwards) from the device."""
-    program = compile_graph(graph, feeds, fetches, variables, device.facts, targets, **changes)
+    program = compile_graph(graph, feeds, fetches, variables, facts or device.facts, targets, **changes)
     by_id = {op.id: op for op in graph.get_operations()}
     cells = []
     for use in program.variables:

@@ -21,9 +21,8 @@ INNER = 9  # the level of the innermost, vectorised loop
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
             "and": "&", "or": "|", "xor": "^", "bitand": "&", "bitor": "|", "bitxor": "^"}  # fmt: skip
 _BUILTIN = frozenset(
-    "sqrt sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc lgamma floor ceil rint".split()
+    "sqrt asin acos atan sinh cosh asinh acosh atanh erf erfc lgamma floor ceil rint".split()
 )
-_MATH = frozenset("exp expm1 log log1p tanh sigmoid rsqrt".split())
 _SPECIAL = frozenset("erfinv digamma".split())
 _TWICE = frozenset(("max", "min", "isnan"))  # their text names the operand twice
 _SHORT = 72
@@ -169,12 +168,8 @@ class Printer:
             return f"fabs({args[0]})"
         if op in _BUILTIN:
             return f"{op}({args[0]})"
-        if op == "pow":
-            return f"pow({args[0]}, {args[1]})"
         if op == "atan2":
             return f"atan2({args[0]}, {args[1]})"
-        if op == "truncmod":
-            return f"fmod({args[0]}, {args[1]})"
         if op == "max" and e.args[1].op == "const" and e.args[1].value == e.args[1].value:
             return f"({args[0]} < {args[1]} ? {args[1]} : {args[0]})"
         if op == "min" and e.args[1].op == "const" and e.args[1].value == e.args[1].value:
@@ -248,6 +243,7 @@ class Printer:
             return f"as_{target}({text})"
         if d.is_bool:
             zero = constant(0, x.dtype)
+            zero = f"({self.typename(x.dtype, True)})({zero})" if vector else zero
             return self._as_mask(f"({text} != {zero})", x.dtype, vector)
         if vector and x.dtype.is_bool:
             text, source = f"({text} & 1)", f"int{self.lanes}"

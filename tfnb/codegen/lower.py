@@ -172,7 +172,7 @@ class _Lowering:
         if value is None:
             array = self.found.values[e]
             value = self.value(self.found.infos[e], "const", len(self.consts))
-            self.consts.append(np.ascontiguousarray(array))
+            self.consts.append(np.asarray(array, order="C"))
             self.const_values[e] = value
         return View(value, value.info.shape)
 

@@ -1,0 +1,29 @@
+// k0_gather [40, 3] x 1
+
+#include "lib/types.clh"
+#include "lib/index.clh"
+#define T int
+#define W 
+#include "fused/integers.clh"
+#define T float
+#define W 16
+#include "fused/put.clh"
+
+__kernel void k0_gather(
+    __global const float *p0, __global const int *p1, __global float *p2, int n0, int n1)
+{
+    RANGE(int, task, n1, 1) {
+        int row = task;
+        int i0 = row;
+        int v1 = p1[i0];
+        int v2 = t_max(v1, 0);
+        int v3 = t_min(v2, 4);
+        int v5 = (v1 >= 0) & (v1 < 5);
+        int begin = 0, end = n0;
+        for (int i1 = begin; i1 < end; i1 += 16) {
+            int live = LIVE(end - i1, 16);
+            float16 v4 = vload16(0, p0 + i1 + v3 * n0);
+            put(p2 + i0 * n0 + i1, (v5 ? v4 : (float16)(0.0f)), live);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+// k0_mean [300, 8, 38, 4000] x 8
+// k1_mean [4000, 8, 300] x 1
+
+#include "lib/types.clh"
+#include "lib/index.clh"
+#define T float
+#define W 16
+#include "fused/put.clh"
+
+__kernel void k0_mean(
+    __global const float *p0, __global float *p1, int n0, int n1, int n2, int n3)
+{
+    RANGE(int, task, n1, 1) {
+        int q_begin = task % n1 * n2, q_end = min(n0, q_begin + n2);
+        int rest = task / n1;
+        int begin = 0, end = n3, row = rest;
+        __global float *a0_tot = p1 + task * n3;
+        for (int i1 = begin; i1 < end; i1 += 16) {
+            int live = LIVE(end - i1, 16);
+            vstore16((float16)(0.0f), 0, a0_tot + i1);
+        }
+        for (int q = q_begin; q < q_end; ++q) {
+            int i0 = q;
+            for (int i1 = begin; i1 < end; i1 += 16) {
+                int live = LIVE(end - i1, 16);
+                float16 v2 = vload16(0, p0 + i0 * n3 + i1);
+                float16 v1 = v2;
+                float16 a0 = vload16(0, a0_tot + i1);
+                a0 = a0 + v1;
+                vstore16(a0, 0, a0_tot + i1);
+            }
+        }
+    }
+}
+
+__kernel void k1_mean(
+    __global float *p0, __global float *p1, int n0, int n1, int n2)
+{
+    RANGE(int, task, 1, 1) {
+        int q_begin = 0, q_end = n2;
+        int begin = 0, end = n0, row = task;
+        for (int i1 = begin; i1 < end; i1 += 16) {
+            int live = LIVE(end - i1, 16);
+            float16 a0 = 0.0f;
+            for (int part = 0; part < n1; ++part) {
+                float16 a0x = vload16(0, p0 + (task * n1 + part) * n0 + i1);
+                a0 = a0 + a0x;
+            }
+            put(p1 + i1, (a0 / (float16)(300.0f)), live);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+"""What becomes one kernel, and what does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from runner import compile_graph, reference, run_graph
+
+import tfnb as tf
+from tfnb.codegen.program import Copy
+
+RNG = np.random.default_rng(5)
+
+
+def program(build, *shapes, **changes):
+    with tf.Graph().as_default() as graph:
+        feeds = {tf.placeholder(tf.float32, s): np.zeros(s, np.float32) for s in shapes}
+        fetches = build(*feeds)
+    fetches = list(fetches) if isinstance(fetches, (list, tuple)) else [fetches]
+    return compile_graph(graph, feeds, fetches, **changes)
+
+
+def launches(build, *shapes, **changes):
+    return len(program(build, *shapes, **changes).steps)
+
+
+def test_a_chain_is_one_kernel():
+    assert launches(lambda a, b: tf.tanh(a * 2.0 + b) - tf.exp(a), (30, 40), (40,)) == 1
+
+
+def test_softmax_is_one_kernel():
+    assert launches(tf.nn.softmax, (30, 40)) == 1
+
+
+def test_cross_entropy_and_its_gradient_are_one_kernel():
+    def build(a, b):
+        loss = tf.nn.softmax_cross_entropy_with_logits(logits=a, labels=b)
+        return [loss, tf.gradients(loss, a)[0]]
+
+    assert launches(build, (30, 10), (30, 10)) == 1
+
+
+def test_outputs_over_one_domain_share_a_kernel():
+    assert launches(lambda a: [tf.tanh(a), tf.tanh(a) * 2.0, a + 1.0], (30, 40)) == 1
+
+
+def test_a_gradient_and_its_column_sums_are_one_kernel():
+    def build(a, b):
+        g = tf.where(a > 0.0, b, tf.zeros_like(b))
+        return [g, tf.reduce_sum(g, 0)]
+
+    assert launches(build, (30, 40), (30, 40)) == 1
+
+
+def test_moments_and_normalisation():
+    def build(a):
+        mean, variance = tf.nn.moments(a, [0])
+        return (a - mean) * tf.rsqrt(variance + 1e-3)
+
+    assert launches(build, (50, 40)) <= 3
+
+
+def test_a_big_sum_is_split():
+    p = program(lambda a: tf.reduce_sum(a * a), (1 << 20,))
+    assert [s.groups[0] > 1 for s in p.steps] == [True, False]
+
+
+def test_equal_updates_are_one_entry():
+    def build(*xs):
+        return [tf.tanh(x * 0.5) + 1.0 for x in xs]
+
+    p = program(build, (10,), (300,), (7, 9))
+    assert len(p.steps) == 3 and len({s.entry for s in p.steps}) == 1
+
+
+def test_bias_and_activation_move_into_the_product():
+    def build(a, b, c):
+        return tf.nn.relu(tf.matmul(a, b) + c)
+
+    p = program(build, (20, 30), (30, 40), (40,))
+    assert len(p.steps) == 1 and p.modules[0].file
+    assert launches(lambda a, b, c: tf.nn.elu(tf.matmul(a, b) + c), (20, 30), (30, 40), (40,)) == 2
+
+
+def test_a_product_with_two_readers_keeps_its_result():
+    def build(a, b, c):
+        m = tf.matmul(a, b)
+        return [tf.nn.relu(m + c), m]
+
+    p = program(build, (20, 30), (30, 40), (40,))
+    assert any("epilogue" in str(w) for w in p.info)
+
+
+def test_without_fusion_every_op_is_a_kernel():
+    def build(a):
+        return [tf.tanh(a), tf.tanh(a) * 2.0]
+
+    assert launches(build, (30, 40), optimize=False) > 1
+
+
+def test_reasons_are_given():
+    def build(a):
+        e = tf.exp(a)
+        return [e, tf.transpose(e)]
+
+    p = program(build, (33, 33))
+    assert any("other elements" in str(w) for w in p.info)
+
+
+def test_what_nobody_needs_is_not_computed():
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.float32, [3])
+        tf.exp(a)
+        y = a + 1.0
+    assert len(compile_graph(graph, {a: np.zeros(3)}, [y], targets=graph.get_operations()).steps) == 1
+
+
+def test_a_fetched_feed_and_constant_are_copies():
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.float32, [3])
+        b, c = tf.reshape(a, [3, 1]), tf.constant([1, 2])
+    p = compile_graph(graph, {a: np.zeros(3)}, [a, b, c, c])
+    assert [type(s) for s in p.steps] == [Copy] * 4
+
+
+@pytest.mark.opencl
+def test_copies_arrive(device):
+    x = np.arange(3, dtype=np.float32)
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.float32, [3])
+        y = a * 2.0
+        fetches = [a, tf.reshape(a, [3, 1]), tf.constant([1, 2]), y, tf.reshape(y, [1, 3]), y]
+    found, _ = run_graph(device, graph, {a: x}, fetches)
+    want, _ = reference(graph, {a: x}, fetches)
+    for p, q in zip(found, want, strict=True):
+        np.testing.assert_array_equal(p, q)

@@ -1,0 +1,56 @@
+"""Shapes become concrete; what cannot be is an error that names the node."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from runner import compile_graph
+
+import tfnb as tf
+from tfnb.codegen.program import DeviceFacts
+from tfnb.errors import ShapeError, UnimplementedError
+
+
+def test_shapes_that_do_not_fit_name_the_node():
+    with tf.Graph().as_default() as graph:
+        a, b = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float32, [None, 3])
+        y = tf.add(a, b, name="here")
+    with pytest.raises(ShapeError) as error:
+        compile_graph(graph, {a: np.zeros((2, 3)), b: np.zeros((4, 3))}, [y])
+    assert error.value.node_name == "here"
+
+
+def test_an_op_of_the_host_is_refused():
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.float32, [3])
+        y = tf.where(a > 0.0, name="positions")
+    with pytest.raises(UnimplementedError) as error:
+        compile_graph(graph, {a: np.zeros(3)}, [y])
+    assert error.value.node_name == "positions"
+
+
+def test_double_needs_double():
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.float64, [3])
+        y = a + 1.0
+    with pytest.raises(UnimplementedError, match="double"):
+        compile_graph(graph, {a: np.zeros(3)}, [y], facts=DeviceFacts(fp64=False))
+
+
+def test_what_depends_on_shapes_alone_is_no_kernel():
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.float32, [None, None])
+        n = tf.shape(a)[0]
+        y = tf.reshape(a, [n * tf.shape(a)[1]]) + 1.0
+        z = tf.cast(tf.size(a), tf.float32) * 2.0
+    p = compile_graph(graph, {a: np.zeros((4, 6))}, [y, z])
+    assert p.outputs[0].shape == (24,)
+    assert len(p.steps) == 2 and float(p.consts[0]) == 48.0
+
+
+def test_a_fed_axis_specialises():
+    with tf.Graph().as_default() as graph:
+        a, axis = tf.placeholder(tf.float32, [3, 4]), tf.placeholder(tf.int32, [])
+        y = tf.reduce_sum(a, axis)
+    for k, shape in ((0, (4,)), (1, (3,)), (-1, (3,))):
+        assert compile_graph(graph, {a: np.zeros((3, 4)), axis: k}, [y]).outputs[0].shape == shape
