@@ -12,9 +12,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import nbformat
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+BEGUN = time.monotonic()  # before the slow imports, which the user waits for too
+
+import nbformat  # noqa: E402
+from nbclient import NotebookClient  # noqa: E402
+from nbclient.exceptions import CellExecutionError  # noqa: E402
 
 SECONDS_BETWEEN_LINES = 5.0
 # nbconvert's own page asks content delivery networks for scripts; this one holds what it needs. The
@@ -36,8 +38,8 @@ class TalkingClient(NotebookClient):
 
     def __init__(self, notebook: Any, **options: Any) -> None:
         super().__init__(notebook, **options)
-        self._begun = time.monotonic()
         self._told = 0.0
+        self._stepped = False
 
     def process_message(self, message: dict[str, Any], cell: Any, cell_index: int) -> Any:
         content, kind = message["content"], message["msg_type"]
@@ -51,7 +53,10 @@ class TalkingClient(NotebookClient):
     def _tell_progress(self, line: str) -> None:
         now = time.monotonic()
         if self._told == 0.0:
-            say(f"training starts {now - self._begun:.1f} s after the notebook")
+            say(f"training starts after {now - BEGUN:.1f} s")
+        elif not self._stepped and "] 0/" not in line:
+            self._stepped = True
+            say(f"its first steps are done after {now - BEGUN:.1f} s")
         if now - self._told >= SECONDS_BETWEEN_LINES or " done in " in line:
             self._told = now
             self._tell(line)
