@@ -130,4 +130,50 @@ _PYTHON = (
     ),
 )
 
-CASES: tuple[Case, ...] = (*_ACTIVATIONS, *_SOFTMAX, *_BIAS, *_LRN, *_PYTHON)
+_NO = np.zeros(0, np.float32)
+
+
+def _batch_norm(*shape: int, moments: bool = False, **attrs: object) -> Case:
+    n = shape[1] if attrs.get("data_format") == "NCHW" else shape[3]
+    own = (arr(n), arr(n, lo=0.5, hi=2.0)) if moments else (_NO, _NO)
+    inputs = (arr(*shape), arr(n, lo=0.5, hi=2.0), arr(n), *own)
+    # TensorFlow's gradient leaves out what goes through the moments in the outputs
+    return Case("FusedBatchNorm", inputs, attrs, oracle=False, rtol=5e-5, atol=5e-5)
+
+
+_NORM = (
+    _batch_norm(2, 3, 4, 3),
+    _batch_norm(2, 3, 2, 3, epsilon=0.1),
+    _batch_norm(2, 3, 2, 3, data_format="NCHW"),
+    _batch_norm(2, 3, 2, 3, is_training=False, moments=True),
+    _batch_norm(2, 3, 2, 3, is_training=False, data_format="NCHW", moments=True),
+)
+
+_TRUE = np.array([[0, 2], [3, 2], [1, 4]], np.int64)
+_SAMPLERS = (
+    *(
+        Case(op, (_TRUE,), attrs, oracle=False, device=False, grad=False)
+        for op in ("LogUniformCandidateSampler", "UniformCandidateSampler")
+        for attrs in (
+            {"num_true": 2, "num_sampled": 4, "unique": True, "range_max": 5, "seed": 1},
+            {"num_true": 2, "num_sampled": 9, "unique": False, "range_max": 7, "seed": 1},
+        )
+    ),
+    Case(
+        "FixedUnigramCandidateSampler",
+        (_TRUE,),
+        {
+            "num_true": 2,
+            "num_sampled": 3,
+            "range_max": 5,
+            "unigrams": (1.0, 5.0, 2.0, 3.0, 4.0),
+            "seed": 1,
+        },
+        oracle=False,
+        device=False,
+        grad=False,
+    ),
+    Case("ComputeAccidentalHits", (_TRUE, np.array([2, 7, 2, 4], np.int64)), {"num_true": 2}),
+)
+
+CASES: tuple[Case, ...] = (*_ACTIVATIONS, *_SOFTMAX, *_BIAS, *_LRN, *_PYTHON, *_NORM, *_SAMPLERS)

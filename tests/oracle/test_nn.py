@@ -115,3 +115,28 @@ def test_small_functions() -> None:
     compare(lambda tf, x: tf.nn.l2_normalize(x, 0), normal(3, 4), rtol=1e-4)
     compare(lambda tf, x: tf.nn.l2_normalize(x, [0, 1]), normal(3, 4), rtol=1e-4)
     compare(lambda tf, x: tf.nn.zero_fraction(tf.nn.relu(x)), normal(7, 4), order=0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_fused_batch_norm(training: bool) -> None:
+    """In float32, which is all TensorFlow's kernel takes; ours in float64 is as near."""
+
+    # TensorFlow gives the moments of the inference form no gradient
+    given = (
+        {}
+        if training
+        else {"mean": np.float32([0.1, -0.2, 0]), "variance": np.float32([1, 0.7, 2])}
+    )
+
+    def single(tf: Any, *parts: Any) -> Any:
+        parts32 = (tf.cast(p, "float32") for p in parts)
+        found = tf.nn.fused_batch_norm(*parts32, epsilon=0.01, is_training=training, **given)
+        return tf.cast(found[0], parts[0].dtype)
+
+    vectors = np.array([1.0, 0.5, 2.0]), normal(3)
+    images = normal(2, 3, 4, 3)
+    compare(single, images, *vectors, order=1, rtol=1e-4, wide=1e-4)
+    compare(
+        lambda tf, x: tf.nn.fused_batch_norm(tf.cast(x, "float32"), vectors[0].astype("f"), vectors[1].astype("f"))[1:],
+        images, order=0, rtol=1e-4, wide=1e-4,
+    )  # fmt: skip

@@ -26,7 +26,7 @@ from tfnb.ops.math_unary import LOG
 from tfnb.ops.matmul import matmul
 from tfnb.ops.reduce import ANY_OF
 from tfnb.ops.reduce_sum import SUM
-from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, STOP_GRADIENT
+from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, STOP_GRADIENT, shape
 from tfnb.types import int64
 
 __all__ = ["API", "nce_loss", "sampled_softmax_loss"]
@@ -67,9 +67,10 @@ def _sampled_logits(
     flat = RESHAPE(labels, np.asarray([-1], np.int32))
     sampled_w = embedding_lookup(weights, sampled, strategy)
     sampled_b = embedding_lookup(biases, sampled, strategy)
-    width = sampled_w.shape.known()[1] if sampled_w.shape.is_fully_defined() else -1
+    dims = sampled_w.shape.dims
+    width = dims[1] if dims is not None and dims[1] is not None else shape(sampled_w)[1]
     true_w = embedding_lookup(weights, flat, strategy)
-    true_w = RESHAPE(true_w, np.asarray([-1, num_true, width], np.int32))
+    true_w = RESHAPE(true_w, graph.to_tensor([-1, num_true, width]))
     true_b = RESHAPE(embedding_lookup(biases, flat, strategy), np.asarray([-1, num_true], np.int32))
     true_logits = SUM(EXPAND_DIMS(inputs, 1) * true_w, np.int32(2)) + true_b
     sampled_logits = matmul(inputs, sampled_w, transpose_b=True) + sampled_b

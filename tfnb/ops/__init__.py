@@ -11,6 +11,8 @@ from typing import Any
 from tfnb.ir.tensor import install_operators
 from tfnb.ops import (
     activations,
+    batch_norm,
+    candidates,
     checks,
     clip,
     compare,
@@ -57,7 +59,7 @@ __all__ = ["API", "CATALOG", "FAMILIES", "op_function"]
 FAMILIES = (
     math_unary, math_binary, compare, convert, clip, reduce_sum, reduce, reduce_api, scan, matmul,
     constants, shaping, concat, pack, move, repeat, index, gather, gather_nd, partition, diag,
-    activations, softmax, losses, nn, conv, pool, random, random_functions, state, scatter,
+    activations, softmax, losses, nn, batch_norm, conv, pool, random, random_functions, candidates, state, scatter,
     training, training_sparse, control_flow, logging, checks, python_function, placeholder,
     operators,
 )  # fmt: skip

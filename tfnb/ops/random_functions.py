@@ -28,7 +28,7 @@ from tfnb.ops.random import (
 from tfnb.ops.shaping import shape_of
 from tfnb.types import ALL, INDEX, REALS, Shape, as_dtype, as_shape, float32, int32
 
-__all__ = ["API", "MULTINOMIAL", "OPS", "RANDOM_SHUFFLE", "get_seed", "random_uniform"]
+__all__ = ["API", "MULTINOMIAL", "OPS", "RANDOM_SHUFFLE", "get_seed", "random_uniform", "seeds_for"]
 
 _GRAPH_SEED = 87654321  # of a graph without a seed, for an op that has one
 
@@ -50,7 +50,8 @@ def set_random_seed(seed: int | None) -> None:
     get_default_graph().seed = None if seed is None else int(seed)
 
 
-def _keys(graph: Any, seed: int | None) -> dict[str, int]:
+def seeds_for(graph: Any, seed: int | None) -> dict[str, int]:
+    """The seed attributes of a random op made now in `graph`; zeros when no seed is set."""
     with graph.as_default():
         first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
@@ -88,7 +89,7 @@ def random_uniform(
     if maxval is None and wanted.is_integer:
         raise InvalidArgumentError(f"random_uniform needs maxval for {wanted.name}")
     with graph.name_scope(name or "random_uniform"):
-        dims, keys = _dims(graph, shape), _keys(graph, seed)
+        dims, keys = _dims(graph, shape), seeds_for(graph, seed)
         if wanted.is_integer:
             low, high = graph.to_tensor(minval, wanted), graph.to_tensor(maxval, wanted)
             return RANDOM_UNIFORM_INT(dims, low, high, graph=graph, **keys)
@@ -105,7 +106,7 @@ def _normal(
 ) -> Any:
     graph = graph_of((shape, mean, stddev))
     with graph.name_scope(name):
-        unit = op(_dims(graph, shape), dtype=as_dtype(dtype), graph=graph, **_keys(graph, seed))
+        unit = op(_dims(graph, shape), dtype=as_dtype(dtype), graph=graph, **seeds_for(graph, seed))
         return _scaled(unit, stddev, mean)
 
 
@@ -205,7 +206,7 @@ MULTINOMIAL = OpDef(
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Any:
     """The rows of `value` (its first dimension) in a random order."""
     graph = graph_of((value,))
-    return RANDOM_SHUFFLE(value, name=name, graph=graph, **_keys(graph, seed))
+    return RANDOM_SHUFFLE(value, name=name, graph=graph, **seeds_for(graph, seed))
 
 
 def multinomial(
@@ -226,7 +227,7 @@ def multinomial(
         output_dtype=as_dtype(output_dtype),
         name=name,
         graph=graph,
-        **_keys(graph, seed),
+        **seeds_for(graph, seed),
     )
 
 
