@@ -49,6 +49,30 @@ def _conv(
     ]
 
 
+def _depthwise(
+    image: tuple[int, int, int, int], taps: tuple[int, int, int], attrs: dict[str, object]
+) -> list[Case]:
+    n, h, w, c = image
+    kh, kw, m = taps
+    _, sy, sx, _ = attrs["strides"]  # type: ignore[misc]
+    _, dy, dx, _ = attrs.get("dilations", (1, 1, 1, 1))  # type: ignore[misc]
+    grad = arr(
+        n,
+        _out_size(h, kh, sy, dy, attrs["padding"]),
+        _out_size(w, kw, sx, dx, attrs["padding"]),
+        c * m,
+    )
+    x, filters = arr(*image), arr(kh, kw, c, m)
+    sizes, filter_sizes = np.array(x.shape, np.int32), np.array(filters.shape, np.int32)
+    # TensorFlow's kernels want equal strides and no dilation
+    same = {"oracle": sy == sx and "dilations" not in attrs, "rtol": 2e-5, "atol": 2e-5}
+    return [
+        Case("DepthwiseConv2dNative", (x, filters), attrs, **same),  # type: ignore[arg-type]
+        Case("DepthwiseConv2dNativeBackpropInput", (sizes, filters, grad), attrs, **same),  # type: ignore[arg-type]
+        Case("DepthwiseConv2dNativeBackpropFilter", (x, filter_sizes, grad), attrs, **same),  # type: ignore[arg-type]
+    ]
+
+
 _POOL: tuple[tuple[tuple[int, int, int, int], dict[str, object]], ...] = (
     ((2, 4, 6, 3), {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME"}),
     ((1, 5, 5, 2), {"ksize": [1, 3, 2, 1], "strides": [1, 1, 2, 1], "padding": "SAME"}),
@@ -79,6 +103,11 @@ def _pool(image: tuple[int, int, int, int], attrs: dict[str, object]) -> list[Ca
 
 CASES: tuple[Case, ...] = (
     *(case for parts in _CONV for case in _conv(*parts)),
+    *(
+        case
+        for (n, h, w, c), (kh, kw, m), attrs in _CONV
+        for case in _depthwise((n, h, w, c), (kh, kw, m // 2), attrs)
+    ),
     *(case for parts in _POOL for case in _pool(*parts)),
     Case(
         "Conv2D", (arr(0, 5, 6, 3), arr(3, 2, 3, 4)), {"strides": [1, 1, 1, 1], "padding": "SAME"}

@@ -101,3 +101,12 @@ def test_channels_first() -> None:
             tf, tf.nn.conv2d_transpose(last(tf, x), w, [2, 5, 6, 3], [1, 2, 1, 1], "SAME")
         ),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_depthwise_and_separable(padding: str) -> None:
+    x, w, p = normal(2, 6, 5, 3), normal(3, 2, 3, 2), normal(1, 1, 6, 4)
+    strides = [1, 2, 2, 1]
+    compare(lambda tf, x, w: tf.nn.depthwise_conv2d(x, w, strides, padding), x, w, rtol=1e-4)
+    compare(lambda tf, x, w, p: tf.nn.separable_conv2d(x, w, p, strides, padding), x, w, p, order=1, rtol=1e-4)
+    compare(lambda tf, x, w: tf.nn.depthwise_conv2d(x, w, [1] * 4, padding, [2, 2]), x, w, order=1, rtol=1e-4)

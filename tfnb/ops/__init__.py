@@ -1,6 +1,7 @@
 """The catalogue: an explicit list of all operations, a file per family.
 
-`CATALOG` maps op names to definitions, `API` public names to functions. Invariant: nothing registers itself; an
+`CATALOG` maps op names to definitions, `API` public names to functions. Invariant: nothing
+    registers itself; an
 op exists because its family stands in this list.
 """
 
@@ -21,6 +22,7 @@ from tfnb.ops import (
     control_flow,
     conv,
     convert,
+    depthwise,
     diag,
     gather,
     gather_nd,
@@ -59,7 +61,8 @@ __all__ = ["API", "CATALOG", "FAMILIES", "op_function"]
 FAMILIES = (
     math_unary, math_binary, compare, convert, clip, reduce_sum, reduce, reduce_api, scan, matmul,
     constants, shaping, concat, pack, move, repeat, index, gather, gather_nd, partition, diag,
-    activations, softmax, losses, nn, batch_norm, conv, pool, random, random_functions, candidates, state, scatter,
+    activations, softmax, losses, nn, batch_norm, conv, depthwise, pool, random, random_functions,
+    candidates, state, scatter,
     training, training_sparse, control_flow, logging, checks, python_function, placeholder,
     operators,
 )  # fmt: skip
