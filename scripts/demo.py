@@ -40,11 +40,13 @@ class TalkingClient(NotebookClient):
         super().__init__(notebook, **options)
         self._told = 0.0
         self._stepped = False
+        self._unfinished = ""
 
     def process_message(self, message: dict[str, Any], cell: Any, cell_index: int) -> Any:
         content, kind = message["content"], message["msg_type"]
         if kind == "stream":
-            for line in content["text"].splitlines():
+            *lines, self._unfinished = (self._unfinished + content["text"]).split("\n")
+            for line in lines:
                 self._tell(line)
         elif content.get("metadata", {}).get("tfnb") == "progress":
             self._tell_progress(content["data"]["text/plain"])
