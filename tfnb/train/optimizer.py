@@ -33,6 +33,7 @@ class Optimizer:
     A subclass gives `_create_slots`, `_prepare`, `_apply_dense` and `_apply_sparse`; `_finish` may be overridden.
     """
 
+    takes_repeated_rows = False  # else `_apply_sparse` gets each row once, its values summed
     GATE_NONE = 0
     GATE_OP = 1
     GATE_GRAPH = 2
@@ -148,7 +149,8 @@ class Optimizer:
 
     def _update(self, grad: Any, variable: Any) -> Operation:
         if isinstance(grad, IndexedSlices):
-            update = self._apply_sparse(deduplicated(grad), variable)
+            grad = grad if self.takes_repeated_rows else deduplicated(grad)
+            update = self._apply_sparse(grad, variable)
         else:
             update = self._apply_dense(variable.graph.to_tensor(grad, variable.dtype), variable)
         if variable.constraint is None:

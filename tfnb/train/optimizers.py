@@ -35,6 +35,8 @@ def _ref(variable: Any) -> Tensor:
 class GradientDescentOptimizer(Optimizer):
     """var -= learning_rate * grad."""
 
+    takes_repeated_rows = True
+
     def __init__(
         self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
     ) -> None:
