@@ -14,7 +14,7 @@ from tfnb.codegen.values import (
     CallDef, CopyDef, Definition, Lowered, PointwiseDef, ReduceDef, Value, View, loads_of,
 )  # fmt: skip
 from tfnb.codegen.whynot import WhyNot
-from tfnb.ir.scalar import Expr, substitute, walk
+from tfnb.ir.scalar import Expr, const, substitute, walk
 
 __all__ = ["cost", "inline", "squeeze"]
 
@@ -173,7 +173,8 @@ def squeeze(d: PointwiseDef | ReduceDef) -> tuple[tuple[int, ...], tuple[Expr, .
     """Domain, bodies and reduced axes without the dimensions of extent 1."""
     kept = [k for k, n in enumerate(d.domain) if n != 1]
     fresh = index_vars(len(kept))
-    table = dict(zip((index_vars(len(d.domain))[k] for k in kept), fresh, strict=True))
+    old = index_vars(len(d.domain))
+    table = {i: const(0, i.dtype) for i in old} | {old[k]: i for k, i in zip(kept, fresh, strict=True)}
     domain = tuple(d.domain[k] for k in kept)
     axes = tuple(kept.index(a) for a in d.axes if a in kept) if isinstance(d, ReduceDef) else ()
     return domain, tuple(substitute(b, table) for b in bodies_of(d)), axes
