@@ -54,7 +54,7 @@ def cluster_of(graph, feeds, fetches, targets=()):
     nodes = [expanded.nodes[i] for i in expanded.order]
     fed = tuple(Edge(t.op.id, t.index) for t in feeds)
     inside = tuple(n for n in nodes if n.opdef.kind is not Kind.PLACEHOLDER)
-    known = {e for e in fed}
+    known = set(fed)
     shape_values = tuple(
         dict.fromkeys(
             n.inputs[i] for n in inside for i in n.opdef.shape_inputs if i < len(n.inputs) and n.inputs[i] in known
@@ -113,7 +113,7 @@ def reference(graph, feeds, fetches, variables=None, targets=()):
     A variable is copied when something reads it, so a later write does not show.
     """
     known = {(t.op, t.index): np.asarray(v, t.dtype.np) for t, v in feeds.items()}
-    state = {op: a for op, a in (variables or {}).items()}
+    state = dict(variables or {})
     for op in needed(fetches, targets, feeds):
         if op.opdef.kind is Kind.PLACEHOLDER or not op.outputs and not op.opdef.writes:
             continue

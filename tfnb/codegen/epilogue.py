@@ -11,7 +11,16 @@ from dataclasses import replace
 
 from tfnb.codegen.indexing import Indexing, index_vars
 from tfnb.codegen.inline import bodies_of
-from tfnb.codegen.values import CallDef, CopyDef, Definition, Lowered, PointwiseDef, Value, View, loads_of
+from tfnb.codegen.values import (
+    CallDef,
+    CopyDef,
+    Definition,
+    Lowered,
+    PointwiseDef,
+    Value,
+    View,
+    loads_of,
+)
 from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.kernelcall import Epilogue
 from tfnb.ir.scalar import Expr

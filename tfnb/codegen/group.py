@@ -12,10 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tfnb.codegen.indexing import Indexing, index_vars
-from tfnb.codegen.inline import bodies_of, squeeze
+from tfnb.codegen.inline import squeeze
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.values import (
-    CallDef, CopyDef, Definition, Lowered, PointwiseDef, ReduceDef, Value, loads_of, local,
+    CallDef,
+    CopyDef,
+    Definition,
+    Lowered,
+    ReduceDef,
+    Value,
+    loads_of,
+    local,
 )  # fmt: skip
 from tfnb.codegen.whynot import WhyNot
 from tfnb.errors import InternalError
@@ -215,7 +222,7 @@ class _Grouping:
     def _reaches(self, g: Group, m: Member) -> bool:
         """Does a path lead from `g` over another group to `m`?"""
         goals = {self.home[p].number for p in m.preds} - {g.number}
-        stack, seen = [n for n in g.succs], set(g.succs)
+        stack, seen = list(g.succs), set(g.succs)
         while stack:
             n = stack.pop()
             if n in goals:
@@ -285,7 +292,10 @@ def _joined(g: Group, m: Member, facts: DeviceFacts) -> _Joined | str:
     ix = Indexing({f"i{d}": n for d, n in enumerate(g.domain)})
     mine = index_vars(len(g.domain))
     row = tuple(mine[d] for d in range(len(g.domain)) if axes is not None and d not in axes)
-    bodies = m.bodies if full else tuple(substitute(b, dict(zip(index_vars(len(kept)), row, strict=True))) for b in m.bodies)
+    bodies = m.bodies
+    if not full:
+        renamed = dict(zip(index_vars(len(kept)), row, strict=True))
+        bodies = tuple(substitute(b, renamed) for b in m.bodies)
     resolved = _resolve(g, bodies, ix, mine, row, full or m.reduces)
     if isinstance(resolved, str):
         return resolved
@@ -344,7 +354,10 @@ def _in_place(
     """A variable written in place may be read only where it is written, in the same phase."""
     members = [*zip(g.members, g.exprs, g.levels, g.full, strict=True), (m, exprs, level, whole)]
     written = {
-        (v.index, v.version): (x.domain, depth, f) for x, _, depth, f in members for v in x.values if v.kind == "variable"
+        (v.index, v.version): (x.domain, depth, f)
+        for x, _, depth, f in members
+        for v in x.values
+        if v.kind == "variable"
     }
     ix = Indexing({f"i{d}": n for d, n in enumerate(g.domain)})
     for _, es, depth, f in members:

@@ -16,8 +16,18 @@ from tfnb.codegen.indexing import index_vars
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.specialize import Specialized
 from tfnb.codegen.values import (
-    CallDef, CopyDef, Definition, Lowered, PointwiseDef, ReduceDef, Value, View,
-    compute_dtype, element, literal, uniform_value,
+    CallDef,
+    CopyDef,
+    Definition,
+    Lowered,
+    PointwiseDef,
+    ReduceDef,
+    Value,
+    View,
+    compute_dtype,
+    element,
+    literal,
+    uniform_value,
 )  # fmt: skip
 from tfnb.errors import InternalError, OpError, ShapeError
 from tfnb.ir import scalar as s

@@ -114,7 +114,9 @@ def emit_pointwise(group: Group, facts: DeviceFacts, needed: frozenset[object]) 
 class Body:
     """The printer of a nest with its scopes: `top` (once), `row` (per row) and `inner` (per vector)."""
 
-    def __init__(self, kernel: KernelText, nest: Nest, levels: dict[object, int], lanes: int, stores: list[Store]) -> None:
+    def __init__(
+        self, kernel: KernelText, nest: Nest, levels: dict[object, int], lanes: int, stores: list[Store]
+    ) -> None:
         self.kernel, self.nest, self.lanes = kernel, nest, lanes
         self.printer = Printer(kernel, nest.indexing, levels, lanes)
         self.top: list[str] = []
@@ -134,7 +136,7 @@ class Body:
         """Computes all values, then writes them."""
         terms = [self.printer.broadcast(e) for _, e in stores]
         at = self.printer.position(self.nest.at, INNER, raw=True)
-        for (value, e), text in zip(stores, terms, strict=True):
+        for (value, _), text in zip(stores, terms, strict=True):
             pointer = self.kernel.pointer(value, written=True)
             self.inner.append(self.kernel.write(pointer, at, text, value.info.dtype, self.lanes, "live"))
 

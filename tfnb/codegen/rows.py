@@ -13,7 +13,7 @@ from tfnb.codegen.clexpr import INNER
 from tfnb.codegen.combine import Combine
 from tfnb.codegen.ctypes import register_type, vector_lanes
 from tfnb.codegen.emission import Generated, Geometry, assemble, geometry, indent
-from tfnb.codegen.group import Group, accumulator, row_splits
+from tfnb.codegen.group import Group, row_splits
 from tfnb.codegen.inline import cost
 from tfnb.codegen.kerneltext import KernelText
 from tfnb.codegen.nest import Loop, Nest, make_nest

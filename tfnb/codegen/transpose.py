@@ -15,7 +15,14 @@ from tfnb.codegen.inline import cost
 from tfnb.codegen.kerneltext import KernelText
 from tfnb.codegen.nest import Loop, Nest, make_nest
 from tfnb.codegen.pointwise import (
-    Body, Store, biggest, dtypes_of, extent, row_variables, split_loops, stores_of,
+    Body,
+    Store,
+    biggest,
+    dtypes_of,
+    extent,
+    row_variables,
+    split_loops,
+    stores_of,
 )  # fmt: skip
 from tfnb.codegen.program import DeviceFacts
 from tfnb.ir import scalar as s
