@@ -65,7 +65,9 @@ class Device(Protocol):
 
     name: str
     facts: DeviceFacts
-    lock: Lock
+
+    @property
+    def lock(self) -> Lock: ...
 
     def load(self, program: Program) -> LoadedProgram:
         """Builds and binds. Raises `KernelBuildError` or `ResourceExhaustedError`."""
