@@ -19,7 +19,19 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.philox import philox_4x32
 from tfnb.ir.scalar import Expr
 from tfnb.ir.scalar_host import evaluate
-from tfnb.types import FLOATS, INDEX, Shape, float32, float64, int32, int64, uint32, uint64
+from tfnb.types import (
+    FLOATS,
+    INDEX,
+    Shape,
+    bfloat16,
+    float16,
+    float32,
+    float64,
+    int32,
+    int64,
+    uint32,
+    uint64,
+)
 
 __all__ = [
     "OPS",
@@ -47,12 +59,13 @@ def _shape(c: Infer) -> Shape:
 
 
 def _unit(word: Words, first: int, dtype: Any) -> Expr:
-    """A number in [0, 1): 24 random bits, or 53 from two words for float64."""
+    """A number in [0, 1): as many random bits as the type holds exactly, so none is rounded up to 1."""
     if dtype is float64:
         high = s.cast(s.shr(word(first), 5), float64)
         low = s.cast(s.shr(word(first + 1), 6), float64)
         return (high * 67108864.0 + low) * 2.0**-53
-    return s.cast(s.shr(word(first), 8), float32) * 2.0**-24
+    bits = {float16: 11, bfloat16: 8}.get(dtype, 24)
+    return s.cast(s.shr(word(first), 32 - bits), float32) * 2.0**-bits
 
 
 def _uniform(word: Words, dtype: Any) -> Expr:
@@ -64,7 +77,7 @@ def _normal(word: Words, dtype: Any) -> Expr:
     if dtype is float64:
         u, v = _unit(word, 0, dtype) + 2.0**-53, _unit(word, 2, dtype)
     else:
-        u, v = (s.cast(word(0), float32) + 1.0) * 2.0**-32, _unit(word, 1, dtype)
+        u, v = (s.cast(word(0), float32) + 1.0) * 2.0**-32, _unit(word, 1, float32)
     return s.sqrt(s.log(u) * -2.0) * s.cos(v * (2.0 * math.pi))
 
 
@@ -73,7 +86,7 @@ def _truncated(word: Words, dtype: Any) -> Expr:
     if dtype is float64:
         u = _unit(word, 0, dtype) + 2.0**-54
     else:
-        u = _unit(word, 0, dtype) + 2.0**-25
+        u = (s.cast(s.shr(word(0), 9), float32) + 0.5) * 2.0**-23
     return s.erfinv((u * 2.0 - 1.0) * _WIDTH) * math.sqrt(2.0)
 
 
@@ -82,8 +95,7 @@ def _lower(of: Any) -> Any:
 
     def recipe(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
         dtype = site.outputs[0].dtype
-        wide = float64 if dtype is float64 else float32
-        return s.cast(of(_words(site, idx), wide), dtype)
+        return s.cast(of(_words(site, idx), dtype), dtype)
 
     return recipe
 
@@ -103,11 +115,10 @@ def _host(of: Any) -> Any:
         dims = tuple(int(d) for d in shape)
         dtype = call.outputs[0].dtype
         words = random_words(call, math.prod(dims))
-        wide = dtype if dtype.is_integer else float64 if dtype is float64 else float32
         leaves = [s.arg(i, uint32) for i in range(4)]
         low_high = [s.arg(4 + i, dtype) for i in range(len(bounds))]
         arrays = [*words, *bounds]
-        e = of(lambda n: leaves[n], wide, *low_high)
+        e = of(lambda n: leaves[n], dtype, *low_high)
         value = evaluate(e, lambda leaf: arrays[leaf.value])
         return value.astype(dtype.np, copy=False).reshape(dims)
 
@@ -184,7 +195,7 @@ RANDOM_STANDARD_NORMAL = _floats(
 TRUNCATED_NORMAL = _floats(
     "TruncatedNormal",
     _truncated,
-    "Normal numbers of mean 0 and deviation 1, but only those in (-2, 2).",
+    "Normal numbers of mean 0 and deviation 1, but only those in [-2, 2].",
 )
 
 RANDOM_UNIFORM_INT = OpDef(
