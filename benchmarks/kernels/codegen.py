@@ -70,6 +70,18 @@ def workloads(tf: Any) -> dict[str, tuple[Any, int]]:
         "exp log sigmoid": into(lambda x: tf.log(tf.exp(x) + 1.0) + tf.sigmoid(x), (1 << 21,)),
         "uniform 2M": into(lambda: tf.random_uniform([1 << 21], seed=1)),
         "normal 2M": into(lambda: tf.random_normal([1 << 21], seed=1)),
+        "softmax 65536x10": into(tf.nn.softmax, (65536, 10)),
+        "bias 200000x3": into(lambda x, b: x + b, (200000, 3), (3,)),
+        "row sums 200000x3": into(lambda x: tf.reduce_sum(x, 1), (200000, 3)),
+        "column sums 200000x3": into(lambda x: tf.reduce_sum(x, 0), (200000, 3)),
+        "pool mean 64x49x512": into(lambda x: tf.reduce_mean(x, 1), (64, 49, 512)),
+        "norm of rows 8192x64": into(lambda x: x * tf.rsqrt(tf.reduce_sum(x * x, 1, True)), (8192, 64)),
+        "every second column": into(lambda x: x[:, ::2], (4096, 512)),
+        "tile": into(lambda x: tf.tile(x, [1, 4]), (4096, 100)),
+        "one hot 65536x10": into(
+            lambda x: tf.one_hot(tf.cast(x[:, 0], tf.int32), 10), (65536, 1)
+        ),
+        "dropout": into(lambda x: tf.nn.dropout(x, 0.5), (1 << 20,)),
         "adam 3.2M": adam(),
     }
 

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.opencl
 FUNCTIONS = {
     "exp": (np.exp, (-87.0, 88.7)), "expm1": (np.expm1, (-20.0, 88.0)), "log": (np.log, (1e-30, 1e30)),
     "log1p": (np.log1p, (-0.999, 1e4)), "tanh": (np.tanh, (-12.0, 12.0)), "sigmoid": (special.expit, (-80.0, 80.0)),
+    "sin": (np.sin, (-3.0, 3.0)), "cos": (np.cos, (-1.5, 1.5)), "tan": (np.tan, (-1.5, 1.5)),
     "erf": (special.erf, (-5.0, 5.0)), "rsqrt": (lambda x: 1 / np.sqrt(x), (1e-30, 1e30)),
 }  # fmt: skip
 EDGES = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 100.0, -110.0, 1e-40, 3e38, -3e38], np.float32)
@@ -57,6 +58,36 @@ def test_edges_are_exact(device, name, n):
         assert (np.isnan(a) and np.isnan(b)) or a == b or abs(a - b) <= 4 * np.spacing(abs(b)) or (
             abs(b) < 1.2e-38 and abs(a) < 1.2e-38
         ), (name, x, a, b)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+@pytest.mark.parametrize("high", [100.0, 8000.0, 1e5, 1e30])
+def test_large_angles(device, name, high):
+    x = np.random.default_rng(4).uniform(-high, high, 5000).astype(np.float32)
+    want = getattr(np, name)(x.astype(np.float64))
+    got = run(device, name, x)
+    assert np.all(np.abs(got - want) <= 2e-6 * np.maximum(1, want**2))
+
+
+def test_inverse_error_function(device):
+    from runner import run_graph
+
+    from tfnb.ir import scalar
+    from tfnb.ir.opdef import OpDef
+    from tfnb.ir.shapes import unchanged
+    from tfnb.types import float32
+
+    inverse = OpDef("TestErfinv", "x: T", "y: T", "", types={"T": (float32,)}, infer=unchanged,
+                    scalar=lambda attrs, x: scalar.erfinv(x))  # fmt: skip
+    x = np.concatenate([np.linspace(-1, 1, 20_001), [1 - 6e-8, 1e-10, 2.0]]).astype(np.float32)
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.float32, x.shape)
+        y = inverse(a)
+    got = run_graph(device, graph, {a: x}, [y])[0][0]
+    want = special.erfinv(x.astype(np.float64))
+    inside = np.abs(x) < 1
+    np.testing.assert_allclose(got[inside], want[inside], rtol=6e-7)
+    np.testing.assert_array_equal(got[~inside], want[~inside].astype(np.float32))
 
 
 def test_nan_wins_in_max_and_min(device):

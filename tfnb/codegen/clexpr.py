@@ -24,7 +24,7 @@ _BUILTIN = frozenset(
     "sqrt asin acos atan sinh cosh asinh acosh atanh erf erfc lgamma floor ceil rint".split()
 )
 _SPECIAL = frozenset("erfinv digamma".split())
-_TWICE = frozenset(("max", "min", "isnan"))  # their text names the operand twice
+_TWICE = frozenset(("max", "min", "isnan", "pow"))  # their text names the operand twice
 _SHORT = 72
 
 
@@ -166,6 +166,8 @@ class Printer:
             return f"({constant(1, dtype)} / {args[0]})"
         if op == "abs":
             return f"fabs({args[0]})"
+        if op == "pow" and e.args[1].op == "const" and e.args[1].value in (1.0, 2.0):
+            return args[0] if e.args[1].value == 1.0 else f"({args[0]} * {args[0]})"
         if op in _BUILTIN:
             return f"{op}({args[0]})"
         if op == "atan2":
@@ -174,7 +176,7 @@ class Printer:
             return f"({args[0]} < {args[1]} ? {args[1]} : {args[0]})"
         if op == "min" and e.args[1].op == "const" and e.args[1].value == e.args[1].value:
             return f"({args[0]} > {args[1]} ? {args[1]} : {args[0]})"
-        if op in _SPECIAL:
+        if op in _SPECIAL and not (op == "erfinv" and wide == "float"):
             self.kernel.need("fused/special.clh", wide, width)
             return f"t_{op}({args[0]})"
         self.kernel.need("lib/math.clh", wide, width)

@@ -164,8 +164,9 @@ class Indexing:
         whole = Affine({t: k // c for t, k in a.terms.items() if k % c == 0}, a.const // c)
         rest = Affine({t: k for t, k in a.terms.items() if k % c}, a.const % c)
         bounds = self._range(rest)
-        if bounds is not None and 0 <= bounds[0] and bounds[1] < c:
-            return whole, rest
+        if bounds is not None and bounds[0] // c == bounds[1] // c:
+            k = bounds[0] // c
+            return whole.plus(Affine(const=k)), rest.plus(Affine(const=-k * c))
         e = self.build(rest)
         inner, inner_divisor = e, c
         if e.op == "floordiv" and e.args[1].op == "const":

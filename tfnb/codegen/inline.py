@@ -11,7 +11,15 @@ from dataclasses import replace
 
 from tfnb.codegen.indexing import Indexing, index_vars
 from tfnb.codegen.values import (
-    CallDef, CopyDef, Definition, Lowered, PointwiseDef, ReduceDef, Value, View, loads_of,
+    CallDef,
+    CopyDef,
+    Definition,
+    Lowered,
+    PointwiseDef,
+    ReduceDef,
+    Value,
+    View,
+    loads_of,
 )  # fmt: skip
 from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.scalar import Expr, const, substitute, walk

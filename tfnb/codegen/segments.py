@@ -49,6 +49,9 @@ def _cuts(exprs: Sequence[Expr], inner: Loop, ix: Indexing) -> set[int]:
     cuts: set[int] = set()
     either: list[int] = []  # max and min may change at either side of where their operands are equal
     for e in walk(*exprs):
+        if e.op in ("floordiv", "floormod"):
+            cuts |= _multiples(e, inner, ix)
+            continue
         equality, extreme = e.op in ("eq", "ne"), e.op in ("max", "min")
         if not (equality or extreme or e.op in _SWITCH) or not all(ix.pure(a) for a in e.args):
             continue
@@ -67,3 +70,15 @@ def _cuts(exprs: Sequence[Expr], inner: Loop, ix: Indexing) -> set[int]:
             cuts.add(zero + _SWITCH[e.op][c != 1])
     cuts.update(zero for zero in either if 0 < zero < inner.extent - 1 and not {zero, zero + 1} & cuts)
     return {c for c in cuts if 0 < c < inner.extent}
+
+
+def _multiples(e: Expr, inner: Loop, ix: Indexing) -> set[int]:
+    """Where the quotient of the variable by a constant changes, if that is seldom."""
+    if not ix.pure(e) or e.args[1].op != "const":
+        return set()
+    form, divisor = ix.affine(e.args[0]), int(e.args[1].value)
+    step = form.terms.get(inner.var(ix.dtype), 0)
+    whole = all(c % divisor == 0 for t, c in form.terms.items() if t is not inner.var(ix.dtype))
+    if step != 1 or not whole or inner.extent > (MAX_SEGMENTS - 1) * divisor:
+        return set()
+    return set(range(-form.const % divisor, inner.extent, divisor))
