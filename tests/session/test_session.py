@@ -178,3 +178,33 @@ def test_several_logical_devices_in_one_step():
             s.run(v.initializer)
             assert s.run(c) == 78.0
             assert len(s.list_devices()) == 2
+
+
+def test_a_variable_of_strings(sess):
+    v = tf.Variable(["a", "b"])
+    sess.run(v.initializer)
+    assert sess.run(v).tolist() == [b"a", b"b"]
+    assert sess.run("Variable:0").tolist() == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_what_a_branch_computes_from_constants_alone_is_dead_when_it_is_not_taken(sess, taken):
+    flag = tf.placeholder(tf.bool, [])
+    x = tf.constant([1.0, 2.0])
+
+    def shape_of(scale):
+        return lambda: tf.cast(tf.size(x), tf.float32) * tf.constant(scale) + tf.constant(1.0) * 2.0
+
+    y = tf.cond(flag, shape_of(10.0), shape_of(100.0))
+    assert sess.run(y, {flag: taken}) == (22.0 if taken else 202.0)
+
+
+def test_the_shape_of_a_switched_tensor_is_dead_on_the_other_side(sess):
+    from tfnb.ops import CATALOG
+
+    flag = tf.placeholder(tf.bool, [])
+    no, yes = CATALOG["Switch"](tf.constant([1.0, 2.0]) + 0.0, flag)
+    shapes = [CATALOG["Shape"](no), CATALOG["Shape"](yes) * 10]
+    merged, index = CATALOG["Merge"](shapes)
+    assert sess.run(index, {flag: True}) == 1 and sess.run(merged, {flag: True}).tolist() == [20]
+    assert sess.run(index, {flag: False}) == 0 and sess.run(merged, {flag: False}).tolist() == [2]

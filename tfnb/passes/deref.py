@@ -1,7 +1,7 @@
-"""Reading references at the door of control flow.
+"""Reading references where a value is needed: at the door of control flow, and of host-only types in fetches.
 
-A Switch, Merge or Enter passes values along edges; a variable's memory has no edge. Invariant: afterwards
-the data inputs of control-flow primitives are values.
+A Switch, Merge or Enter passes values along edges; a variable's memory has no edge, and strings have none on a device.
+Invariant: afterwards the data inputs of control-flow primitives, and fetched strings, are values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ _PRIMITIVES = (Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATI
 
 
 def deref(graph: Graph) -> Graph:
-    """Puts an Identity between a variable and a control-flow primitive."""
+    """Puts an Identity behind a variable that a control-flow primitive reads, or a fetch of a host-only type."""
+    fetched = [e for e in graph.fetches if graph.spec(e).ref and not graph.spec(e).dtype.cl]
     wanted = [
         (n.id, k)
         for n in graph.nodes.values()
@@ -25,9 +26,13 @@ def deref(graph: Graph) -> Graph:
         for k, e in enumerate(n.inputs)
         if graph.spec(e).ref and graph.nodes[e.id].opdef.kind not in _PRIMITIVES
     ]
-    if not wanted:
+    if not wanted and not fetched:
         return graph
     edit = GraphEdit(graph)
+    for e in fetched:
+        edit.at(edit.nodes[e.id])
+        read = Edge(IDENTITY(edit.tensor(e), graph=edit).op.id, 0)
+        edit.fetches = [read if f == e else f for f in edit.fetches]
     for i, k in wanted:
         node = edit.nodes[i]
         edit.at(node)

@@ -14,6 +14,7 @@ from tfnb.ir.edit import GraphEdit
 from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import HostCall, Kind
 from tfnb.ir.scalar_host import host_kernel
+from tfnb.passes.context import contexts
 
 __all__ = ["fold"]
 
@@ -24,11 +25,14 @@ _LIMIT = 16 << 20
 def fold(graph: Graph) -> Graph:
     """Evaluates what is constant, in topological order."""
     known: dict[Edge, np.ndarray] = {}
+    context = contexts(graph)
     for i in graph.order:
         node = graph.nodes[i]
+        if node.control:
+            continue  # it waits for something, or lives on a branch
         if node.opdef.kind is Kind.CONST:
             known[Edge(i, 0)] = node.attrs.value
-        else:
+        elif not context[i]:  # what a branch computes is dead when the branch is not taken
             _try(graph, node, known)
     folded = {e: v for e, v in known.items() if graph.nodes[e.id].opdef.kind is not Kind.CONST}
     if not folded:
@@ -47,7 +51,7 @@ def fold(graph: Graph) -> Graph:
 
 def _try(graph: Graph, node: Node, known: dict[Edge, np.ndarray]) -> None:
     op = node.opdef
-    if not foldable(op) or node.control or not node.inputs or (op.host is None and op.scalar is None):
+    if not foldable(op) or not node.inputs or (op.host is None and op.scalar is None):
         return
     if any(s.ref for s in node.specs) or any(graph.spec(e).ref for e in node.inputs):
         return
