@@ -14,7 +14,8 @@ from tfnb.codegen.emission import NAME, Generated
 from tfnb.codegen.group import Group
 from tfnb.codegen.kerneltext import Scratch
 from tfnb.codegen.memory import Block, plan_arena
-from tfnb.codegen.pointwise import emit_pointwise
+from tfnb.codegen.pieces import regions_of
+from tfnb.codegen.pointwise import biggest, emit_pointwise, stores_of
 from tfnb.codegen.program import Copy, DeviceFacts, Launch, Module, Program, Slot, Step, VariableUse
 from tfnb.codegen.rows import emit_rows
 from tfnb.codegen.specialize import Specialized
@@ -108,8 +109,8 @@ class Assembler:
         if size == 0 and group.kind == "pointwise":
             return []
         if group.kind == "pointwise":
-            blocked = emit_transpose(group, self.facts, needed)
-            return [blocked if blocked is not None else emit_pointwise(group, self.facts, needed)]
+            regions = regions_of(group.domain, stores_of(group, needed), biggest(group))
+            return [emit_transpose(r, self.facts) or emit_pointwise(r, self.facts) for r in regions]
         if group.kind == "row":
             return emit_rows(group, self.facts, needed)
         return emit_columns(group, self.facts, needed)

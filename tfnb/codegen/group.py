@@ -332,11 +332,13 @@ def _limits(
     g: Group, m: Member, exprs: tuple[Expr, ...], level: int,
     axes: tuple[int, ...] | None, kind: str, facts: DeviceFacts, full: bool,
 ) -> str | None:  # fmt: skip
+    if not g.members:
+        return None
     reads = {x.value.value for e in exprs for x in loads_of(e)}
     pointers = {(v.kind, v.index) if v.kind == "variable" else v for v in g.reads | reads}
     if len(pointers) + sum(len(x.values) for x in g.members) + len(m.values) > MAX_POINTERS:
         return "the kernel would have too many pointers"
-    if g.members and sum(len(walk(*e)) for e in g.exprs) + len(walk(*exprs)) > MAX_NODES:
+    if sum(len(walk(*e)) for e in g.exprs) + len(walk(*exprs)) > MAX_NODES:
         return "the kernel would be too long"
     whole = full or m.reduces
     if level and whole and kind == "column":

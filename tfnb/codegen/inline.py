@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tfnb.codegen.indexing import Indexing, index_vars
+from tfnb.codegen.pieces import regions_of
 from tfnb.codegen.values import (
     CallDef,
     CopyDef,
@@ -19,9 +20,11 @@ from tfnb.codegen.values import (
     ReduceDef,
     Value,
     View,
+    element,
     loads_of,
 )  # fmt: skip
 from tfnb.codegen.whynot import WhyNot
+from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.scalar import Expr, const, substitute, walk
 
 __all__ = ["cost", "inline", "squeeze"]
@@ -29,6 +32,7 @@ __all__ = ["cost", "inline", "squeeze"]
 CHEAP = 6  # operations that are cheaper to do again than to store and load
 MAX_NODES = 400  # of an expression: larger ones compile slowly and spill
 MAX_LOADS = 16
+MAX_OPERANDS = 32  # of one kernel: devices promise room for 128 pointers
 _SLOW = frozenset(
     "exp expm1 log log1p tanh sigmoid sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc"
     " erfinv lgamma digamma pow atan2 philox".split()
@@ -62,6 +66,7 @@ class _Inliner:
         self.roots: list[Definition] = []
         self.reasons: list[WhyNot] = []
         self.inlined: dict[Value, Expr] = {}
+        self.parts = 0
         self.uses: dict[Value, list[tuple[Definition, list[Expr]]]] = {}
         self.needed: set[Value] = {v.value for v in lowered.outputs}
         for d in lowered.definitions:
@@ -87,6 +92,7 @@ class _Inliner:
         used = any(v in self.needed or v in self.uses or v.kind == "variable" for v in d.values)
         if not used:
             return
+        bodies = tuple(self._narrowed(d, b) for b in bodies)
         if isinstance(d, PointwiseDef):
             d = replace(d, bodies=bodies)
             why = self._why_not(d, ix)
@@ -97,6 +103,21 @@ class _Inliner:
         else:
             d = replace(d, body=bodies[0])
         self.roots.append(d)
+
+    def _narrowed(self, d: PointwiseDef | ReduceDef, body: Expr) -> Expr:
+        """The body, with parts computed before where it reads more operands than a kernel takes."""
+        while len({x.value.value for x in loads_of(body)}) > MAX_OPERANDS:
+            if len(regions_of(d.domain, [(d.values[0], body)], 1)) > 1:
+                break  # each piece reads few
+            part = _part(body)
+            if part is None:
+                break
+            self.parts += 1
+            value = Value(-self.parts, TensorInfo(part.dtype, d.domain), "computed")
+            self.roots.append(PointwiseDef(d.position, d.nodes, d.label, (value,), (part,), True))
+            self.needed.add(value)
+            body = substitute(body, {part: element(View(value, d.domain), index_vars(len(d.domain)))})
+        return body
 
     def _expanded(self, body: Expr, ix: Indexing) -> Expr:
         table: dict[Expr, Expr] = {}
@@ -154,6 +175,19 @@ class _Inliner:
                 if not (here and same and d.values[0].info.size == v.info.size):
                     return "it reads other elements of the variable that its consumer writes"
         return None
+
+
+def _part(body: Expr) -> Expr | None:
+    """The largest part that reads at most `MAX_OPERANDS` operands, if it reads more than one."""
+    reads: dict[Expr, frozenset[Value]] = {}
+    best: Expr | None = None
+    for e in walk(body):
+        own = frozenset({e.value.value}) if e.op == "load" else frozenset()
+        reads[e] = own.union(*(reads[a] for a in e.args))
+        least = 1 if best is None else len(reads[best])
+        if least < len(reads[e]) <= MAX_OPERANDS and not e.dtype.is_bool:
+            best = e
+    return best
 
 
 def _canonical(load: Expr, consumer: Definition) -> bool:

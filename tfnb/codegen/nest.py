@@ -45,10 +45,13 @@ class Nest:
         return Indexing({n.name: n.extent for n in self.loops}, self.dtype)
 
 
-def make_nest(domain: Sequence[int], axes: Iterable[int], exprs: Sequence[Expr], limit: int) -> Nest:
+def make_nest(
+    domain: Sequence[int], axes: Iterable[int], exprs: Sequence[Expr], limit: int, at: Expr | None = None
+) -> Nest:
     """The nest over `domain`, whose dimensions `axes` are reduced.
 
-    `limit` is the largest number of elements any array has: indices are long from 2**31 on.
+    `at` is where the current element lies, if not in row-major order from the start. `limit` is the largest
+    number of elements any array has: indices are long from 2**31 on.
     """
     axes = frozenset(axes)
     dtype = int64 if limit >= 2**31 - 64 else int32
@@ -56,8 +59,10 @@ def make_nest(domain: Sequence[int], axes: Iterable[int], exprs: Sequence[Expr],
     idx = index_vars(len(domain), dtype)
     if dtype is int64:
         narrow = index_vars(len(domain))
-        exprs = [substitute(e, dict(zip(narrow, idx, strict=True))) for e in exprs]
-    at = ix.linear(idx, domain)
+        wider = dict(zip(narrow, idx, strict=True))
+        exprs = [substitute(e, wider) for e in exprs]
+        at = None if at is None else substitute(at, wider)
+    at = ix.linear(idx, domain) if at is None else ix.build(ix.affine(at))
     kept = [d for d in range(len(domain)) if d not in axes]
     kept_at = ix.linear([idx[d] for d in kept], [domain[d] for d in kept])
     flat = [_linear_loads(e, ix) for e in exprs]

@@ -15,6 +15,7 @@ from tfnb.codegen.group import Group
 from tfnb.codegen.inline import cost
 from tfnb.codegen.kerneltext import KernelText
 from tfnb.codegen.nest import Loop, Nest, make_nest
+from tfnb.codegen.pieces import Region
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.segments import Segment, split_segments
 from tfnb.codegen.values import Value
@@ -91,11 +92,10 @@ def row_variables(kernel: KernelText, loops: tuple[Loop, ...], row: str) -> list
     return lines
 
 
-def emit_pointwise(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> Generated:
-    """The kernel of a pointwise group; it stores the values in `needed`."""
-    stores = stores_of(group, needed)
-    nest = make_nest(group.domain, (), [e for _, e in stores], biggest(group))
-    stores = [(v, e) for (v, _), e in zip(stores, nest.exprs, strict=True)]
+def emit_pointwise(region: Region, facts: DeviceFacts) -> Generated:
+    """The kernel of a pointwise group over a region of its domain."""
+    nest = make_nest(region.domain, (), [e for _, e in region.stores], region.limit, region.at)
+    stores = [(v, e) for (v, _), e in zip(region.stores, nest.exprs, strict=True)]
     kernel = KernelText(wide=nest.dtype is s.int64)
     lanes = 1 if not nest.loops else vector_lanes(dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores})
     outer, inner = split_loops(nest.loops)
@@ -212,7 +212,8 @@ def _emit_scalar(kernel: KernelText, nest: Nest, stores: list[Store], shape: obj
     printer.open(0, lines)
     printer.count(e for _, e in stores)
     terms = [printer.term(e) for _, e in stores]
+    at = printer.position(nest.at, 0)
     for (value, _), text in zip(stores, terms, strict=True):
-        lines.append(kernel.write(kernel.pointer(value, True), "0", text, value.info.dtype, 1, ""))
+        lines.append(kernel.write(kernel.pointer(value, True), at, text, value.info.dtype, 1, ""))
     head = ["if (get_global_id(0))", "    return;"]
     return assemble(kernel, [*head, *lines], geometry(DeviceFacts(), 1, 1))

@@ -14,7 +14,7 @@ from tfnb.codegen.nest import Loop, Nest
 from tfnb.codegen.values import Value
 from tfnb.ir.scalar import Expr, walk
 
-__all__ = ["Segment", "split_segments"]
+__all__ = ["MAX_SEGMENTS", "Segment", "cuts_along", "split_segments"]
 
 MAX_SEGMENTS = 5  # more make long kernels
 # where `variable + k OP 0` and `-variable + k OP 0` change, past -k and k
@@ -34,7 +34,7 @@ class Segment:
 def split_segments(nest: Nest, inner: Loop, stores: list[tuple[Value, Expr]]) -> list[Segment]:
     """One segment, or as many as make the expressions simpler."""
     ix = nest.indexing
-    cuts = sorted(_cuts([e for _, e in stores], inner, ix))
+    cuts = sorted(cuts_along([e for _, e in stores], inner, ix))
     if not cuts or len(cuts) >= MAX_SEGMENTS:
         return [Segment(0, inner.extent, stores, ix)]
     bounds = [0, *cuts, inner.extent]
@@ -45,7 +45,8 @@ def split_segments(nest: Nest, inner: Loop, stores: list[tuple[Value, Expr]]) ->
     return segments
 
 
-def _cuts(exprs: Sequence[Expr], inner: Loop, ix: Indexing) -> set[int]:
+def cuts_along(exprs: Sequence[Expr], inner: Loop, ix: Indexing) -> set[int]:
+    """Where conditions on the variable of `inner` change."""
     cuts: set[int] = set()
     either: list[int] = []  # max and min may change at either side of where their operands are equal
     for e in walk(*exprs):

@@ -10,19 +10,17 @@ from __future__ import annotations
 from tfnb.codegen.clexpr import INNER
 from tfnb.codegen.ctypes import register_type, vector_lanes
 from tfnb.codegen.emission import Generated, assemble, geometry, indent
-from tfnb.codegen.group import Group
 from tfnb.codegen.inline import cost
 from tfnb.codegen.kerneltext import KernelText
 from tfnb.codegen.nest import Loop, Nest, make_nest
+from tfnb.codegen.pieces import Region
 from tfnb.codegen.pointwise import (
     Body,
     Store,
-    biggest,
     dtypes_of,
     extent,
     row_variables,
     split_loops,
-    stores_of,
 )  # fmt: skip
 from tfnb.codegen.program import DeviceFacts
 from tfnb.ir import scalar as s
@@ -33,17 +31,16 @@ __all__ = ["emit_transpose"]
 SMALL = 1024  # elements: below, a gather is as good
 
 
-def emit_transpose(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> Generated | None:
-    """The tiled kernel of a group that reads across rows; None when it does not."""
-    stores = stores_of(group, needed)
-    nest = make_nest(group.domain, (), [e for _, e in stores], biggest(group))
-    stores = [(v, e) for (v, _), e in zip(stores, nest.exprs, strict=True)]
+def emit_transpose(region: Region, facts: DeviceFacts) -> Generated | None:
+    """The tiled kernel of a region that is read across rows; None when it is not."""
+    nest = make_nest(region.domain, (), [e for _, e in region.stores], region.limit, region.at)
+    stores = [(v, e) for (v, _), e in zip(region.stores, nest.exprs, strict=True)]
     found = _across(nest, [e for _, e in stores])
     if found is None or extent(nest.loops) < SMALL:
         return None
     row, loads = found
     kinds = dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores}
-    return _Tiled(group, nest, stores, row, loads, vector_lanes(kinds)).emit(facts)
+    return _Tiled(nest, stores, row, loads, vector_lanes(kinds)).emit(facts)
 
 
 def _across(nest: Nest, exprs: list[Expr]) -> tuple[Loop, list[Expr]] | None:
@@ -77,7 +74,7 @@ class _Tiled:
     """One kernel over tiles of `row` and the innermost loop."""
 
     def __init__(
-        self, group: Group, nest: Nest, stores: list[Store], row: Loop, loads: list[Expr], lanes: int
+        self, nest: Nest, stores: list[Store], row: Loop, loads: list[Expr], lanes: int
     ) -> None:
         self.nest, self.stores, self.row, self.loads, self.lanes = nest, stores, row, loads, lanes
         self.kernel = KernelText(wide=nest.dtype is s.int64)
