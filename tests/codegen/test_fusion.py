@@ -73,6 +73,20 @@ def test_equal_updates_are_one_entry():
     assert len(p.steps) == 3 and len({s.entry for s in p.steps}) == 1
 
 
+def test_a_long_concatenation_is_a_launch_per_operand():
+    p = program(lambda *a: tf.concat(list(a), 0), *[(4, 33)] * 20)
+    assert len(p.steps) == 20 and len({s.entry for s in p.steps}) <= 3
+
+
+def test_an_lstm_step_after_the_product_is_one_kernel():
+    def build(z, c):
+        i, j, g, o = tf.split(z, 4, 1)
+        new = c * tf.sigmoid(g + 1.0) + tf.sigmoid(i) * tf.tanh(j)
+        return [new, tf.tanh(new) * tf.sigmoid(o)]
+
+    assert launches(build, (20, 256), (20, 64)) == 1
+
+
 def test_bias_and_activation_move_into_the_product():
     def build(a, b, c):
         return tf.nn.relu(tf.matmul(a, b) + c)

@@ -99,6 +99,25 @@ def test_transposes(check, order):
     check(lambda a: tf.transpose(a, order), f(18, 33, 20))
 
 
+def test_many_operands(check):
+    xs = [f(5, 33) for _ in range(100)]
+    check(lambda *a: [tf.add_n(list(a)), tf.reduce_sum(tf.add_n(list(a)), 1)], *xs, tolerance=1e-4)
+
+
+def test_concatenation_of_many(check):
+    xs = [f(5, 33) for _ in range(20)]
+    check(lambda *a: [tf.concat(list(a), 0), tf.concat(list(a), 1), tf.stack(list(a), 1) * 2.0], *xs)
+
+
+def test_sum_of_padded_steps(check):
+    xs = [f(5, 1, 33) for _ in range(20)]
+    check(lambda *a: tf.add_n([tf.pad(x, [[0, 0], [t, 19 - t], [0, 0]]) for t, x in enumerate(a)]), *xs)
+
+
+def test_tiles_and_big_concatenation(check):
+    check(lambda a, b: [tf.tile(a, [1, 4]), tf.tile(b, [3, 9]), tf.concat([a, b], 0)], f(300, 333), f(20, 333))
+
+
 def test_reshape_between_broadcasts(check):
     check(lambda a, b: tf.reshape(tf.reshape(a, [12, 5]) + b, [3, 20]) * 2.0, f(60), f(5))
 

@@ -15,7 +15,7 @@ from tfnb.codegen.group import Group
 from tfnb.codegen.kerneltext import Scratch
 from tfnb.codegen.memory import Block, plan_arena
 from tfnb.codegen.pieces import regions_of
-from tfnb.codegen.pointwise import biggest, emit_pointwise, stores_of
+from tfnb.codegen.pointwise import biggest, emit_pointwise, nest_of, stores_of
 from tfnb.codegen.program import Copy, DeviceFacts, Launch, Module, Program, Slot, Step, VariableUse
 from tfnb.codegen.rows import emit_rows
 from tfnb.codegen.specialize import Specialized
@@ -110,7 +110,8 @@ class Assembler:
             return []
         if group.kind == "pointwise":
             regions = regions_of(group.domain, stores_of(group, needed), biggest(group))
-            return [emit_transpose(r, self.facts) or emit_pointwise(r, self.facts) for r in regions]
+            nests = [nest_of(r) for r in regions]
+            return [emit_transpose(*n, self.facts) or emit_pointwise(*n, self.facts) for n in nests]
         if group.kind == "row":
             return emit_rows(group, self.facts, needed)
         return emit_columns(group, self.facts, needed)

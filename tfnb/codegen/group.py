@@ -23,10 +23,11 @@ from tfnb.codegen.values import (
     Value,
     loads_of,
     local,
+    size_of,
 )  # fmt: skip
 from tfnb.codegen.whynot import WhyNot
 from tfnb.errors import InternalError
-from tfnb.ir.scalar import Expr, arg, substitute, walk
+from tfnb.ir.scalar import Expr, arg, substitute
 from tfnb.types import DType, int32
 
 __all__ = ["Cyclic", "Group", "Member", "group", "row_splits"]
@@ -338,7 +339,7 @@ def _limits(
     pointers = {(v.kind, v.index) if v.kind == "variable" else v for v in g.reads | reads}
     if len(pointers) + sum(len(x.values) for x in g.members) + len(m.values) > MAX_POINTERS:
         return "the kernel would have too many pointers"
-    if sum(len(walk(*e)) for e in g.exprs) + len(walk(*exprs)) > MAX_NODES:
+    if sum(size_of(*e) for e in g.exprs) + size_of(*exprs) > MAX_NODES:
         return "the kernel would be too long"
     whole = full or m.reduces
     if level and whole and kind == "column":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from tfnb.codegen.indexing import Indexing, index_vars
 from tfnb.codegen.pieces import regions_of
@@ -22,6 +23,7 @@ from tfnb.codegen.values import (
     View,
     element,
     loads_of,
+    size_of,
 )  # fmt: skip
 from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.kernelcall import TensorInfo
@@ -41,6 +43,7 @@ _WEIGHTS = {"div": 4, "sqrt": 4, "rsqrt": 5, "floordiv": 4, "floormod": 4, "trun
             "const": 0, "index": 0, "local": 0, "arg": 0}  # fmt: skip
 
 
+@lru_cache(maxsize=8192)
 def cost(e: Expr) -> int:
     """About how many cheap operations an expression takes."""
     return sum(12 if x.op in _SLOW else _WEIGHTS.get(x.op, 1) for x in walk(e))
@@ -136,7 +139,7 @@ class _Inliner:
         if d.pinned or len(d.values) > 1 or value.kind == "variable" or value in self.needed:
             return "its value is needed in memory"
         uses = self.uses[value]
-        nodes, loads = len(walk(body)), len(loads_of(body))
+        nodes, loads = size_of(body), len(loads_of(body))
         if nodes > MAX_NODES or loads > MAX_LOADS:
             return f"its expression has {nodes} nodes and {loads} loads"
         for consumer, _ in uses:

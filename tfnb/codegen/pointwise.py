@@ -22,7 +22,7 @@ from tfnb.codegen.values import Value
 from tfnb.ir import scalar as s
 from tfnb.ir.scalar import Expr, walk
 
-__all__ = ["Store", "dtypes_of", "biggest", "emit_pointwise", "extent", "row_variables", "split_loops", "stores_of"]
+__all__ = ["Store", "dtypes_of", "biggest", "emit_pointwise", "extent", "nest_of", "row_variables", "split_loops", "stores_of"]
 
 Store = tuple[Value, Expr]
 
@@ -92,10 +92,14 @@ def row_variables(kernel: KernelText, loops: tuple[Loop, ...], row: str) -> list
     return lines
 
 
-def emit_pointwise(region: Region, facts: DeviceFacts) -> Generated:
-    """The kernel of a pointwise group over a region of its domain."""
+def nest_of(region: Region) -> tuple[Nest, list[Store]]:
+    """The merged nest of a region, and its stores over it."""
     nest = make_nest(region.domain, (), [e for _, e in region.stores], region.limit, region.at)
-    stores = [(v, e) for (v, _), e in zip(region.stores, nest.exprs, strict=True)]
+    return nest, [(v, e) for (v, _), e in zip(region.stores, nest.exprs, strict=True)]
+
+
+def emit_pointwise(nest: Nest, stores: list[Store], facts: DeviceFacts) -> Generated:
+    """The kernel of a pointwise group over a region of its domain."""
     kernel = KernelText(wide=nest.dtype is s.int64)
     lanes = 1 if not nest.loops else vector_lanes(dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores})
     outer, inner = split_loops(nest.loops)

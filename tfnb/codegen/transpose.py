@@ -12,8 +12,7 @@ from tfnb.codegen.ctypes import register_type, vector_lanes
 from tfnb.codegen.emission import Generated, assemble, geometry, indent
 from tfnb.codegen.inline import cost
 from tfnb.codegen.kerneltext import KernelText
-from tfnb.codegen.nest import Loop, Nest, make_nest
-from tfnb.codegen.pieces import Region
+from tfnb.codegen.nest import Loop, Nest
 from tfnb.codegen.pointwise import (
     Body,
     Store,
@@ -31,10 +30,8 @@ __all__ = ["emit_transpose"]
 SMALL = 1024  # elements: below, a gather is as good
 
 
-def emit_transpose(region: Region, facts: DeviceFacts) -> Generated | None:
+def emit_transpose(nest: Nest, stores: list[Store], facts: DeviceFacts) -> Generated | None:
     """The tiled kernel of a region that is read across rows; None when it is not."""
-    nest = make_nest(region.domain, (), [e for _, e in region.stores], region.limit, region.at)
-    stores = [(v, e) for (v, _), e in zip(region.stores, nest.exprs, strict=True)]
     found = _across(nest, [e for _, e in stores])
     if found is None or extent(nest.loops) < SMALL:
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from tfnb.types import DType, bool_, int32, uint8
 
 __all__ = [
     "CallDef", "CopyDef", "Definition", "Lowered", "PointwiseDef", "ReduceDef", "Value", "View",
-    "compute_dtype", "element", "literal", "loads_of", "local", "uniform_value",
+    "compute_dtype", "element", "literal", "loads_of", "size_of", "local", "uniform_value",
 ]  # fmt: skip
 
 
@@ -168,9 +169,16 @@ def uniform_value(array: np.ndarray) -> Any:
     return first if bool((few == first).all()) and bool((array == first).all()) else None
 
 
-def loads_of(e: Expr) -> list[Expr]:
-    """The loads in an expression, each once."""
-    return [x for x in s.walk(e) if x.op == "load"]
+@lru_cache(maxsize=8192)
+def loads_of(e: Expr) -> tuple[Expr, ...]:
+    """The loads in an expression, each once; those in an index come first."""
+    return tuple(x for x in s.walk(e) if x.op == "load")
+
+
+@lru_cache(maxsize=8192)
+def size_of(*roots: Expr) -> int:
+    """The number of different expressions in some expressions."""
+    return len(s.walk(*roots))
 
 
 def zero_index(rank: int) -> tuple[Expr, ...]:
