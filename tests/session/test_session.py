@@ -204,7 +204,7 @@ def test_the_shape_of_a_switched_tensor_is_dead_on_the_other_side(sess):
 
     flag = tf.placeholder(tf.bool, [])
     no, yes = CATALOG["Switch"](tf.constant([1.0, 2.0]) + 0.0, flag)
-    shapes = [CATALOG["Shape"](no), CATALOG["Shape"](yes) * 10]
+    shapes = [CATALOG["Shape"](no, out_type=tf.int32), CATALOG["Shape"](yes, out_type=tf.int32) * 10]
     merged, index = CATALOG["Merge"](shapes)
     assert sess.run(index, {flag: True}) == 1 and sess.run(merged, {flag: True}).tolist() == [20]
     assert sess.run(index, {flag: False}) == 0 and sess.run(merged, {flag: False}).tolist() == [2]
