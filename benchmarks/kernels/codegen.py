@@ -33,7 +33,7 @@ def workloads(tf: Any) -> dict[str, tuple[Any, int]]:
         return tf.Variable(rng.standard_normal(shape).astype(np.float32))
 
     def chain() -> tuple[Any, int]:
-        y = x = var(1 << 22)
+        y = var(1 << 22)
         for _ in range(5):
             y = tf.tanh(y * 1.1 + 0.1)
         return tf.reduce_sum(y), 4 << 22
@@ -154,14 +154,14 @@ def compile_time() -> None:
         "t, c = time.perf_counter(), sum(os.times()[:4]); s.run(ys)\n"
         "print(time.perf_counter() - t, sum(os.times()[:4]) - c)\n"
     )
-    for label in ("cold", "warm"):
-        if label == "cold":
-            cache = tempfile.TemporaryDirectory()
-        env = {**os.environ, "TFNB_CACHE_DIR": cache.name, "TFNB_QUIET": "1"}
-        out = subprocess.run([sys.executable, "-c", code, str(ROOT)], env=env, capture_output=True, text=True, check=True)
-        wall, cpu = map(float, out.stdout.split())
-        print(f"30 kernels, {label}: {wall:.2f} s, of which {cpu:.2f} s of processor time")
-    cache.cleanup()
+    with tempfile.TemporaryDirectory() as cache:
+        env = {**os.environ, "TFNB_CACHE_DIR": cache, "TFNB_QUIET": "1"}
+        for label in ("cold", "warm"):
+            out = subprocess.run(
+                [sys.executable, "-c", code, str(ROOT)], env=env, capture_output=True, text=True, check=True
+            )
+            wall, cpu = map(float, out.stdout.split())
+            print(f"30 kernels, {label}: {wall:.2f} s, of which {cpu:.2f} s of processor time")
 
 
 def main() -> None:

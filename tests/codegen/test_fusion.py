@@ -148,3 +148,12 @@ def test_copies_arrive(device):
     want, _ = reference(graph, {a: x}, fetches)
     for p, q in zip(found, want, strict=True):
         np.testing.assert_array_equal(p, q)
+
+
+def test_another_batch_size_needs_no_other_text():
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 40])
+        loss = tf.reduce_mean(tf.square(tf.nn.softmax(x)))
+        fetches = [loss, tf.gradients(loss, x)[0], tf.concat([x, x], 0), tf.gather(x, tf.constant([1, 2]))]
+    texts = {compile_graph(graph, {x: np.zeros((n, 40))}, fetches).modules[0].source for n in (50, 77)}
+    assert len(texts) == 1

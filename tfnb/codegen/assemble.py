@@ -128,12 +128,13 @@ class Assembler:
                 args.append(self._temp(_Temp(group.number, target.key), target.nbytes))
             else:
                 args.append(target)
+        args += [I32(n) for n in kernel.sizes] + [F32(x) for x in kernel.numbers]
         values = [(t, w) for t, w in zip(kernel.pointers, kernel.written, strict=True) if isinstance(t, Value)]
         written = {_memory(t) for t, w in values if w}
         made = [v for m in group.members for v in m.values if _memory(v) in written]
         self.steps.append(
             _Step(
-                0, entry, (*args, *(I32(n) for n in kernel.sizes)), (kernel.geometry.groups, 1, 1),
+                0, entry, tuple(args), (kernel.geometry.groups, 1, 1),
                 (kernel.geometry.local, 1, 1), _node_ids(group), group.label,
                 tuple(t for t, _ in values if t not in made), tuple(made), kernel.aligned,
             )  # fmt: skip

@@ -13,7 +13,7 @@ from tfnb.codegen.indexing import Indexing
 from tfnb.codegen.kerneltext import KernelText
 from tfnb.errors import InternalError, UnimplementedError
 from tfnb.ir.scalar import COMPARE, PREDICATE, Expr, walk
-from tfnb.types import DType, float32, float64
+from tfnb.types import DType, float32, float64, int32
 
 __all__ = ["Printer"]
 
@@ -24,6 +24,7 @@ _BUILTIN = frozenset(
     "sqrt asin acos atan sinh cosh asinh acosh atanh erf erfc lgamma floor ceil rint".split()
 )
 _SPECIAL = frozenset("erfinv digamma".split())
+_SIZED = frozenset("add sub mul lt le gt ge eq ne max min".split())  # integers in them are mostly shapes
 _TWICE = frozenset(("max", "min", "isnan", "pow"))  # their text names the operand twice
 _SHORT = 72
 
@@ -86,6 +87,8 @@ class Printer:
             return constant(e.value, e.dtype)
         if e.op == "local":
             return self.locals[e.value]
+        if e.op == "param":
+            return self.kernel.number(e.value)
         if e.op == "index" and not (e.value == self.inner and self.lanes > 1):
             return str(e.value)
         level = self.level(e)
@@ -135,6 +138,9 @@ class Printer:
         return self._arithmetic(e, args, vector)
 
     def _operand(self, a: Expr, e: Expr, level: int, vector: bool) -> str:
+        if a.op == "const" and a.dtype is int32 and e.op in _SIZED:
+            text = self.kernel.size(a.value)
+            return f"(int{self.lanes})({text})" if vector else text
         mixed = vector and not self.vector(a)
         plain = e.op in _SYMBOLS and not a.dtype.is_bool and any(self.vector(x) for x in e.args)
         if mixed and not (plain and (a.op != "const" or a.dtype in (float32, float64))):

@@ -31,12 +31,13 @@ class Geometry:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A kernel and its arguments: values, scratches, random nodes (ids), then sizes."""
+    """A kernel and its arguments: values, scratches, random nodes (ids), then sizes, then numbers."""
 
     text: str
     pointers: tuple[Value | Scratch | int, ...]
     written: tuple[bool, ...]
     sizes: tuple[int, ...]
+    numbers: tuple[float, ...]
     needs: tuple[tuple[str, str, int], ...]
     geometry: Geometry
     aligned: frozenset[Value] = frozenset()  # read only at the element that is written
@@ -64,6 +65,6 @@ def assemble(
     text = "\n".join([kernel.signature(NAME), "{", *indent(body), "}"])
     params = list(kernel.params.values())
     return Generated(
-        text, tuple(p.target for p in params), tuple(p.written for p in params), tuple(kernel.sizes),
-        tuple(kernel.needs), shape, aligned,
+        text, tuple(p.target for p in params), tuple(p.written for p in params),
+        tuple(kernel.sizes), tuple(kernel.numbers), tuple(kernel.needs), shape, aligned,
     )  # fmt: skip

@@ -43,6 +43,7 @@ class KernelText:
     wide: bool = False
     params: dict[object, Param] = field(default_factory=dict)
     sizes: dict[int, str] = field(default_factory=dict)
+    numbers: dict[float, str] = field(default_factory=dict)
     needs: dict[tuple[str, str, int], None] = field(default_factory=dict)
     philox: dict[object, str] = field(default_factory=dict)
     names: int = 0
@@ -60,6 +61,10 @@ class KernelText:
         if -2 < n < 2 or self.wide:
             return str(n) if n >= 0 else f"({n})"
         return self.sizes.setdefault(n, f"n{len(self.sizes)}")
+
+    def number(self, x: float) -> str:
+        """A float that follows from shapes: an argument."""
+        return self.numbers.setdefault(x, f"x{len(self.numbers)}")
 
     def pointer(self, value: Value, written: bool = False) -> str:
         key = ("variable", value.index) if value.kind == "variable" else value
@@ -140,9 +145,10 @@ class KernelText:
         return f"lane_index{lanes}({name}, live)"
 
     def signature(self, name: str) -> str:
-        """The kernel's head; pointers first, then sizes."""
+        """The kernel's head; pointers first, then sizes and numbers."""
         kind = "long" if self.wide else "int"
-        parts = [p.declared() for p in self.params.values()] + [f"{kind} {n}" for n in self.sizes.values()]
+        parts = [p.declared() for p in self.params.values()]
+        parts += [f"{kind} {n}" for n in self.sizes.values()] + [f"float {x}" for x in self.numbers.values()]
         lines, line = [], "   "
         for k, part in enumerate(parts):
             text = part + ("," if k + 1 < len(parts) else ")")

@@ -27,6 +27,7 @@ from tfnb.codegen.values import (
     compute_dtype,
     element,
     literal,
+    param,
     uniform_value,
 )  # fmt: skip
 from tfnb.errors import InternalError, OpError, ShapeError
@@ -70,6 +71,7 @@ class _Lowering:
         self.consts: list[np.ndarray] = []
         self.const_values: dict[Edge, Value] = {}
         self.copies: dict[Value, Value] = {}
+        self.constants = {Edge(n.id, 0) for n in cluster.nodes if n.opdef.kind is Kind.CONST}
         self.slot_of = {v: i for i, v in enumerate(cluster.variables)}
         self.versions: list[list[Value]] = [[] for _ in cluster.variables]
         self.writers: dict[tuple[int, int], int] = {}
@@ -192,7 +194,9 @@ class _Lowering:
         if array is not None and node.inputs[i] not in self.views:
             same = uniform_value(array)
             if same is not None:
-                fixed = literal(same, self.found.inputs[node.id][i].dtype)
+                dtype = self.found.inputs[node.id][i].dtype
+                derived = node.inputs[i] not in self.constants and dtype is s.float32 and same != 0
+                fixed = param(float(same), dtype) if derived else literal(same, dtype)
                 return lambda idx: fixed
         view = self._view(position, node, i)
         return lambda idx: element(view, tuple(_as_index(x) for x in idx))
@@ -291,6 +295,8 @@ class _Lowering:
         accumulated = int32 if spec.combine.startswith("arg") else body.dtype
         result = arg(0, accumulated)
         finish = _stored(spec.finish(result) if spec.finish is not None else result, out.dtype)
+        counts = [x for x in s.walk(finish) if x.op == "const" and x.dtype is s.float32 and x.value != 0]
+        finish = substitute(finish, {x: param(x.value, x.dtype) for x in counts})
         if all(domain[a] == 1 for a in spec.axes):
             one = s.const(0, int32) if spec.combine.startswith("arg") else body
             plain = _squeezed(substitute(finish, {result: one}), domain, spec, len(out.shape))

@@ -22,7 +22,10 @@ from tfnb.codegen.values import Value
 from tfnb.ir import scalar as s
 from tfnb.ir.scalar import Expr, walk
 
-__all__ = ["Store", "dtypes_of", "biggest", "emit_pointwise", "extent", "nest_of", "row_variables", "split_loops", "stores_of"]
+__all__ = [
+    "Store", "biggest", "dtypes_of", "emit_pointwise", "extent", "nest_of", "row_variables", "split_loops",
+    "stores_of",
+]  # fmt: skip
 
 Store = tuple[Value, Expr]
 

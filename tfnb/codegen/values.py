@@ -21,7 +21,7 @@ from tfnb.types import DType, bool_, int32, uint8
 
 __all__ = [
     "CallDef", "CopyDef", "Definition", "Lowered", "PointwiseDef", "ReduceDef", "Value", "View",
-    "compute_dtype", "element", "literal", "loads_of", "size_of", "local", "uniform_value",
+    "compute_dtype", "element", "literal", "loads_of", "size_of", "local", "param", "uniform_value",
 ]  # fmt: skip
 
 
@@ -147,6 +147,11 @@ def element(view: View, idx: Sequence[Expr]) -> Expr:
 def local(name: Any, dtype: DType) -> Expr:
     """A value that the kernel holds at this place (the result of a reduction of the same row)."""
     return make("local", (), dtype, name)
+
+
+def param(value: Any, dtype: DType) -> Expr:
+    """A number that kernels get as an argument, so that their text does not change with it."""
+    return make("param", (), dtype, value)
 
 
 def literal(value: Any, dtype: DType) -> Expr:

@@ -1,4 +1,4 @@
-// k0_gather [40, 3] x 1
+// k0_gather [40, 3, 4, 5] x 1
 
 #include "lib/types.clh"
 #include "lib/index.clh"
@@ -10,15 +10,16 @@
 #include "fused/put.clh"
 
 __kernel void k0_gather(
-    __global const float *p0, __global const int *p1, __global float *p2, int n0, int n1)
+    __global const float *p0, __global const int *p1, __global float *p2, int n0, int n1, int n2,
+    int n3)
 {
     RANGE(int, task, n1, 1) {
         int row = task;
         int i0 = row;
         int v1 = p1[i0];
         int v2 = t_max(v1, 0);
-        int v3 = t_min(v2, 4);
-        int v5 = (v1 >= 0) & (v1 < 5);
+        int v3 = t_min(v2, n2);
+        int v5 = (v1 >= 0) & (v1 < n3);
         int begin = 0, end = n0;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);

@@ -1,5 +1,5 @@
 // k0_mean [300, 8, 38, 4000] x 8
-// k1_mean [4000, 8, 300] x 1
+// k1_mean [4000, 8, 300, 300.0] x 1
 
 #include "lib/types.clh"
 #include "lib/index.clh"
@@ -34,7 +34,7 @@ __kernel void k0_mean(
 }
 
 __kernel void k1_mean(
-    __global float *p0, __global float *p1, int n0, int n1, int n2)
+    __global float *p0, __global float *p1, int n0, int n1, int n2, float x0)
 {
     RANGE(int, task, 1, 1) {
         int q_begin = 0, q_end = n2;
@@ -46,7 +46,7 @@ __kernel void k1_mean(
                 float16 a0x = vload16(0, p0 + (task * n1 + part) * n0 + i1);
                 a0 = a0 + a0x;
             }
-            put(p1 + i1, (a0 / (float16)(300.0f)), live);
+            put(p1 + i1, (a0 / (float16)(x0)), live);
         }
     }
 }
