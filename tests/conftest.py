@@ -1,0 +1,25 @@
+"""What holds for all tests: how hypothesis searches, and that Ctrl-C means what it does for a user."""
+
+import os
+import signal
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Machines differ and are shared, so no example fails for being slow; a failure in continuous
+# integration comes back with the same examples on a developer's machine.
+settings.register_profile(
+    "tfnb", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.register_profile("ci", settings.get_profile("tfnb"), derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "tfnb"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts():
+    """A shell's background job is started with interrupts ignored; tests of Ctrl-C need them."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
