@@ -14,13 +14,14 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError, UnimplementedError
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.opdef import Infer, OpDef
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.host_conv import (
     Axis,
     conv2d_backprop_filter_host,
     conv2d_backprop_input_host,
     conv2d_host,
+    on_host,
 )
 from tfnb.ops.kernels_conv import (
     conv2d_backprop_filter_calls,
@@ -143,22 +144,6 @@ def _infer_backprop_filter(c: Infer) -> Shape:
     return w
 
 
-def _host(function: Any) -> Any:
-    """The host kernel of a NumPy reference; 16-bit floats are computed in float32."""
-
-    def kernel(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
-        a = call.attrs
-        dtype = call.outputs[0].dtype
-        wide = [
-            x.astype(np.float32) if x.dtype == dtype.np and dtype.size == 2 else x for x in inputs
-        ]
-        return np.asarray(function(*wide, a.strides, a.padding, a.dilations)).astype(
-            dtype.np, copy=False
-        )
-
-    return kernel
-
-
 def _kept(a: Any) -> dict[str, Any]:
     return {"strides": a.strides, "padding": a.padding, "dilations": a.dilations}
 
@@ -200,7 +185,7 @@ CONV2D = OpDef(
     types={"T": FLOATS},
     attrs=ConvAttrs,
     infer=_infer_conv,
-    host=_host(conv2d_host),
+    host=on_host(conv2d_host, "strides", "padding", "dilations"),
     opencl=conv2d_calls,
     grad=_grad_conv,
     epilogue=True,
@@ -217,7 +202,7 @@ CONV2D_BACKPROP_INPUT = OpDef(
     types={"T": FLOATS},
     attrs=ConvAttrs,
     infer=_infer_backprop_input,
-    host=_host(conv2d_backprop_input_host),
+    host=on_host(conv2d_backprop_input_host, "strides", "padding", "dilations"),
     opencl=conv2d_backprop_input_calls,
     grad=_grad_backprop_input,
     shape_inputs=(0,),
@@ -235,7 +220,7 @@ CONV2D_BACKPROP_FILTER = OpDef(
     types={"T": FLOATS},
     attrs=ConvAttrs,
     infer=_infer_backprop_filter,
-    host=_host(conv2d_backprop_filter_host),
+    host=on_host(conv2d_backprop_filter_host, "strides", "padding", "dilations"),
     opencl=conv2d_backprop_filter_calls,
     grad=_grad_backprop_filter,
     shape_inputs=(1,),

@@ -7,13 +7,14 @@ Invariant: pixels outside an image are zeros for a convolution, and do not exist
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.opdef import HostCall
 
 __all__ = [
     "Axis",
@@ -24,11 +25,25 @@ __all__ = [
     "conv2d_host",
     "max_pool_grad_host",
     "max_pool_host",
+    "on_host",
     "pool_axes",
     "window_axes",
 ]
 
 Array = np.ndarray[Any, Any]
+
+
+def on_host(reference: Callable[..., Array], *names: str) -> Callable[..., Array]:
+    """The host kernel of a reference that takes the arrays and these attributes; 16-bit floats go through float32."""
+
+    def kernel(call: HostCall, *inputs: Array) -> Array:
+        dtype = call.outputs[0].dtype
+        half = dtype.size == 2
+        wide = [x.astype(np.float32) if half and x.dtype == dtype.np else x for x in inputs]
+        found = reference(*wide, *(getattr(call.attrs, name) for name in names))
+        return np.asarray(found).astype(dtype.np, copy=False)
+
+    return kernel
 
 
 @dataclass(frozen=True, slots=True)

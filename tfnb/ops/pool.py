@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError, UnimplementedError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, with_rank
 from tfnb.ops.constants import ZEROS_LIKE
@@ -32,6 +32,7 @@ from tfnb.ops.host_conv import (
     avg_pool_host,
     max_pool_grad_host,
     max_pool_host,
+    on_host,
     pool_axes,
 )
 from tfnb.ops.kernels_conv import (
@@ -116,22 +117,6 @@ def _infer_avg_grad(c: Infer) -> Shape:
         raise ShapeError(f"AvgPoolGrad: orig_input_shape must hold 4 dimensions, got {x}")
     _check_made(c, x, dy)
     return x
-
-
-def _host(function: Any) -> Any:
-    """The host kernel of a NumPy reference; 16-bit floats are computed in float32."""
-
-    def kernel(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
-        a = call.attrs
-        dtype = call.outputs[0].dtype
-        wide = [
-            x.astype(np.float32) if x.dtype == dtype.np and dtype.size == 2 else x for x in inputs
-        ]
-        return np.asarray(function(*wide, a.ksize, a.strides, a.padding)).astype(
-            dtype.np, copy=False
-        )
-
-    return kernel
 
 
 def _max_pool_grad_grad_host(
@@ -226,7 +211,7 @@ MAX_POOL = OpDef(
     types={"T": FLOATS},
     attrs=PoolAttrs,
     infer=_infer_pool,
-    host=_host(max_pool_host),
+    host=on_host(max_pool_host, "ksize", "strides", "padding"),
     opencl=max_pool_calls,
     grad=_grad_max_pool,
 )
@@ -241,7 +226,7 @@ MAX_POOL_GRAD = OpDef(
     types={"T": FLOATS},
     attrs=PoolAttrs,
     infer=_infer_max_grad,
-    host=_host(max_pool_grad_host),
+    host=on_host(max_pool_grad_host, "ksize", "strides", "padding"),
     opencl=max_pool_grad_calls,
     grad=_grad_max_pool_grad,
 )
@@ -256,7 +241,7 @@ MAX_POOL_GRAD_GRAD = OpDef(
     types={"T": FLOATS},
     attrs=PoolAttrs,
     infer=_infer_max_grad_grad,
-    host=_host(_max_pool_grad_grad_host),
+    host=on_host(_max_pool_grad_grad_host, "ksize", "strides", "padding"),
     lower=_max_pool_grad_grad_lower,
     grad=_grad_max_pool_grad_grad,
 )
@@ -271,7 +256,7 @@ AVG_POOL = OpDef(
     types={"T": FLOATS},
     attrs=PoolAttrs,
     infer=_infer_pool,
-    host=_host(avg_pool_host),
+    host=on_host(avg_pool_host, "ksize", "strides", "padding"),
     opencl=avg_pool_calls,
     grad=_grad_avg_pool,
 )
@@ -286,7 +271,7 @@ AVG_POOL_GRAD = OpDef(
     types={"T": FLOATS},
     attrs=PoolAttrs,
     infer=_infer_avg_grad,
-    host=_host(avg_pool_grad_host),
+    host=on_host(avg_pool_grad_host, "ksize", "strides", "padding"),
     opencl=avg_pool_grad_calls,
     grad=_grad_avg_pool_grad,
     shape_inputs=(0,),
