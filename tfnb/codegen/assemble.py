@@ -214,7 +214,7 @@ class Assembler:
             if v.kind == "computed" and v not in self.outputs:
                 size = v.info.dtype.size
                 reuse = tuple(
-                    r for r in self.steps[k].aligned
+                    r for r in sorted(self.steps[k].aligned, key=lambda r: r.number)
                     if r in first and r not in self.outputs and r.info.nbytes == v.info.nbytes
                     and r.info.dtype.size == size and r.kind == "computed"
                 )  # fmt: skip

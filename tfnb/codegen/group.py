@@ -202,7 +202,7 @@ class _Grouping:
         for p in sorted(m.preds, reverse=True):
             if any(v in m.reads for v in self.members[p].values):
                 candidates[self.home[p]] = None
-        for v in m.reads:
+        for v in sorted(m.reads, key=lambda v: v.number):  # the same kernels every time
             if v.info.size > 1:
                 candidates.update(dict.fromkeys(reversed(self.readers.get(v, [])[-8:])))
         if not m.domain:  # scalars: any launch costs more than the work
