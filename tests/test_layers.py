@@ -150,6 +150,18 @@ def test_the_table_itself_has_no_cycle():
         assert not any(package in MAY_IMPORT[t] for t in targets)
 
 
+def test_the_document_shows_the_same_table():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = text.split("| package | may also import |\n|---|---|\n")[1].split("\n\n")[0]
+    told: dict[str, set[str]] = {}
+    for row in rows.splitlines():
+        packages, targets = (cell.strip() for cell in row.strip("|").split("|"))
+        for package in packages.split(", "):
+            told[package] = set() if targets == "-" else set(targets.split(", "))
+    told["notebook"] = set(MAY_IMPORT) - {"notebook"}  # "all of the above"
+    assert told == {package: targets - {"notebook"} for package, targets in MAY_IMPORT.items()}
+
+
 def test_no_import_against_the_table():
     assert breaks(ROOT) == []
 
