@@ -206,3 +206,18 @@ def test_without_fusion_too(check, optimize):
         return [h, tf.nn.softmax(h * 0.1), tf.reduce_sum(h)]
 
     check(build, f(20, 30), f(30, 40), f(40), tolerance=1e-3, optimize=optimize)
+
+
+def test_indices_beyond_an_int(check, monkeypatch):
+    from tfnb.codegen import nest
+
+    monkeypatch.setattr(nest, "LONG_FROM", 0)
+
+    def build(a, b, i):
+        return [
+            tf.tanh(a) + b, tf.reduce_sum(a), tf.reduce_sum(a, 1), tf.reduce_max(a, 0), tf.nn.softmax(a), tf.argmax(a, 1),
+            tf.argmax(a, 0), tf.transpose(a) * 2.0, tf.concat([a, a], 1), a[:, ::-1], tf.gather(a, i), tf.one_hot(i, 50),
+            tf.random_uniform([40, 5], seed=3),
+        ]  # fmt: skip
+
+    check(build, f(50, 33), f(33), ints(0, 50, np.int32, 9), tolerance=1e-4)

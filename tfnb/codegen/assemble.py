@@ -275,8 +275,6 @@ class Assembler:
             parts.insert(0, "#define TFNB_GPU 1")
         parts.append('#include "lib/index.clh"')
         for file, ctype, lanes in sorted(self.needs):
-            if file == "lib/index.clh":
-                continue
             width = str(lanes) if lanes > 1 else ""
             parts += [f"#define T {ctype}" if ctype else "", f"#define W {width}", f'#include "{file}"']
         kernels = [text.replace(NAME, name) for text, name in self.texts.items()]

@@ -59,7 +59,8 @@ class KernelText:
     def size(self, n: int) -> str:
         """A number of elements, rows or a stride: an argument, unless it is so small that it is structure."""
         if -2 < n < 2 or self.wide:
-            return str(n) if n >= 0 else f"({n})"
+            text = f"{n}L" if self.wide else str(n)
+            return text if n >= 0 else f"({text})"
         return self.sizes.setdefault(n, f"n{len(self.sizes)}")
 
     def number(self, x: float) -> str:
@@ -141,8 +142,7 @@ class KernelText:
 
     def lane_index(self, name: str, lanes: int) -> str:
         """The innermost loop variable of each lane; lanes past the end repeat the last element."""
-        self.need("lib/index.clh", "", lanes)
-        return f"lane_index{lanes}({name}, live)"
+        return f"lane_index{'_long' if self.wide else ''}{lanes}({name}, live)"
 
     def signature(self, name: str) -> str:
         """The kernel's head; pointers first, then sizes and numbers."""

@@ -16,6 +16,8 @@ from tfnb.types import DType, int32, int64
 
 __all__ = ["Loop", "Nest", "make_nest"]
 
+LONG_FROM = 2**31 - 64  # elements
+
 
 @dataclass(frozen=True, slots=True)
 class Loop:
@@ -54,7 +56,7 @@ def make_nest(
     number of elements any array has: indices are long from 2**31 on.
     """
     axes = frozenset(axes)
-    dtype = int64 if limit >= 2**31 - 64 else int32
+    dtype = int64 if limit >= LONG_FROM else int32
     ix = Indexing({f"i{d}": n for d, n in enumerate(domain)}, dtype)
     idx = index_vars(len(domain), dtype)
     if dtype is int64:

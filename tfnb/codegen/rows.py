@@ -175,7 +175,8 @@ class _Rows(Body):
         self.inner.append(f"{register_type(r.combine.dtype)}{self.lanes} {x} = {text};")
         states = (x,)
         if r.combine.arg:
-            states = (x, self.kernel.lane_index(self.last.name, self.lanes))
+            index = self.kernel.lane_index(self.last.name, self.lanes)
+            states = (x, f"convert_int{self.lanes}({index})" if self.kernel.wide else index)
         self.inner.extend(r.combine.update(self.kernel, acc, states, self.lanes))
 
     def _keep(self, e: Expr, pointer: str) -> None:
