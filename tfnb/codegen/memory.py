@@ -20,7 +20,7 @@ PADDING = 256
 class Block:
     """A piece of memory used from step `first` to step `last`, both included.
 
-    `reuse`: a block with the same size that dies at step `first` and may be written over there.
+    `reuse`: a block with the same size that dies at step `first` and may be written over there, once.
     """
 
     key: Hashable
@@ -34,6 +34,7 @@ class Block:
 class _Placed:
     offset: int
     size: int
+    first: int  # of the block that lies there now
     last: int
 
 
@@ -46,19 +47,20 @@ def plan_arena(blocks: Sequence[Block]) -> tuple[Mapping[Hashable, int], int]:
         size = -(-(block.nbytes + PADDING) // ALIGN) * ALIGN
         taken = next((placed[k] for k in block.reuse if k in placed and _fits(placed[k], block, size)), None)
         if taken is not None:
-            taken.last = block.last
+            taken.first, taken.last = block.first, block.last
             placed[block.key] = taken
             offsets[block.key] = taken.offset
             continue
         offset = _hole([p for p in placed.values() if p.last >= block.first], size)
-        placed[block.key] = _Placed(offset, size, block.last)
+        placed[block.key] = _Placed(offset, size, block.first, block.last)
         offsets[block.key] = offset
         total = max(total, offset + size)
     return offsets, total
 
 
 def _fits(old: _Placed, block: Block, size: int) -> bool:
-    return old.last == block.first and old.size == size
+    # What was made in this very step, an output that nobody reads, is not done with yet.
+    return old.first < block.first == old.last and old.size == size
 
 
 def _hole(live: list[_Placed], size: int) -> int:
