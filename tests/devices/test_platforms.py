@@ -144,3 +144,15 @@ def test_vector_builtins_work_whatever_the_processor(settings):
 )
 def test_other_processors_are_left_alone(version):
     assert not pocl.teach_avx512(SimpleNamespace(version=version, int_ptr=0))
+
+
+def test_threads_are_tied_to_cores_only_where_all_cores_are_ours(monkeypatch):
+    monkeypatch.delenv("POCL_MAX_PTHREAD_COUNT", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
+    assert pocl._may_pin()
+    monkeypatch.setenv("POCL_MAX_PTHREAD_COUNT", "1")
+    assert not pocl._may_pin()
+    monkeypatch.delenv("POCL_MAX_PTHREAD_COUNT")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {2, 3}, raising=False)
+    assert not pocl._may_pin()
