@@ -17,7 +17,7 @@ import numpy as np
 from tfnb.ir import scalar as s
 from tfnb.ir.kernelcall import KernelCall, KernelSite, TensorInfo
 from tfnb.ir.scalar import Expr, make
-from tfnb.types import DType, bool_, int32, uint8
+from tfnb.types import DType, bool_, uint8
 
 __all__ = [
     "CallDef", "CopyDef", "Definition", "Lowered", "PointwiseDef", "ReduceDef", "Value", "View",
@@ -184,7 +184,3 @@ def loads_of(e: Expr) -> tuple[Expr, ...]:
 def size_of(*roots: Expr) -> int:
     """The number of different expressions in some expressions."""
     return len(s.walk(*roots))
-
-
-def zero_index(rank: int) -> tuple[Expr, ...]:
-    return (s.const(0, int32),) * rank
