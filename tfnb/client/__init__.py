@@ -27,7 +27,22 @@ from tfnb.client import (
 __all__ = ["API"]
 
 MODULES = (
-    graph_api, variables, variable_scope, initializers, regularizers, gradients, cond, layers, norm_layers,
-    contrib_layers, losses, embedding, sampled_losses, flags, logging_api, gfile, compat,
-)  # fmt: skip
+    graph_api,
+    variables,
+    variable_scope,
+    initializers,
+    regularizers,
+    gradients,
+    cond,
+    layers,
+    norm_layers,
+    contrib_layers,
+    losses,
+    embedding,
+    sampled_losses,
+    flags,
+    logging_api,
+    gfile,
+    compat,
+)
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

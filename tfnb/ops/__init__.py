@@ -1,8 +1,7 @@
 """The catalogue: an explicit list of all operations, a file per family.
 
-`CATALOG` maps op names to definitions, `API` public names to functions. Invariant: nothing
-    registers itself; an
-op exists because its family stands in this list.
+`CATALOG` maps op names to definitions, `API` public names to functions.
+Invariant: nothing registers itself; an op exists because its family stands in this list.
 """
 
 from __future__ import annotations
@@ -59,13 +58,49 @@ from tfnb.ops.catalog import Catalog, op_function
 __all__ = ["API", "CATALOG", "FAMILIES", "op_function"]
 
 FAMILIES = (
-    math_unary, math_binary, compare, convert, clip, reduce_sum, reduce, reduce_api, scan, matmul,
-    constants, shaping, concat, pack, move, repeat, index, gather, gather_nd, partition, diag,
-    activations, softmax, losses, nn, batch_norm, conv, depthwise, pool, random, random_functions,
-    candidates, state, scatter,
-    training, training_sparse, control_flow, logging, checks, python_function, placeholder,
+    math_unary,
+    math_binary,
+    compare,
+    convert,
+    clip,
+    reduce_sum,
+    reduce,
+    reduce_api,
+    scan,
+    matmul,
+    constants,
+    shaping,
+    concat,
+    pack,
+    move,
+    repeat,
+    index,
+    gather,
+    gather_nd,
+    partition,
+    diag,
+    activations,
+    softmax,
+    losses,
+    nn,
+    batch_norm,
+    conv,
+    depthwise,
+    pool,
+    random,
+    random_functions,
+    candidates,
+    state,
+    scatter,
+    training,
+    training_sparse,
+    control_flow,
+    logging,
+    checks,
+    python_function,
+    placeholder,
     operators,
-)  # fmt: skip
+)
 
 CATALOG = Catalog(*(getattr(family, "OPS", ()) for family in FAMILIES))
 

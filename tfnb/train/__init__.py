@@ -17,5 +17,11 @@ from tfnb.train import (
 
 __all__ = ["API"]
 
-MODULES = (optimizers, learning_rate_decay, moving_averages, global_step, optimize_loss)
+MODULES = (
+    optimizers,
+    learning_rate_decay,
+    moving_averages,
+    global_step,
+    optimize_loss,
+)
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}
