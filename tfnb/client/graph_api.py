@@ -10,12 +10,13 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from tfnb import types
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of, reset_default_graph
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
+from tfnb.ir.sparse import IndexedSlicesValue, SparseTensor, SparseTensorValue
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import convert_to_tensor
 
@@ -88,6 +89,18 @@ def convert_to_tensor_or_indexed_slices(
     return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype, name)
 
 
+def convert_to_tensor_or_sparse_tensor(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Any:
+    """The sparse tensor that `value` is, or is the value of; else a tensor. Raises `DTypeError` for another dtype."""
+    if not isinstance(value, (SparseTensor, SparseTensorValue)):
+        return convert_to_tensor(value, dtype, name)
+    found = SparseTensor.from_value(value)
+    if dtype is not None and found.dtype is not types.as_dtype(dtype):
+        raise DTypeError(f"the sparse tensor is {found.dtype.name}, needed {types.as_dtype(dtype).name}", found.op)
+    return found
+
+
 API: dict[str, Any] = {
     "Graph": GraphBuilder,
     "Operation": Operation,
@@ -110,6 +123,10 @@ API: dict[str, Any] = {
     "get_collection": get_collection,
     "get_collection_ref": get_collection_ref,
     "convert_to_tensor_or_indexed_slices": convert_to_tensor_or_indexed_slices,
+    "convert_to_tensor_or_sparse_tensor": convert_to_tensor_or_sparse_tensor,
+    "SparseTensor": SparseTensor,
+    "SparseTensorValue": SparseTensorValue,
+    "IndexedSlicesValue": IndexedSlicesValue,
     **{d.name: d for d in types.ALL},
     "half": types.float16,
 }

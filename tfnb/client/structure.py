@@ -1,4 +1,4 @@
-"""Nested structures of lists, tuples, named tuples and dicts: what loops and branches return.
+"""Nested structures of lists, tuples, named tuples, dicts and sparse tensors: what loops and branches return.
 
 Invariant: `pack(s, flatten(s))` is equal to `s`; dicts are walked in the order of their sorted keys.
 """
@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.sparse import SparseTensor, SparseTensorValue, parts_of
+from tfnb.ir.tensor import Tensor
 
 __all__ = ["flatten", "pack", "same_structure"]
 
@@ -19,7 +21,7 @@ def flatten(structure: Any) -> list[Any]:
         return [leaf for key in sorted(structure) for leaf in flatten(structure[key])]
     if isinstance(structure, (list, tuple)):
         return [leaf for part in structure for leaf in flatten(part)]
-    return [structure]
+    return list(parts_of(structure)) if isinstance(structure, SparseTensor) else [structure]
 
 
 def pack(structure: Any, leaves: Sequence[Any]) -> Any:
@@ -42,9 +44,18 @@ def _build(structure: Any, source: Iterator[Any]) -> Any:
         return type(structure)(*[_build(part, source) for part in structure])
     if isinstance(structure, (list, tuple)):
         return type(structure)([_build(part, source) for part in structure])
+    if isinstance(structure, SparseTensor):
+        return _sparse(structure, [_build(part, source) for part in parts_of(structure)])
     for leaf in source:
         return leaf
     raise RuntimeError("no leaf left")
+
+
+def _sparse(structure: SparseTensor, parts: list[Any]) -> Any:
+    """Leaves that are no tensors (names, shapes) make a value."""
+    if not all(isinstance(part, Tensor) for part in parts):
+        return SparseTensorValue(*parts)
+    return SparseTensor(*parts)
 
 
 def same_structure(a: Any, b: Any) -> bool:
@@ -56,4 +67,4 @@ def same_structure(a: Any, b: Any) -> bool:
         if type(a) is not type(b) or len(a) != len(b):
             return False
         return all(same_structure(x, y) for x, y in zip(a, b, strict=True))
-    return True
+    return isinstance(a, SparseTensor) == isinstance(b, SparseTensor)

@@ -8,11 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tfnb.errors import ShapeError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, Kind, OpDef
+from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
-from tfnb.types import ALL, Shape, as_dtype, as_shape, unknown_shape
+from tfnb.types import ALL, Shape, as_dtype, as_shape, int64, unknown_shape
 
 __all__ = ["API", "OPS", "PLACEHOLDER", "PLACEHOLDER_WITH_DEFAULT"]
 
@@ -73,5 +76,32 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     return PLACEHOLDER_WITH_DEFAULT(input, shape=as_shape(shape), name=name)  # type: ignore[no-any-return]
 
 
+def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+    """A sparse tensor whose value must be fed: a `SparseTensorValue`, or a tuple (indices, values, dense shape).
+
+    `shape`: its static dense shape, None dimensions allowed; a tensor; or None, which leaves all open.
+    """
+    given = None if isinstance(shape, Tensor) or shape is None else as_shape(shape)
+    rank = shape.shape.dims[0] if isinstance(shape, Tensor) and shape.shape.dims else None
+    rank = rank if given is None else given.ndims
+    with get_default_graph().name_scope(name or "SparsePlaceholder"):
+        if isinstance(shape, Tensor):
+            size = placeholder_with_default(shape, shape.shape, name="shape")
+        elif given is None or given.dims is None:
+            size = placeholder(int64, [None], name="shape")
+        else:
+            default = np.asarray([-1 if d is None else d for d in given.dims], np.int64)
+            size = placeholder_with_default(default, default.shape, name="shape")
+        values = placeholder(dtype, [None], name="values")
+        found = SparseTensor(placeholder(int64, [None, rank], name="indices"), values, size)
+    if given is not None:
+        found.set_shape(given)
+    return found
+
+
 OPS = (PLACEHOLDER, PLACEHOLDER_WITH_DEFAULT)
-API = {"placeholder": placeholder, "placeholder_with_default": placeholder_with_default}
+API: dict[str, Any] = {
+    "placeholder": placeholder,
+    "placeholder_with_default": placeholder_with_default,
+    "sparse_placeholder": sparse_placeholder,
+}

@@ -5,6 +5,7 @@ Invariant: a value that gets past `feed_array` has the tensor's dtype and a comp
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,48 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError, InvalidFetchError, OpError, ShapeError
 from tfnb.ir.bind import to_bytes
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.sparse import SparseTensor, parts_of, value_type
 from tfnb.ir.tensor import Tensor
 from tfnb.types import DType
 
-__all__ = ["feed_array", "feed_key"]
+__all__ = ["feed_array", "feed_key", "flat_feeds", "flat_keys"]
+
+
+def flat_feeds(feeds: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """`feeds` with each sparse tensor, or indexed slices, as the tensors it is made of. Raises `DTypeError`."""
+    if not any(isinstance(k, (SparseTensor, IndexedSlices)) for k in feeds):
+        return feeds
+    flat: dict[Any, Any] = {}
+    for key, value in feeds.items():
+        if isinstance(key, (SparseTensor, IndexedSlices)):
+            flat.update(_composite(key, value))
+        else:
+            flat[key] = value
+    return flat
+
+
+def flat_keys(keys: Iterable[Any]) -> Iterator[Any]:
+    """The keys of `flat_feeds`."""
+    for key in keys:
+        if isinstance(key, (SparseTensor, IndexedSlices)):
+            yield from (p for p in parts_of(key) if p is not None)
+        else:
+            yield key
+
+
+def _composite(key: SparseTensor | IndexedSlices, value: Any) -> dict[Any, Any]:
+    parts = [p for p in parts_of(key) if p is not None]
+    given = value if isinstance(value, (tuple, list)) else ()
+    if len(parts) == 2 and len(given) == 3 and given[2] is None:
+        given = given[:2]
+    if len(given) != len(parts):
+        raise DTypeError(
+            f"cannot feed {type(value).__name__} {str(value)[:60]!r} for {key!r}; needed a "
+            f"tf.{value_type(key).__name__}, or a tuple of {len(parts)} values in its order",
+            key.op,
+        )
+    return dict(zip(parts, given, strict=True))
 
 
 def feed_key(graph: GraphBuilder, key: Any) -> Tensor:

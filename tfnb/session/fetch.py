@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from tfnb.errors import (
     DTypeError,
@@ -18,20 +18,14 @@ from tfnb.errors import (
     NotFoundError,
 )
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
+from tfnb.ir.sparse import SparseTensor, parts_of, value_type
 from tfnb.ir.tensor import Tensor
 
-__all__ = ["FetchPlan", "IndexedSlicesValue", "plan_fetches"]
+__all__ = ["FetchPlan", "plan_fetches"]
 
 Rebuild = Callable[[list[Any]], Any]
-
-
-class IndexedSlicesValue(NamedTuple):
-    """The value of fetched `IndexedSlices`: rows `values` of a tensor, at `indices`."""
-
-    values: Any
-    indices: Any
-    dense_shape: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +52,13 @@ class _Planner:
         if isinstance(fetch, Mapping):
             keys, parts = list(fetch), [self.plan(f) for f in fetch.values()]
             return lambda values: _like_mapping(fetch, keys, [p(values) for p in parts])
-        if hasattr(fetch, "indices") and hasattr(fetch, "values") and hasattr(fetch, "dense_shape"):
-            members = (fetch.values, fetch.indices, fetch.dense_shape)
-            rebuilds = [(lambda _: None) if m is None else self.plan(m) for m in members]
-            return lambda values: IndexedSlicesValue(*(r(values) for r in rebuilds))
+        if isinstance(fetch, (SparseTensor, IndexedSlices)):
+            kind, parts = value_type(fetch), [self.part(p) for p in parts_of(fetch)]
+            return lambda values: kind(*(p(values) for p in parts))
         return self.element(fetch)
+
+    def part(self, member: Any) -> Rebuild:
+        return (lambda _: None) if member is None else self.plan(member)
 
     def element(self, fetch: Any) -> Rebuild:
         try:

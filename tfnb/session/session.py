@@ -19,7 +19,7 @@ from tfnb.passes.prune import Request
 from tfnb.session import default
 from tfnb.session.compile import CompiledStep, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
-from tfnb.session.feed import feed_array, feed_key
+from tfnb.session.feed import feed_array, feed_key, flat_feeds, flat_keys
 from tfnb.session.fetch import FetchPlan, plan_fetches
 from tfnb.session.local import LocalWorker
 
@@ -61,12 +61,13 @@ class Session:
         """Runs what `fetches` needs and returns its values, in the same structure.
 
         `fetches`: a tensor, operation, variable, name, or a nesting of lists, tuples, dicts of them; operations
-        give None. `feed_dict`: tensor -> value for any feedable tensor. Raises `InvalidFetchError`,
-        `InvalidArgumentError` and what the kernels raise; the message names the node and the line that made it.
+        give None, a sparse tensor a `SparseTensorValue`. `feed_dict`: tensor -> value for any feedable tensor. Raises
+        `InvalidFetchError`, `InvalidArgumentError` and what the kernels raise; the message names the node and the
+        line that made it.
         """
         if self._closed:
             raise ClosedSessionError("the session is closed")
-        feeds = feed_dict or {}
+        feeds = flat_feeds(feed_dict) if feed_dict else {}
         plan, tensors, step = self._find(fetches, feeds, run_metadata)
         values = [feed_array(t, v) for t, v in zip(tensors, feeds.values(), strict=True)]
         results = self._worker.execute(step, values, options, run_metadata)
@@ -76,15 +77,18 @@ class Session:
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
         """A function of the values of `feed_list` that runs the step with less overhead."""
-        tensors = tuple(feed_key(self._graph, f) for f in feed_list or ())
+        keys = tuple(feed_list or ())
+        tensors = tuple(feed_key(self._graph, k) for k in flat_keys(keys))
         plan = plan_fetches(self._graph, fetches)
         step = self._step(plan, tensors, None)
 
         def call(*values: Any, options: RunOptions | None = None, run_metadata: RunMetadata | None = None) -> Any:
             if self._closed:
                 raise ClosedSessionError("the session is closed")
-            if len(values) != len(tensors):
-                raise InvalidArgumentError(f"the callable takes {len(tensors)} values, got {len(values)}")
+            if len(values) != len(keys):
+                raise InvalidArgumentError(f"the callable takes {len(keys)} values, got {len(values)}")
+            if len(keys) != len(tensors):
+                values = tuple(flat_feeds(dict(zip(keys, values, strict=True))).values())
             arrays = [feed_array(t, v) for t, v in zip(tensors, values, strict=True)]
             return plan.rebuild(self._worker.execute(step, arrays, options, run_metadata))
 

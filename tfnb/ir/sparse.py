@@ -1,0 +1,163 @@
+"""SparseTensor: the elements of a tensor that are not zero, and where they stand (OSDI'16, section 3.1).
+
+Sparse data is three dense tensors, so devices, feeds and gradients need not know of it. Invariant: row i of `indices`
+is the place of `values[i]` in a tensor of shape `dense_shape`; ops that say so need the rows in row-major order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.const import constant_shape
+from tfnb.ir.default import graph_of
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.tensor import Tensor, call_operator, is_tensor_like
+from tfnb.types import DType, Shape, as_shape, int64
+
+__all__ = ["IndexedSlicesValue", "SparseTensor", "SparseTensorValue", "parts_of", "value_type"]
+
+
+class SparseTensorValue(NamedTuple):
+    """The value of a `SparseTensor`: what a fetch of one gives, and what may be fed for one."""
+
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+
+class IndexedSlicesValue(NamedTuple):
+    """The value of fetched `IndexedSlices`: rows `values` of a tensor, at `indices`."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any
+
+
+class SparseTensor:
+    """A tensor of shape `dense_shape` (rank,) that is zero but for `values` (n,) at the rows of `indices` (n, rank).
+
+    `indices` and `dense_shape` are int64. `shape` is the 0.x name of `dense_shape`. Raises `ShapeError` when the
+    three do not fit each other and `DTypeError` for indices or a shape of another dtype.
+    """
+
+    def __init__(
+        self, indices: Any, values: Any, dense_shape: Any = None, shape: Any = None
+    ) -> None:
+        if (dense_shape is None) == (shape is None):
+            raise InvalidArgumentError("SparseTensor needs dense_shape (in 0.x: shape), once")
+        size = shape if dense_shape is None else dense_shape
+        graph = graph_of((values, indices, size))
+        with graph.as_default(), graph.name_scope("SparseTensor"):
+            self._indices = _as_int64(graph, indices, "indices")
+            self._values: Tensor = graph.to_tensor(values)
+            self._dense_shape = _as_int64(graph, size, "dense_shape")
+        self._shape: Shape | None = None
+        self._check()
+
+    def _check(self) -> None:
+        try:
+            n, rank = self._indices.shape.with_rank(2).dims or (None, None)
+            self._values.shape.merge_with(Shape((n,)))
+            self._dense_shape.shape.merge_with(Shape((rank,)))
+        except (ShapeError, InvalidArgumentError):
+            raise ShapeError(
+                f"SparseTensor needs indices (n, rank), values (n,) and dense_shape (rank,); got "
+                f"{self._indices.shape}, {self._values.shape} and {self._dense_shape.shape}"
+            ) from None
+
+    @classmethod
+    def from_value(cls, value: Any) -> SparseTensor:
+        """The tensor of a `SparseTensorValue` (or itself). Raises `DTypeError` for anything else."""
+        if isinstance(value, SparseTensor):
+            return value
+        if not isinstance(value, SparseTensorValue):
+            raise DTypeError(
+                f"needed a SparseTensor or a SparseTensorValue, got {type(value).__name__}"
+            )
+        return cls(value.indices, value.values, value.dense_shape)
+
+    @property
+    def indices(self) -> Tensor:
+        return self._indices
+
+    @property
+    def values(self) -> Tensor:
+        return self._values
+
+    @property
+    def dense_shape(self) -> Tensor:
+        return self._dense_shape
+
+    @property
+    def graph(self) -> Any:
+        return self._values.graph
+
+    @property
+    def op(self) -> Any:
+        return self._values.op
+
+    @property
+    def name(self) -> str:
+        return self._values.name
+
+    @property
+    def dtype(self) -> DType:
+        return self._values.dtype
+
+    @property
+    def shape(self) -> Shape:
+        """The static shape of the dense tensor."""
+        known = constant_shape(self._dense_shape)
+        return known if self._shape is None else self._shape.merge_with(known)
+
+    def get_shape(self) -> Shape:
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds what the caller knows of the shape. Raises `ShapeError` if it contradicts what is known."""
+        self._shape = self.shape.merge_with(as_shape(shape))
+
+    def with_values(self, new_values: Any) -> SparseTensor:
+        """Other values at the same places."""
+        return SparseTensor(self._indices, new_values, self._dense_shape)
+
+    def consumers(self) -> list[Any]:
+        """The operations that read one of its three tensors, each once."""
+        found = [op for t in parts_of(self) for op in t.consumers()]
+        return list(dict.fromkeys(found))
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
+        """The value, computed by `session` or the default session."""
+        return call_operator("eval", self, feed_dict, session)  # type: ignore[no-any-return]
+
+    def __mul__(self, other: Any) -> SparseTensor:
+        return call_operator("sparse_mul", self, other)  # type: ignore[no-any-return]
+
+    def __rmul__(self, other: Any) -> SparseTensor:
+        return call_operator("sparse_mul", self, other)  # type: ignore[no-any-return]
+
+    def __truediv__(self, other: Any) -> SparseTensor:
+        return call_operator("sparse_div", self, other)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<tf.SparseTensor indices={self._indices!r} values={self._values!r} dense_shape={self._dense_shape!r}>"
+
+
+def _as_int64(graph: Any, value: Any, what: str) -> Tensor:
+    t: Tensor = graph.to_tensor(value, None if is_tensor_like(value) else int64)
+    if t.dtype is not int64:
+        raise DTypeError(f"SparseTensor: {what} must be int64, got {t.dtype.name} ({t.name})", t.op)
+    return t
+
+
+def parts_of(composite: SparseTensor | IndexedSlices) -> tuple[Any, ...]:
+    """Its tensors, in the order of the fields of its `value_type`; the shape of indexed slices may be None."""
+    if isinstance(composite, SparseTensor):
+        return composite.indices, composite.values, composite.dense_shape
+    return composite.values, composite.indices, composite.dense_shape
+
+
+def value_type(composite: SparseTensor | IndexedSlices) -> type[tuple[Any, ...]]:
+    """The named tuple that its value is."""
+    return SparseTensorValue if isinstance(composite, SparseTensor) else IndexedSlicesValue
