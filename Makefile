@@ -25,6 +25,8 @@ $(ORACLE_READY): pyproject.toml
 	@echo "setting up $(ORACLE_VENV) with TensorFlow: several minutes on the first run, nothing later"
 	@$(PYTHON) -m venv $(ORACLE_VENV)
 	@$(ORACLE_PY) -m pip install --quiet --disable-pip-version-check --editable '.[oracle]'
+	@# tf.layers and the recurrent cells; on its own it would bring the whole of tensorflow along
+	@$(ORACLE_PY) -m pip install --quiet --disable-pip-version-check --no-deps tf_keras
 	@touch $@
 
 demo: $(READY) ## train the conv net of examples/02_mnist.ipynb; print its accuracy, leave demo.html
