@@ -100,6 +100,7 @@ def _ours(case):
 
 def _close(case, ours, theirs, what):
     ours, theirs = np.asarray(ours), np.asarray(theirs)
+    theirs = theirs.astype(object) if theirs.dtype.kind == "S" else theirs  # a scalar string
     assert ours.shape == theirs.shape, (
         f"{case.id}, {what}: shape {ours.shape}, TensorFlow's {theirs.shape}"
     )

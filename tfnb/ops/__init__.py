@@ -25,6 +25,7 @@ from tfnb.ops import (
     diag,
     gather,
     gather_nd,
+    hashing,
     index,
     logging,
     losses,
@@ -50,6 +51,8 @@ from tfnb.ops import (
     shaping,
     softmax,
     state,
+    string_convert,
+    strings,
     training,
     training_sparse,
 )
@@ -99,6 +102,9 @@ FAMILIES = (
     checks,
     python_function,
     placeholder,
+    strings,
+    string_convert,
+    hashing,
     operators,
 )
 

@@ -1,0 +1,65 @@
+"""Running a Python function over the elements of string tensors, broadcasting as TensorFlow's string ops do.
+
+A string tensor is an object array of bytes. Invariant: results are new arrays; an error names the element it met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import OpError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, NoAttrs, OpDef
+from tfnb.ir.shapes import unchanged
+
+__all__ = ["clipped", "mapped", "text_op"]
+
+
+def clipped(text: bytes, limit: int = 60) -> str:
+    """A text for an error message, at most `limit` bytes of it."""
+    return repr(text if len(text) <= limit else text[:limit] + b"...")
+
+
+def mapped(
+    call: HostCall, fn: Callable[..., Any], *arrays: np.ndarray, dtype: Any = object
+) -> np.ndarray:
+    """`fn` of the elements of `arrays`, which broadcast together; its errors are blamed on the node and element."""
+    many = np.broadcast_arrays(*arrays) if len(arrays) > 1 else list(arrays)
+    out = np.empty(many[0].shape, dtype)
+    flat = out.reshape(-1)
+    for i, values in enumerate(zip(*(a.reshape(-1) for a in many), strict=True)):
+        try:
+            flat[i] = fn(*values)
+        except OpError as e:
+            where = f"element {i}: " if out.size > 1 else ""
+            raise type(e)(f"{call.op.type}, {where}{e.message}", call.op) from None
+    return out
+
+
+def text_op(
+    name: str,
+    fn: Callable[..., Any],
+    doc: str,
+    *,
+    inputs: str = "input: string",
+    outputs: str = "output: string",
+    attrs: type = NoAttrs,
+    dtype: Any = object,
+    api: str = "",
+    **more: Any,
+) -> OpDef:
+    """An op on the host that maps `fn(attrs, text)` over one input of strings."""
+    return OpDef(
+        name,
+        inputs,
+        outputs,
+        doc + " Runs on the host.",
+        attrs=attrs,
+        infer=unchanged,
+        host=lambda call, x: mapped(call, lambda t: fn(call.attrs, t), x, dtype=dtype),
+        grad=NOT_DIFFERENTIABLE,
+        api=api,
+        **more,
+    )
