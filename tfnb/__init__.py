@@ -14,6 +14,7 @@ from typing import Any as _Any
 from tfnb import client as _client
 from tfnb import errors as errors
 from tfnb import ops as _ops
+from tfnb import summary as _summary
 from tfnb import train as _train
 from tfnb.client.namespace import lay_out as _lay_out
 from tfnb.ir.tensor import install_operators as _install_operators
@@ -33,6 +34,12 @@ _LAZY = {
     "RunOptions": "tfnb.session.api",
     "RunMetadata": "tfnb.session.api",
     "list_devices": "tfnb.session.api",
+    "Summary": "tfnb.summary",
+    "SummaryMetadata": "tfnb.summary",
+    "HistogramProto": "tfnb.summary",
+    "Event": "tfnb.summary",
+    "SessionLog": "tfnb.summary",
+    "LogMessage": "tfnb.summary",
     "notebook": "tfnb.notebook",
     "datasets": "tfnb.datasets",
 }
@@ -53,7 +60,7 @@ def __dir__() -> list[str]:
 
 
 _install_operators({"eval": _evaluate, "run": _run_operation})
-_lay_out(_sys.modules[__name__], _ops.API | _client.API | _train.API)
+_lay_out(_sys.modules[__name__], _ops.API | _client.API | _train.API | _summary.API)
 
 if "IPython" in _sys.modules:
     _import_module("tfnb.notebook.displays").register()

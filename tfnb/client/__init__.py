@@ -23,6 +23,7 @@ from tfnb.client import (
     rnn_cells,
     rnn_wrappers,
     sampled_losses,
+    summaries,
     variable_scope,
     variables,
 )
@@ -46,6 +47,7 @@ MODULES = (
     rnn_cells,
     rnn_wrappers,
     rnn,
+    summaries,
     flags,
     logging_api,
     gfile,

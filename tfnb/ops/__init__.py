@@ -53,6 +53,7 @@ from tfnb.ops import (
     state,
     string_convert,
     strings,
+    summary,
     training,
     training_sparse,
 )
@@ -94,6 +95,7 @@ FAMILIES = (
     random_functions,
     candidates,
     state,
+    summary,
     scatter,
     training,
     training_sparse,

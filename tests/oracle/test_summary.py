@@ -1,0 +1,72 @@
+"""Summary ops and event files against TensorFlow's: message by message, image by image, file by file."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import tfnb as tf
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    tensorflow = pytest.importorskip("tensorflow")
+tf1 = tensorflow.compat.v1
+
+
+def build(t):
+    rng = np.random.default_rng(0)
+    with t.name_scope("scope"):
+        t.summary.scalar("a loss", 1.25)
+        t.summary.scalar("a loss", np.float64(2.5), family="fam")
+        t.summary.histogram("normal", rng.normal(size=1000))
+        t.summary.histogram("ints", np.arange(-5, 50))
+        t.summary.histogram("wide", np.array([0, 1e-13, -1e-12, 1e20, -1e30, 1e-12]))
+        t.summary.histogram("none", np.zeros(0, "f"))
+        t.summary.histogram("zeros", np.zeros(3, "f"))
+    for k, low in enumerate((0.0, -2.0, 1e-9)):
+        pixels = rng.uniform(low, low + 1.5 if low < 1e-9 else 2e-9, (2, 4, 5, 3)).astype("f")
+        t.summary.image(f"float{k}", pixels)
+    bad = rng.uniform(0, 1, (1, 3, 3, 4)).astype("f")
+    bad[0, 1, 1, 2], bad[0, 2, 2, 0] = np.nan, -np.inf
+    t.summary.image("bad", bad, max_outputs=1)
+    t.summary.image("grey", rng.integers(0, 255, (5, 3, 3, 1)).astype(np.uint8))
+    t.summary.image("half", rng.uniform(-1, 1, (1, 4, 4, 1)).astype(np.float16))
+    t.summary.audio("sound", rng.uniform(-1.2, 1.2, (2, 30, 2)).astype("f"), 44100.0)
+    t.summary.audio("mono", rng.uniform(-1, 1, (1, 30)).astype("f"), 8000.0, max_outputs=1)
+    t.summary.text("text", t.constant(["a", "b"]))
+    t.summary.tensor_summary("tensor", np.arange(6).reshape(2, 3), display_name="D")
+    return t.summary.merge_all()
+
+
+def merged(t):
+    with t.Graph().as_default(), t.Session() as session:
+        return tf1.Summary.FromString(session.run(build(t)))
+
+
+def test_messages_are_equal():
+    ours, theirs = merged(tf), merged(tf1)
+    assert [v.tag for v in ours.value] == [v.tag for v in theirs.value]
+    for a, b in zip(ours.value, theirs.value, strict=True):
+        if b.HasField("histo"):
+            assert a.histo.sum == pytest.approx(b.histo.sum, rel=1e-12)
+            assert a.histo.sum_squares == pytest.approx(b.histo.sum_squares, rel=1e-12)
+            a.histo.sum, a.histo.sum_squares = b.histo.sum, b.histo.sum_squares
+        if b.HasField("image"):
+            images = [np.asarray(Image.open(io.BytesIO(v.image.encoded_image_string))) for v in (a, b)]
+            np.testing.assert_array_equal(*images, err_msg=a.tag)
+            a.image.encoded_image_string = b.image.encoded_image_string
+        assert a == b, a.tag
+
+
+def test_their_iterator_reads_our_files(tmp_path):
+    with tf.summary.FileWriter(tmp_path) as writer:
+        for i in range(20):
+            value = tf.Summary.Value(tag="x", simple_value=i)
+            writer.add_summary(tf.Summary(value=[value]), i)
+    found = list(tf1.train.summary_iterator(writer.path))
+    assert [e.step for e in found[1:]] == list(range(20))
+    assert [e.summary.value[0].simple_value for e in found[1:]] == list(range(20))

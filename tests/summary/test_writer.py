@@ -1,0 +1,203 @@
+"""FileWriter: what TensorBoard's loader reads of its files, threads, rotation, disks that refuse."""
+
+from __future__ import annotations
+
+import gc
+import os
+import stat
+import subprocess
+import sys
+import threading
+import warnings
+
+import pytest
+
+import tfnb as tf
+from tfnb.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+)
+
+
+def scalar(tag: str, value: float) -> bytes:
+    return tf.Summary(value=[tf.Summary.Value(tag=tag, simple_value=value)]).SerializeToString()
+
+
+def steps(found):
+    return [e.step for e in found if e.HasField("summary")]
+
+
+def test_tensorboard_reads_it(tmp_path, events):
+    with tf.summary.FileWriter(tmp_path / "a" / "b", filename_suffix=".x") as writer:
+        for i in range(100):
+            writer.add_summary(scalar("loss", i / 2), i)
+        writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="t", simple_value=1)]))
+        writer.add_session_log(tf.SessionLog(status=tf.SessionLog.START), 7)
+        writer.add_event(tf.Event(wall_time=5.0, step=9))
+        metadata = tf.RunMetadata()
+        writer.add_run_metadata(metadata, "step 3", 3)
+        with pytest.raises(InvalidArgumentError, match="step 3"):
+            writer.add_run_metadata(metadata, "step 3", 4)
+    assert os.path.basename(writer.path).startswith("events.out.tfevents.")
+    assert writer.path.endswith(".x")
+    found = events(tmp_path / "a" / "b")
+    assert found[0].file_version == "brain.Event:2"
+    assert steps(found)[:101] == [*range(100), 0]
+    assert found[-3].session_log.status == tf.SessionLog.START and found[-3].step == 7
+    assert (found[-2].wall_time, found[-2].step) == (5.0, 9)
+    # TensorBoard's loader turns tagged run metadata into a summary of that tag.
+    assert (found[-1].step, found[-1].summary.value[0].tag) == (3, "step 3")
+
+
+def test_flush_close_reopen(tmp_path, events):
+    writer = tf.train.SummaryWriter(str(tmp_path))
+    writer.add_summary(scalar("a", 1), 1)
+    writer.flush()
+    assert steps(events(tmp_path)) == [1]
+    writer.close()
+    writer.close()
+    with pytest.warns(UserWarning, match="closed"):
+        writer.add_summary(scalar("a", 2), 2)
+    writer.flush()
+    writer.reopen()
+    writer.reopen()
+    writer.add_summary(scalar("a", 3), 3)
+    writer.close()
+    assert steps(events(tmp_path)) == [1, 3]
+    assert len(list(tmp_path.iterdir())) == 2
+    assert writer.get_logdir() == str(tmp_path)
+
+
+def test_files_rotate(tmp_path, events):
+    with tf.summary.FileWriter(tmp_path, max_file_bytes=500) as writer:
+        for i in range(100):
+            writer.add_summary(scalar("a", i), i)
+    assert len(list(tmp_path.iterdir())) > 5
+    assert steps(events(tmp_path)) == list(range(100))
+
+
+def test_many_threads(tmp_path, events):
+    with tf.summary.FileWriter(tmp_path, max_queue=3) as writer:
+
+        def add(k):
+            for i in range(50):
+                writer.add_summary(scalar(f"t{k}", i), i)
+
+        threads = [threading.Thread(target=add, args=(k,)) for k in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    found = [(e.summary.value[0].tag, e.step) for e in events(tmp_path) if e.HasField("summary")]
+    assert sorted(found) == sorted((f"t{k}", i) for k in range(4) for i in range(50))
+    for k in range(4):
+        assert [s for t, s in found if t == f"t{k}"] == list(range(50))
+
+
+def test_nobody_waits_longer_than_flush_secs(tmp_path, events):
+    with tf.summary.FileWriter(tmp_path, flush_secs=0.05) as writer:
+        writer.add_summary(scalar("a", 1), 1)
+        for _ in range(100):
+            if steps(events(tmp_path)) == [1]:
+                break
+            threading.Event().wait(0.02)
+        else:
+            pytest.fail("not flushed")
+
+
+def test_the_thread_ends_with_its_writer(tmp_path, events):
+    def threads():
+        return [t for t in threading.enumerate() if t.name == "tfnb-events"]
+
+    before = len(threads())
+    writer = tf.summary.FileWriter(tmp_path)
+    writer.add_summary(scalar("a", 1), 1)
+    assert len(threads()) == before + 1
+    del writer
+    gc.collect()
+    assert len(threads()) == before
+    assert steps(events(tmp_path)) == [1]
+
+
+def test_a_program_that_forgets_to_close_loses_nothing(tmp_path, events):
+    program = (
+        "import tfnb as tf\n"
+        f"w = tf.summary.FileWriter({str(tmp_path)!r})\n"
+        "for i in range(100): w.add_summary(tf.Summary(), i)\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    assert steps(events(tmp_path)) == list(range(100))
+
+
+def test_listeners_see_what_is_added(tmp_path):
+    seen = []
+    with tf.summary.FileWriter(tmp_path) as writer:
+        end = writer.listen(lambda event: seen.append(event.step))
+        writer.add_summary(scalar("a", 1), 4)
+        end()
+        writer.add_summary(scalar("a", 1), 5)
+    assert seen == [4]
+
+
+def test_cache_of_writers(tmp_path):
+    cache = tf.summary.FileWriterCache
+    a = cache.get(str(tmp_path))
+    assert cache.get(str(tmp_path)) is a and cache.get(str(tmp_path / "b")) is not a
+    cache.clear()
+    b = cache.get(str(tmp_path))
+    assert b is not a
+    cache.clear()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_folder_that_cannot_be_written(tmp_path):
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    with pytest.raises(PermissionDeniedError, match=str(tmp_path)):
+        tf.summary.FileWriter(tmp_path / "x")
+
+
+def test_folder_that_is_a_file(tmp_path):
+    (tmp_path / "x").write_text("")
+    with pytest.raises((FailedPreconditionError, tf.errors.AlreadyExistsError), match="x"):
+        tf.summary.FileWriter(tmp_path / "x")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux's full device")
+def test_full_disk_is_told(tmp_path):
+    writer = tf.summary.FileWriter(tmp_path)
+    writer._file._file.close()
+    writer._file._file = open("/dev/full", "wb", buffering=0)  # noqa: SIM115
+    writer.add_summary(scalar("a", 1), 1)
+    with pytest.raises(ResourceExhaustedError, match="No space"):
+        writer.flush()
+    writer._file._file.close()
+    writer._file._file = open(writer.path, "ab")  # noqa: SIM115
+    writer.add_summary(scalar("a", 2), 2)
+    writer.close()
+
+
+def test_what_is_no_summary(tmp_path):
+    with warnings.catch_warnings(), tf.summary.FileWriter(tmp_path) as writer:
+        for bad in (b"\xff\xff\xff", 3.0, "text"):
+            with pytest.raises(InvalidArgumentError, match="Summary"):
+                writer.add_summary(bad, 1)
+        for add in (writer.add_graph, writer.add_meta_graph):
+            with pytest.raises(InvalidArgumentError, match="needs a"):
+                add(3)
+        with pytest.raises(InvalidArgumentError, match="RunMetadata"):
+            writer.add_run_metadata(3, "t")
+    with pytest.raises(InvalidArgumentError, match="empty"):
+        tf.summary.FileWriter("")
+
+
+def test_importing_tfnb_loads_no_protobuf():
+    program = "import sys, tfnb; print([m for m in sys.modules if 'protobuf' in m or 'tensorboard' in m])"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,19 @@
+"""TensorFlow's protobuf messages, from the `tensorboard` package, loaded when they are first needed.
+
+Files, graphs and summaries are exchanged in them. Invariant: importing tfnb loads no protobuf; this is the one place
+that knows where the messages come from.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Any
+
+__all__ = ["proto"]
+
+
+@cache
+def proto(name: str) -> Any:
+    """The module of messages of `name`.proto: `proto("summary").Summary`."""
+    return importlib.import_module(f"tensorboard.compat.proto.{name}_pb2")

@@ -1,0 +1,259 @@
+"""Host kernels of the summary ops: values become serialized `Summary` messages (white paper, section 9.1).
+
+Histograms have TensorFlow's buckets (each limit 1.1 times the one before), images are PNG, sound is 16-bit WAV, so that
+TensorBoard shows our files as it shows TensorFlow's. Invariant: bad values raise, and no message is half made.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import sys
+import wave
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.opdef import HostCall
+from tfnb.ir.protos import proto
+from tfnb.types import as_dtype
+
+__all__ = [
+    "audio_summary", "histogram_summary", "image_summary", "merge_summary", "scalar_summary",
+    "tensor_summary", "tensor_summary_v2",
+]  # fmt: skip
+
+_IMAGE_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+_DARK = 1e-6  # images whose largest value is below are black, not amplified noise
+
+
+def _finished(summary: Any) -> np.ndarray:
+    return np.array(summary.SerializeToString(), object)
+
+
+def _tag(call: HostCall, tag: np.ndarray) -> str:
+    if tag.ndim:
+        raise InvalidArgumentError(f"the tag must be a scalar, got shape {tag.shape}", call.op)
+    return tag.item().decode("utf-8", "replace")
+
+
+def scalar_summary(call: HostCall, tags: np.ndarray, values: np.ndarray) -> np.ndarray:
+    if tags.shape != values.shape:
+        raise InvalidArgumentError(
+            f"tags and values are not the same shape: {tags.shape}, {values.shape}", call.op
+        )
+    summary = proto("summary").Summary()
+    for tag, value in zip(tags.flat, values.reshape(-1), strict=True):
+        summary.value.add(tag=tag.decode("utf-8", "replace"), simple_value=float(value))
+    return _finished(summary)
+
+
+# ---- histograms ----------------------------------------------------------------------------------
+
+
+@cache
+def _limits() -> np.ndarray:
+    """The upper limits of the buckets: 1e-12 * 1.1**k to 1e20 and the largest double, both signs, and 0."""
+    positive = [1e-12]
+    while positive[-1] * 1.1 < 1e20:
+        positive.append(positive[-1] * 1.1)
+    positive.append(sys.float_info.max)
+    return np.array([*(-x for x in reversed(positive)), 0.0, *positive])
+
+
+def _runs(counts: np.ndarray) -> np.ndarray:
+    """Which buckets are told: those that hold something, and the last of each run of empty ones."""
+    full = counts > 0
+    return np.flatnonzero(full | np.append(full[1:], True))
+
+
+def histogram_summary(call: HostCall, tag: np.ndarray, values: np.ndarray) -> np.ndarray:
+    name = _tag(call, tag)
+    flat = values.reshape(-1).astype(np.float64)
+    if not np.isfinite(flat).all():
+        what = "NaN" if np.isnan(flat).any() else "Infinity"
+        raise InvalidArgumentError(f"{what} in summary histogram for: {name}", call.op)
+    limits = _limits()
+    places = np.minimum(np.searchsorted(limits, flat, side="right"), limits.size - 1)
+    counts = np.bincount(places, minlength=limits.size)
+    told = _runs(counts) if flat.size else np.array([limits.size - 1])
+    largest = sys.float_info.max
+    summary = proto("summary").Summary()
+    summary.value.add(tag=name).histo.CopyFrom(
+        proto("histogram").HistogramProto(
+            min=flat.min(initial=largest),
+            max=flat.max(initial=-largest),
+            num=flat.size,
+            sum=flat.sum(),
+            sum_squares=np.square(flat).sum(),
+            bucket_limit=limits[told].tolist(),
+            bucket=counts[told].astype(np.float64).tolist(),
+        )
+    )
+    return _finished(summary)
+
+
+# ---- images and sound ----------------------------------------------------------------------------
+
+
+def _media_tags(name: str, kind: str, count: int, limit: int) -> Iterator[tuple[int, str]]:
+    for i in range(min(count, limit)):
+        yield i, f"{name}/{kind}" if limit == 1 else f"{name}/{kind}/{i}"
+
+
+def _to_bytes(image: np.ndarray, bad_color: np.ndarray) -> np.ndarray:
+    """Floats scaled to 0..255: from 0 when none is negative, else around 127; pixels that are no numbers get
+    `bad_color`.
+    """
+    good = np.isfinite(image).all(axis=2)
+    values = image[good].astype(np.float32)
+    found = np.broadcast_to(bad_color[: image.shape[2]], image.shape).copy()
+    if values.size:
+        low, high = float(values.min()), float(values.max())
+        if low < 0:
+            reach = max(abs(low), abs(high))
+            scale, offset = (0.0 if reach < _DARK else 127.0 / reach), 128.0
+        else:
+            scale, offset = (0.0 if high < _DARK else 255.0 / high), 0.0
+        scaled = values * np.float32(scale) + np.float32(offset)
+        found[good] = np.clip(scaled, 0, 255).astype(np.uint8)
+    return found
+
+
+def _png(image: np.ndarray) -> bytes:
+    pil = importlib.import_module("PIL.Image")
+    mode = _IMAGE_MODES[image.shape[2]]
+    out = io.BytesIO()
+    pixels = np.ascontiguousarray(image[:, :, 0] if mode == "L" else image)
+    pil.frombytes(mode, (image.shape[1], image.shape[0]), pixels.tobytes()).save(out, "PNG")
+    return out.getvalue()
+
+
+def image_summary(call: HostCall, tag: np.ndarray, tensor: np.ndarray) -> np.ndarray:
+    name = _tag(call, tag)
+    if tensor.ndim != 4 or tensor.shape[3] not in _IMAGE_MODES:
+        raise InvalidArgumentError(
+            f"{name}: images must be [batch, height, width, 1, 3 or 4], got shape {tensor.shape}",
+            call.op,
+        )
+    if not tensor.size:
+        raise InvalidArgumentError(f"{name}: the images {tensor.shape} are empty", call.op)
+    bad = np.asarray(call.attrs.bad_color, np.uint8).reshape(-1)
+    if bad.size < tensor.shape[3]:
+        raise InvalidArgumentError(
+            f"{name}: bad_color needs {tensor.shape[3]} channels, got {bad.size}", call.op
+        )
+    summary = proto("summary").Summary()
+    for i, full in _media_tags(name, "image", len(tensor), call.attrs.max_images):
+        image = tensor[i] if tensor.dtype == np.uint8 else _to_bytes(tensor[i], bad)
+        height, width, channels = image.shape
+        made = summary.value.add(tag=full).image
+        made.height, made.width, made.colorspace = height, width, channels
+        made.encoded_image_string = _png(image)
+    return _finished(summary)
+
+
+def _wav(sound: np.ndarray, rate: int) -> bytes:
+    """[frames, channels] in -1..1 as 16-bit samples."""
+    scaled = sound.astype(np.float64) * 32768.0
+    rounded = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)
+    samples = np.clip(rounded, -32768, 32767).astype("<i2")
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setnchannels(sound.shape[1])
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes(samples.tobytes())
+    return out.getvalue()
+
+
+def audio_summary(
+    call: HostCall, tag: np.ndarray, tensor: np.ndarray, sample_rate: np.ndarray | None = None
+) -> np.ndarray:
+    name = _tag(call, tag)
+    rate = float(call.attrs.sample_rate if sample_rate is None else sample_rate)
+    if tensor.ndim not in (2, 3):
+        raise InvalidArgumentError(
+            f"{name}: sound must be [batch, frames] or [batch, frames, channels], got shape {tensor.shape}",
+            call.op,
+        )
+    if not 0 < rate < 2**31:
+        raise InvalidArgumentError(f"{name}: the sample rate must be positive, got {rate}", call.op)
+    sounds = tensor if tensor.ndim == 3 else tensor[:, :, None]
+    summary = proto("summary").Summary()
+    for i, full in _media_tags(name, "audio", len(sounds), call.attrs.max_outputs):
+        summary.value.add(tag=full).audio.CopyFrom(
+            proto("summary").Summary.Audio(
+                sample_rate=rate,
+                num_channels=sounds.shape[2],
+                length_frames=sounds.shape[1],
+                encoded_audio_string=_wav(np.nan_to_num(sounds[i]), int(rate)),
+                content_type="audio/wav",
+            )
+        )
+    return _finished(summary)
+
+
+# ---- tensors -------------------------------------------------------------------------------------
+
+
+def _tensor_proto(array: np.ndarray) -> Any:
+    dtype = as_dtype(array.dtype)
+    shape = proto("tensor_shape").TensorShapeProto()
+    for d in array.shape:
+        shape.dim.add(size=d)
+    made = proto("tensor").TensorProto(dtype=dtype.enum, tensor_shape=shape)
+    if dtype.is_string:
+        made.string_val.extend(array.reshape(-1).tolist())
+    else:
+        made.tensor_content = np.ascontiguousarray(array).tobytes()
+    return made
+
+
+def tensor_summary(call: HostCall, tensor: np.ndarray) -> np.ndarray:
+    summary = proto("summary").Summary()
+    summary.value.add(node_name=call.op.name, tensor=_tensor_proto(tensor))
+    return _finished(summary)
+
+
+def tensor_summary_v2(
+    call: HostCall, tag: np.ndarray, tensor: np.ndarray, metadata: np.ndarray
+) -> np.ndarray:
+    summary = proto("summary").Summary()
+    value = summary.value.add(tag=_tag(call, tag), tensor=_tensor_proto(tensor))
+    value.metadata.SetInParent()
+    if not _parsed(value.metadata, metadata.item()):
+        raise InvalidArgumentError(
+            f"{value.tag}: serialized_summary_metadata is no SummaryMetadata", call.op
+        )
+    return _finished(summary)
+
+
+def _parsed(message: Any, data: bytes) -> bool:
+    try:
+        message.MergeFromString(data)
+    except Exception as e:  # protobuf's DecodeError has no name that all its versions share
+        if isinstance(e, (MemoryError, RecursionError)):
+            raise
+        return False
+    return True
+
+
+def merge_summary(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
+    summary, seen = proto("summary").Summary(), set()
+    for array in inputs:
+        for data in array.reshape(-1):
+            part = proto("summary").Summary()
+            if not _parsed(part, data):
+                raise InvalidArgumentError("could not parse one of the summary inputs", call.op)
+            for value in part.value:
+                if value.tag and value.tag in seen:
+                    raise InvalidArgumentError(
+                        f"duplicate tag {value.tag} found in summary inputs", call.op
+                    )
+                seen.add(value.tag)
+            summary.MergeFrom(part)
+    return _finished(summary)

@@ -1,0 +1,40 @@
+"""Event files: writing, reading and thinning out (white paper, section 9).
+
+Protobuf is loaded with the first event, not with the package; the messages `Summary`, `Event` and others are its
+attributes. Invariant: what is written here TensorBoard reads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.ir.protos import proto
+from tfnb.summary.writer import FileWriter, FileWriterCache
+
+__all__ = ["API", "FileWriter", "FileWriterCache"]
+
+# message -> the file of TensorFlow's that declares it
+_MESSAGES = {
+    "Summary": "summary",
+    "SummaryMetadata": "summary",
+    "SummaryDescription": "summary",
+    "HistogramProto": "histogram",
+    "Event": "event",
+    "LogMessage": "event",
+    "SessionLog": "event",
+    "TaggedRunMetadata": "event",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MESSAGES:
+        raise AttributeError(f"module 'tfnb.summary' has no attribute {name!r}")
+    return getattr(proto(_MESSAGES[name]), name)
+
+
+API: dict[str, Any] = {
+    "summary.FileWriter": FileWriter,
+    "summary.FileWriterCache": FileWriterCache,
+    "train.SummaryWriter": FileWriter,
+    "train.SummaryWriterCache": FileWriterCache,
+}

@@ -1,0 +1,134 @@
+"""The thread that writes an event file (white paper, section 9.1: summaries go to a log asynchronously).
+
+A queue of serialized events is emptied by one thread of the writer's own, so that training does not wait for the disk.
+Invariant: events reach the file in the order they were added; what the disk refuses is raised at the next call.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import queue
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tfnb.errors import FailedPreconditionError
+from tfnb.ir.files import os_errors
+from tfnb.ir.protos import proto
+from tfnb.summary.records import frame
+
+__all__ = ["EventFile"]
+
+_VERSION = "brain.Event:2"
+_numbers = itertools.count()
+
+
+class _Flush(NamedTuple):
+    """Asks the thread to put what it has into the file."""
+
+    done: threading.Event
+
+
+class EventFile:
+    """Writes serialized events to a file of `folder`, and to the next one once it is larger than `max_bytes`.
+
+    max_queue: how many events may wait before `add` does. flush_secs: the longest that an event stays in memory.
+    Raises `PermissionDeniedError`, `ResourceExhaustedError` and the like when the disk refuses.
+    """
+
+    def __init__(
+        self, folder: str, max_queue: int, flush_secs: float, suffix: str, max_bytes: int | None
+    ) -> None:
+        self._folder, self._suffix, self._max_bytes = folder, suffix, max_bytes
+        self._flush_secs = flush_secs
+        self._queue: queue.Queue[bytes | _Flush | None] = queue.Queue(max(max_queue, 1))
+        self._error: BaseException | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+        with os_errors(folder):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            self._file = self._open()
+        self._thread = threading.Thread(target=self._work, name="tfnb-events", daemon=True)
+        self._thread.start()
+
+    def _open(self) -> Any:
+        """The next file, with its first record on disk."""
+        name = f"{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(_numbers):04d}"
+        self.path = os.path.join(self._folder, f"events.out.tfevents.{name}{self._suffix}")
+        first = proto("event").Event(wall_time=time.time(), file_version=_VERSION)
+        file = open(self.path, "xb")  # noqa: SIM115
+        file.write(frame(first.SerializeToString()))
+        file.flush()
+        return file
+
+    def add(self, event: bytes) -> None:
+        """Queues an event. Raises what the thread met before."""
+        self._raise_error()
+        if self._closed:
+            raise FailedPreconditionError(f"{self.path}: the event file is closed")
+        self._queue.put(event)
+
+    def flush(self) -> None:
+        """Returns when all events added before are in the file."""
+        if not self._closed and self._thread.is_alive():
+            mark = _Flush(threading.Event())
+            self._queue.put(mark)
+            while not mark.done.wait(0.1) and self._thread.is_alive():
+                pass
+        self._raise_error()
+
+    def close(self) -> None:
+        """Writes what waits, ends the thread and closes the file."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._queue.put(None)
+        self._thread.join()
+        self._raise_error()
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+
+    # ---- the thread ------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        due: float | None = None  # when what was written must be in the file
+        while True:
+            try:
+                wait = None if due is None else max(due - time.monotonic(), 0.0)
+                item = self._queue.get(timeout=wait)
+            except queue.Empty:
+                due = None
+                self._guarded(self._file.flush)
+                continue
+            if item is None:
+                self._guarded(self._file.close)
+                return
+            if isinstance(item, _Flush):
+                due = None
+                self._guarded(self._file.flush)
+                item.done.set()
+                continue
+            self._guarded(self._write, item)
+            if due is None:
+                due = time.monotonic() + self._flush_secs
+
+    def _write(self, event: bytes) -> None:
+        self._file.write(frame(event))
+        if self._max_bytes is not None and self._file.tell() >= self._max_bytes:
+            self._file.close()
+            self._file = self._open()
+
+    def _guarded(self, act: Any, *args: Any) -> None:
+        """Errors wait for the caller's next visit; the thread goes on, for a disk may have room again."""
+        try:
+            with os_errors(self.path):
+                act(*args)
+        except Exception as e:
+            self._error = e
