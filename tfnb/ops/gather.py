@@ -39,7 +39,10 @@ __all__ = [
     "UNSORTED_SEGMENT_SUM",
     "densify",
     "gather",
+    "gather_kept",
     "indexed_shape",
+    "segment_groups",
+    "segmented_shape",
 ]
 
 
@@ -187,16 +190,17 @@ GATHER_V2 = OpDef(
 )
 
 
-def _segmented(c: Infer) -> Shape:
+def segmented_shape(c: Infer) -> Shape:
+    """The shape of an unsorted segment reduction."""
     data, ids, count = c.shapes[0], c.shapes[1], c.value(2)
     n = None if count is None else int(count.reshape(()))
     if n is not None and n < 0:
-        raise InvalidArgumentError(f"UnsortedSegmentSum: num_segments must be >= 0, got {n}")
+        raise InvalidArgumentError(f"{c.op_name}: num_segments must be >= 0, got {n}")
     if data.dims is None or ids.dims is None:
         return unknown_shape
     if not Shape(data.dims[: len(ids.dims)]).is_compatible_with(ids):
         raise ShapeError(
-            f"UnsortedSegmentSum: data of shape {data} must begin with the shape {ids} of segment_ids"
+            f"{c.op_name}: data of shape {data} must begin with the shape {ids} of segment_ids"
         )
     return Shape((n, *data.dims[len(ids.dims) :]))
 
@@ -224,26 +228,30 @@ def _segment_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     if out.size == 0:
         return ()
     row = out.size // out.shape[0]
-    groups = min(max(1, site.units), out.shape[0])
     args = (In(0), In(1), Out(0), I32(ids.size), I32(row), I32(out.shape[0]))
     defines = (*element_defines(data.dtype), ("ID", ids.dtype.cl))
-    return (
-        KernelCall("array/segment_sum.cl", "segment_sum", args, (groups, 1, 1), (1, 1, 1), defines),
-    )
+    groups = (segment_groups(site), 1, 1)
+    return (KernelCall("array/segment.cl", "segment_sum", args, groups, (1, 1, 1), defines),)
 
 
-def _grad_segment_sum(op: Any, dy: Any) -> Any:
-    """Rows with a negative id took no part, so they get zeros."""
-    data, ids, _ = op.inputs
-    rows = GATHER(dy, MAXIMUM(ids, 0))
+def segment_groups(site: KernelSite) -> int:
+    """How many groups share the segments out among them."""
+    return min(max(1, site.units), site.outputs[0].shape[0])
+
+
+def gather_kept(values: Any, ids: Any, data: Any) -> tuple[Any, Any]:
+    """(for each row of `data` the row of `values` that its segment id names, which elements took part).
+
+    Rows with a negative id took no part, so they get zeros.
+    """
+    rows = GATHER(values, MAXIMUM(ids, 0))
     taken = GREATER_EQUAL(ids, 0)
     if ids.shape.ndims is None or data.shape.ndims is None:
-        raise ShapeError("the gradient of UnsortedSegmentSum needs known ranks", op)
-    if ids.shape.ndims != 1:
-        for _ in range(data.shape.ndims - ids.shape.ndims):
-            taken = EXPAND_DIMS(taken, np.int32(-1))
-        taken = BROADCAST_TO(taken, shape_of(rows))
-    return SELECT(taken, rows, ZEROS_LIKE(rows)), None, None
+        raise ShapeError("the gradient of a reduction over segments needs known ranks")
+    for _ in range(data.shape.ndims - ids.shape.ndims):
+        taken = EXPAND_DIMS(taken, np.int32(-1))
+    taken = BROADCAST_TO(taken, shape_of(rows))
+    return SELECT(taken, rows, ZEROS_LIKE(rows)), taken
 
 
 UNSORTED_SEGMENT_SUM = OpDef(
@@ -256,10 +264,10 @@ UNSORTED_SEGMENT_SUM = OpDef(
     data: a number type; its shape begins with that of segment_ids. segment_ids: integers below num_segments;
     rows with a negative one are dropped. num_segments: an integer scalar. output: shape (num_segments, the rest
     of data's shape). Errors: an id too large (on the host; a device drops the row).""",
-    infer=_segmented,
+    infer=segmented_shape,
     host=_host_segment_sum,
     opencl=_segment_calls,
-    grad=_grad_segment_sum,
+    grad=lambda op, dy: (gather_kept(dy, op.inputs[1], op.inputs[0])[0], None, None),
     shape_inputs=(2,),
     api="unsorted_segment_sum",
 )
