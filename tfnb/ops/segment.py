@@ -78,7 +78,7 @@ def _host_sorted(call: HostCall, data: np.ndarray, ids: np.ndarray, reduce: Any)
         raise InvalidArgumentError(
             f"{ids.size} segment ids for data of shape {data.shape}", call.op
         )
-    return reduce(data, ids, count)  # type: ignore[no-any-return]
+    return reduce(data, ids, count)
 
 
 def _extreme(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any) -> np.ndarray:

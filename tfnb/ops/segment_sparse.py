@@ -104,7 +104,7 @@ def _grad(op: Any, dy: Any, kind: str) -> Any:
     return GRADS[kind](dy, indices, ids, rows), *rest
 
 
-_DOC = """The {what} of each segment of chosen rows of `data`: output[k] from all data[indices[i]] with segment_ids[i] = k.
+_DOC = """The {what} of each segment of chosen rows: output[k] from all data[indices[i]] with segment_ids[i] = k.
 
     data: {types}, shape (rows, ...). indices: integers in [0, rows), shape (n,). segment_ids: n integers that do not
     fall.{more} A segment without rows gives 0. Errors: ids that fall or are negative, an index out of range{where}."""
@@ -189,10 +189,10 @@ def _gradient(kind: str) -> OpDef:
         inputs="grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32",
         outputs="output: T",
         types={"T": FLOATS, "Tidx": INDEX, "Tsegmentids": INDEX},
-        doc=f"""The gradient of SparseSegment{kind} by its data: output_dim0 rows, into which the shares of `grad` are summed.
+        doc=f"""The gradient of SparseSegment{kind} by its data: rows into which the shares of `grad` are summed.
 
-        grad: a float type, a row per segment. indices, segment_ids: as they were there. output_dim0: an int32 scalar, the
-        rows of the data. Errors: an index or an id out of range (on the host).""",
+        grad: a float type, a row per segment. indices, segment_ids: as they were there. output_dim0: an int32
+        scalar, the rows of the data. Errors: an index or an id out of range (on the host).""",
         infer=_with_count,
         host=partial(_host_grad, kind=kind),
         expand=partial(_expand_grad, kind=kind),
