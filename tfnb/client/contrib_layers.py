@@ -20,7 +20,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.activations import RELU
-from tfnb.ops.conv import conv2d as conv2d_op
+from tfnb.ops.conv_functions import conv2d as conv2d_op
 from tfnb.ops.matmul import matmul, tensordot
 from tfnb.ops.nn import bias_add
 from tfnb.ops.shaping import IDENTITY

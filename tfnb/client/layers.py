@@ -15,10 +15,10 @@ from tfnb.client.variable_scope import get_variable, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor
-from tfnb.ops.conv import conv2d as conv2d_op
+from tfnb.ops.conv_functions import conv2d as conv2d_op
 from tfnb.ops.matmul import matmul, tensordot
 from tfnb.ops.nn import bias_add
-from tfnb.ops.pool import avg_pool, max_pool
+from tfnb.ops.pool_functions import avg_pool, max_pool
 from tfnb.ops.shaping import RESHAPE, shape_of
 from tfnb.types import DType, Shape, as_dtype
 

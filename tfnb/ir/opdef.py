@@ -183,7 +183,8 @@ class OpDef:
     lower        (LowerSite, index tuple, output number) -> Expr: an element as a function of its index
     reduce       (LowerSite) -> ReduceSpec
     opencl       (KernelSite) -> tuple[KernelCall, ...]: library kernels of `kernels_cl`
-    expand       (op, *inputs) -> Tensor or tuple: a composition of other ops, written as a user would
+    expand       (op, *inputs) -> Tensor or tuple: a composition of other ops, written as a user would. Beside
+                 `opencl` or `lower` it rewrites only what those do not take, and gives None for the rest
     alias        the output is the memory of this input, with another shape (reshape, identity)
 
     shape_inputs inputs whose *value* fixes shapes or the program; known when a cluster is specialised

@@ -6,6 +6,7 @@ Invariant: the three ops are each other's gradients, so derivatives of any order
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,24 +16,48 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.shapes import with_rank
-from tfnb.ops.conv import (
-    CONV2D,
-    ConvAttrs,
-    check_format,
-    four,
-    from_nhwc,
-    last_channels,
-    to_nhwc,
-    window_count,
-)
+from tfnb.ops.conv import CONV2D
+from tfnb.ops.conv_functions import spread
 from tfnb.ops.host_conv import Axis, window_axes
 from tfnb.ops.losses import scope
 from tfnb.ops.shaping import shape_of
+from tfnb.ops.windows import (
+    ImageArgs,
+    attrs_of,
+    channels_first,
+    integers,
+    pads,
+    settle,
+    sizes_in,
+    window_count,
+)
 from tfnb.types import FLOATS, Shape, float32, float64
 
 __all__ = ["API", "DEPTHWISE_CONV2D", "OPS"]
 
 _FILE = "nn/depthwise_conv2d.cl"
+IMAGE, INPUT_GRAD, FILTER_GRAD = (
+    ImageArgs((0,)),
+    ImageArgs((2,), sizes=(0,)),
+    ImageArgs((0, 2), made=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseAttrs:
+    """`strides`, `dilations`: per dimension in the order of `data_format`, 1 for batch and channels.
+
+    `padding`: "SAME", "VALID", or "EXPLICIT": `explicit_paddings` pixels before and after each dimension.
+    """
+
+    strides: tuple[int, ...] = (1, 1, 1, 1)
+    padding: str = "VALID"
+    explicit_paddings: tuple[int, ...] = ()
+    data_format: str = "NHWC"
+    dilations: tuple[int, ...] = (1, 1, 1, 1)
+
+    def __post_init__(self) -> None:
+        settle(self)
 
 
 def _made(c: Infer, x: Shape, w: Shape) -> Shape:
@@ -40,25 +65,20 @@ def _made(c: Infer, x: Shape, w: Shape) -> Shape:
     a = c.attrs
     n, h, wide, channels = x.as_list()
     kh, kw, of, m = w.as_list()
+    py, px = pads(a)
     if channels is not None and of is not None and channels != of:
         raise ShapeError(
             f"{c.op_name}: the input has {channels} channels (shape {x}), the filter {of} ({w})"
         )
     of = channels if of is None else of
-    rows = window_count(h, kh, a.strides[1], a.dilations[1], a.padding)
-    columns = window_count(wide, kw, a.strides[2], a.dilations[2], a.padding)
+    rows = window_count(h, kh, a.strides[1], a.dilations[1], py)
+    columns = window_count(wide, kw, a.strides[2], a.dilations[2], px)
     return Shape((n, rows, columns, None if of is None or m is None else of * m))
 
 
+@IMAGE.infer
 def _infer(c: Infer) -> Shape:
     return _made(c, with_rank(c, 0, 4), with_rank(c, 1, 4))
-
-
-def _given(c: Infer, i: int) -> Shape:
-    found = c.as_shape(i)
-    if found.ndims not in (None, 4):
-        raise ShapeError(f"{c.op_name}: input {i} must hold 4 dimensions, got {found}")
-    return Shape((None,) * 4) if found.dims is None else found
 
 
 def _checked(c: Infer, x: Shape, w: Shape) -> None:
@@ -69,20 +89,22 @@ def _checked(c: Infer, x: Shape, w: Shape) -> None:
         )
 
 
+@INPUT_GRAD.infer
 def _infer_input_grad(c: Infer) -> Shape:
-    x = _given(c, 0)
+    x = sizes_in(c, 0)
     _checked(c, x, with_rank(c, 1, 4))
     return x
 
 
+@FILTER_GRAD.infer
 def _infer_filter_grad(c: Infer) -> Shape:
-    w = _given(c, 1)
+    w = sizes_in(c, 1)
     _checked(c, with_rank(c, 0, 4), w)
     return w
 
 
-def _axes(a: ConvAttrs, x: tuple[int, ...], w: tuple[int, ...]) -> tuple[Axis, Axis]:
-    return window_axes(x[1], x[2], (w[0], w[1]), a.strides, a.padding, a.dilations)
+def _axes(a: DepthwiseAttrs, x: tuple[int, ...], w: tuple[int, ...]) -> tuple[Axis, Axis]:
+    return window_axes(x[1], x[2], (w[0], w[1]), a.strides, pads(a), a.dilations)
 
 
 def _padded(x: np.ndarray, ay: Axis, ax: Axis) -> np.ndarray:
@@ -102,47 +124,43 @@ def _taps(padded: np.ndarray, ay: Axis, ax: Axis) -> Iterator[tuple[int, int, np
             yield ky, kx, padded[:, rows, columns]
 
 
-def _wide(*arrays: np.ndarray) -> list[np.ndarray]:
-    return [x.astype(np.float32) if x.dtype.itemsize == 2 else x for x in arrays]
-
-
+@IMAGE.host
 def _host(call: HostCall, x: np.ndarray, w: np.ndarray) -> np.ndarray:
-    image, filters = _wide(x, w)
     ay, ax = _axes(call.attrs, x.shape, w.shape)
-    out = np.zeros((x.shape[0], ay.count, ax.count, *w.shape[2:]), image.dtype)
+    out = np.zeros((x.shape[0], ay.count, ax.count, *w.shape[2:]), x.dtype)
     if out.size:
-        for ky, kx, part in _taps(_padded(image, ay, ax), ay, ax):
-            out += part[..., None] * filters[ky, kx]
-    return out.reshape(*out.shape[:3], -1 if out.size else w.shape[2] * w.shape[3]).astype(x.dtype)
+        for ky, kx, part in _taps(_padded(x, ay, ax), ay, ax):
+            out += part[..., None] * w[ky, kx]
+    return out.reshape(*out.shape[:3], -1 if out.size else w.shape[2] * w.shape[3])
 
 
+@INPUT_GRAD.host
 def _host_input_grad(
     call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.ndarray
 ) -> np.ndarray:
-    filters, grad = _wide(w, dy)
     shape = tuple(int(d) for d in sizes)
     ay, ax = _axes(call.attrs, shape, w.shape)
-    din = np.zeros((shape[0], ay.padded, ax.padded, shape[3]), grad.dtype)
+    din = np.zeros((shape[0], ay.padded, ax.padded, shape[3]), dy.dtype)
     if dy.size:
-        grad = grad.reshape(*dy.shape[:3], *w.shape[2:])
+        grad = dy.reshape(*dy.shape[:3], *w.shape[2:])
         for ky, kx, part in _taps(din, ay, ax):
-            part += (grad * filters[ky, kx]).sum(-1)
+            part += (grad * w[ky, kx]).sum(-1)
     crop = din[:, ay.before : ay.before + ay.limit, ax.before : ax.before + ax.limit]
-    return crop.astype(w.dtype)
+    return crop
 
 
+@FILTER_GRAD.host
 def _host_filter_grad(
     call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.ndarray
 ) -> np.ndarray:
-    image, grad = _wide(x, dy)
     shape = tuple(int(d) for d in sizes)
     ay, ax = _axes(call.attrs, x.shape, shape)
-    dw = np.zeros(shape, image.dtype)
+    dw = np.zeros(shape, x.dtype)
     if dy.size:
-        grad = grad.reshape(*dy.shape[:3], *shape[2:])
-        for ky, kx, part in _taps(_padded(image, ay, ax), ay, ax):
+        grad = dy.reshape(*dy.shape[:3], *shape[2:])
+        for ky, kx, part in _taps(_padded(x, ay, ax), ay, ax):
             dw[ky, kx] = (part[..., None] * grad).sum((0, 1, 2))
-    return dw.astype(x.dtype)
+    return dw
 
 
 def _call(
@@ -179,13 +197,9 @@ def _filter_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     return _call(site, "depthwise_conv2d_filter_grad", x, w, (0, 2), w[0] * w[1])
 
 
-def _kept(a: ConvAttrs) -> dict[str, Any]:
-    return {"strides": a.strides, "padding": a.padding, "dilations": a.dilations}
-
-
 def _grad(op: Any, dy: Any) -> Any:
     x, w = op.inputs
-    kept = _kept(op.attrs)
+    kept = attrs_of(op.attrs)
     return (
         DEPTHWISE_CONV2D_BACKPROP_INPUT(shape_of(x), w, dy, **kept),
         DEPTHWISE_CONV2D_BACKPROP_FILTER(x, shape_of(w), dy, **kept),
@@ -194,7 +208,7 @@ def _grad(op: Any, dy: Any) -> Any:
 
 def _grad_input_grad(op: Any, g: Any) -> Any:
     _, w, dy = op.inputs
-    kept = _kept(op.attrs)
+    kept = attrs_of(op.attrs)
     return (
         None,
         DEPTHWISE_CONV2D_BACKPROP_FILTER(g, shape_of(w), dy, **kept),
@@ -204,7 +218,7 @@ def _grad_input_grad(op: Any, g: Any) -> Any:
 
 def _grad_filter_grad(op: Any, g: Any) -> Any:
     x, _, dy = op.inputs
-    kept = _kept(op.attrs)
+    kept = attrs_of(op.attrs)
     return (
         DEPTHWISE_CONV2D_BACKPROP_INPUT(shape_of(x), g, dy, **kept),
         None,
@@ -222,10 +236,11 @@ DEPTHWISE_CONV2D = OpDef(
     filter[di, dj, c, q]. input: (batch, height, width, in). filter: (fh, fw, in, m). output: (batch, rows,
     columns, in * m), rows and columns as Conv2D's. Errors: the channels differ, a rank is not 4.""",
     types={"T": FLOATS},
-    attrs=ConvAttrs,
+    attrs=DepthwiseAttrs,
     infer=_infer,
     host=_host,
     opencl=_calls,
+    expand=IMAGE.expand,
     grad=_grad,
 )
 
@@ -237,10 +252,11 @@ DEPTHWISE_CONV2D_BACKPROP_INPUT = OpDef(
 
     filter: (fh, fw, in, m). out_backprop: the output's gradient. Errors: the sizes do not fit together.""",
     types={"T": FLOATS},
-    attrs=ConvAttrs,
+    attrs=DepthwiseAttrs,
     infer=_infer_input_grad,
     host=_host_input_grad,
     opencl=_input_grad_calls,
+    expand=INPUT_GRAD.expand,
     grad=_grad_input_grad,
     shape_inputs=(0,),
 )
@@ -254,56 +270,75 @@ DEPTHWISE_CONV2D_BACKPROP_FILTER = OpDef(
     input: (batch, height, width, in). out_backprop: the output's gradient. Errors: the sizes do not fit
     together.""",
     types={"T": FLOATS},
-    attrs=ConvAttrs,
+    attrs=DepthwiseAttrs,
     infer=_infer_filter_grad,
     host=_host_filter_grad,
     opencl=_filter_grad_calls,
+    expand=FILTER_GRAD.expand,
     grad=_grad_filter_grad,
     shape_inputs=(1,),
 )
 
 
-def _depthwise(
-    x: Any, w: Any, strides: Any, padding: Any, rate: Any, first: bool, name: str | None = None
-) -> Any:
-    ry, rx = (1, 1) if rate is None else (int(r) for r in np.broadcast_to(rate, (2,)))
-    steps = last_channels(four(strides, "strides"), first)
-    return DEPTHWISE_CONV2D(
-        x, w, strides=steps, padding=padding, dilations=(1, ry, rx, 1), name=name
-    )
+def _steps(strides: Any, rate: Any, first: bool) -> dict[str, Any]:
+    return {
+        "strides": integers(list(np.asarray(strides).reshape(-1)), 4, "strides"),
+        "dilations": spread(rate, 2, first, "rate"),
+    }
 
 
 def depthwise_conv2d(
-    input: Any,
-    filter: Any,
-    strides: Any,
-    padding: Any,
-    rate: Any = None,
-    name: str | None = None,
-    data_format: str | None = None,
-) -> Any:
+    input: Any, filter: Any = None, strides: Any = None, padding: Any = None, rate: Any = None,
+    name: str | None = None, data_format: str | None = None, dilations: Any = None, filters: Any = None,
+) -> Any:  # fmt: skip
     """Cross-correlation of each channel with filters of its own; see the op DepthwiseConv2dNative.
 
     input: (batch, height, width, in), or channels first for "NCHW". filter: (fh, fw, in, multiplier). strides:
-    four integers in the order of data_format. rate: the taps' distance, one or two integers. Raises
-    `ShapeError` when the channels differ."""
+    four integers in the order of data_format. rate (`dilations`): the taps' distance, one or two integers. Raises
+    `ShapeError` when the channels differ, `InvalidArgumentError` for bad strides or padding."""
     if isinstance(rate, str):  # 0.x: (input, filter, strides, padding, name)
         rate, name = None, rate
-    first = check_format(data_format)
-    x = to_nhwc(graph_of((input, filter)).to_tensor(input), first)
-    return from_nhwc(_depthwise(x, filter, strides, padding, rate, first, name), first)
+    steps = _steps(strides, dilations if rate is None else rate, channels_first(data_format))
+    return DEPTHWISE_CONV2D(
+        input, filters if filter is None else filter, padding=padding, data_format=data_format or "NHWC", name=name,
+        **steps,
+    )  # fmt: skip
+
+
+def depthwise_conv2d_native(
+    input: Any, filter: Any, strides: Any, padding: Any, data_format: str = "NHWC", dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """`depthwise_conv2d` with the arguments of its op."""
+    return depthwise_conv2d(input, filter, strides, padding, dilations, name, data_format)
+
+
+def depthwise_conv2d_backprop_input(
+    input_sizes: Any, filter: Any, out_backprop: Any, strides: Any, padding: Any, data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1), name: str | None = None,
+) -> Any:  # fmt: skip
+    """The gradient of `depthwise_conv2d` with respect to its input, of shape `input_sizes`; see the op."""
+    steps = _steps(strides, dilations, channels_first(data_format))
+    return DEPTHWISE_CONV2D_BACKPROP_INPUT(
+        input_sizes, filter, out_backprop, padding=padding, data_format=data_format, name=name, **steps
+    )  # fmt: skip
+
+
+def depthwise_conv2d_backprop_filter(
+    input: Any, filter_sizes: Any, out_backprop: Any, strides: Any, padding: Any, data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1), name: str | None = None,
+) -> Any:  # fmt: skip
+    """The gradient of `depthwise_conv2d` with respect to its filter, of shape `filter_sizes`; see the op."""
+    steps = _steps(strides, dilations, channels_first(data_format))
+    return DEPTHWISE_CONV2D_BACKPROP_FILTER(
+        input, filter_sizes, out_backprop, padding=padding, data_format=data_format, name=name, **steps
+    )  # fmt: skip
 
 
 def separable_conv2d(
-    input: Any,
-    depthwise_filter: Any,
-    pointwise_filter: Any,
-    strides: Any,
-    padding: Any,
-    rate: Any = None,
-    name: str | None = None,
-    data_format: str | None = None,
-) -> Any:
+    input: Any, depthwise_filter: Any, pointwise_filter: Any, strides: Any, padding: Any, rate: Any = None,
+    name: str | None = None, data_format: str | None = None, dilations: Any = None,
+) -> Any:  # fmt: skip
     """`depthwise_conv2d`, then a 1 x 1 convolution that mixes the channels.
 
     pointwise_filter: (1, 1, in * multiplier, out); the other arguments as `depthwise_conv2d`'s. Raises
@@ -311,16 +346,17 @@ def separable_conv2d(
     """
     if isinstance(rate, str):
         rate, name = None, rate
-    first = check_format(data_format)
     with scope(name, "separable_conv2d", input, depthwise_filter, pointwise_filter):
-        x = to_nhwc(graph_of((input, depthwise_filter)).to_tensor(input), first)
-        point = x.graph.to_tensor(pointwise_filter)
+        graph = graph_of((input, depthwise_filter, pointwise_filter))
+        point = graph.to_tensor(pointwise_filter)
         if not point.shape.is_compatible_with(Shape((1, 1, None, None))):
             raise InvalidArgumentError(
                 f"separable_conv2d: the pointwise filter must be 1 x 1, got shape {point.shape}"
             )
-        y = _depthwise(x, depthwise_filter, strides, padding, rate, first)
-        return from_nhwc(CONV2D(y, point, padding="VALID"), first)
+        y = depthwise_conv2d(
+            input, depthwise_filter, strides, padding, rate, "depthwise", data_format, dilations
+        )
+        return CONV2D(y, point, padding="VALID", data_format=data_format or "NHWC")
 
 
 OPS: tuple[OpDef, ...] = (
@@ -328,6 +364,10 @@ OPS: tuple[OpDef, ...] = (
 )  # fmt: skip
 API: dict[str, Any] = {
     "nn.depthwise_conv2d": depthwise_conv2d,
-    "nn.depthwise_conv2d_native": depthwise_conv2d,
+    "nn.depthwise_conv2d_native": depthwise_conv2d_native,
+    "nn.depthwise_conv2d_backprop_input": depthwise_conv2d_backprop_input,
+    "nn.depthwise_conv2d_native_backprop_input": depthwise_conv2d_backprop_input,
+    "nn.depthwise_conv2d_backprop_filter": depthwise_conv2d_backprop_filter,
+    "nn.depthwise_conv2d_native_backprop_filter": depthwise_conv2d_backprop_filter,
     "nn.separable_conv2d": separable_conv2d,
 }

@@ -7,14 +7,13 @@ Invariant: pixels outside an image are zeros for a convolution, and do not exist
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.opdef import HostCall
 
 __all__ = [
     "Axis",
@@ -25,25 +24,13 @@ __all__ = [
     "conv2d_host",
     "max_pool_grad_host",
     "max_pool_host",
-    "on_host",
     "pool_axes",
     "window_axes",
 ]
 
 Array = np.ndarray[Any, Any]
-
-
-def on_host(reference: Callable[..., Array], *names: str) -> Callable[..., Array]:
-    """The host kernel of a reference that takes the arrays and these attributes; 16-bit floats go through float32."""
-
-    def kernel(call: HostCall, *inputs: Array) -> Array:
-        dtype = call.outputs[0].dtype
-        half = dtype.size == 2
-        wide = [x.astype(np.float32) if half and x.dtype == dtype.np else x for x in inputs]
-        found = reference(*wide, *(getattr(call.attrs, name) for name in names))
-        return np.asarray(found).astype(dtype.np, copy=False)
-
-    return kernel
+# a rule for both axes, or for each a rule or the pixels before and after
+Padding = str | tuple[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +45,10 @@ class Axis:
     before: int
 
     @staticmethod
-    def of(limit: int, size: int, stride: int, dilation: int, padding: str) -> Axis:
-        """TensorFlow's rule for `padding` "SAME" or "VALID"; `limit` is the input's length."""
+    def of(
+        limit: int, size: int, stride: int, dilation: int, padding: str | tuple[int, int]
+    ) -> Axis:
+        """TensorFlow's rule for `padding` "SAME", "VALID" or (before, after); `limit` is the input's length."""
         if size < 1 or stride < 1 or dilation < 1:
             raise InvalidArgumentError(
                 f"window size {size}, stride {stride}, dilation {dilation}: each must be at least 1"
@@ -76,7 +65,10 @@ class Axis:
                 max((count - 1) * stride + reach - limit, 0) // 2,
             )
         if padding == "VALID":
-            return Axis(limit, size, stride, dilation, max(-(-(limit - reach + 1) // stride), 0), 0)
+            padding = (0, 0)
+        if isinstance(padding, tuple):
+            room = limit + sum(padding) - reach + 1
+            return Axis(limit, size, stride, dilation, max(-(-room // stride), 0), padding[0])
         raise InvalidArgumentError(f'padding is {padding!r}, must be "SAME" or "VALID"')
 
     @property
@@ -108,13 +100,14 @@ def window_axes(
     width: int,
     size: tuple[int, int],
     strides: Sequence[int],
-    padding: str,
+    padding: Padding,
     dilations: Sequence[int] = (1, 1, 1, 1),
 ) -> tuple[Axis, Axis]:
     """The vertical and horizontal windows over an image of `height` x `width`."""
     sy, sx = _spatial(strides, "strides")
     dy, dx = _spatial(dilations, "dilations")
-    return Axis.of(height, size[0], sy, dy, padding), Axis.of(width, size[1], sx, dx, padding)
+    py, px = (padding, padding) if isinstance(padding, str) else padding
+    return Axis.of(height, size[0], sy, dy, py), Axis.of(width, size[1], sx, dx, px)
 
 
 def _pad(x: Array, ay: Axis, ax: Axis, fill: float) -> Array:
@@ -154,7 +147,7 @@ def conv2d_host(
     x: Array,
     filters: Array,
     strides: Sequence[int],
-    padding: str,
+    padding: Padding,
     dilations: Sequence[int] = (1, 1, 1, 1),
 ) -> Array:
     """Conv2D: x (n, h, w, cin), filters (kh, kw, cin, cout) -> (n, oh, ow, cout)."""
@@ -171,7 +164,7 @@ def conv2d_backprop_input_host(
     filters: Array,
     grad: Array,
     strides: Sequence[int],
-    padding: str,
+    padding: Padding,
     dilations: Sequence[int] = (1, 1, 1, 1),
 ) -> Array:
     """Conv2DBackpropInput: grad (n, oh, ow, cout) -> shape `input_sizes`."""
@@ -190,7 +183,7 @@ def conv2d_backprop_filter_host(
     filter_sizes: Sequence[int],
     grad: Array,
     strides: Sequence[int],
-    padding: str,
+    padding: Padding,
     dilations: Sequence[int] = (1, 1, 1, 1),
 ) -> Array:
     """Conv2DBackpropFilter: x (n, h, w, cin), grad (n, oh, ow, cout) -> shape `filter_sizes`."""
@@ -204,12 +197,12 @@ def conv2d_backprop_filter_host(
 
 
 def pool_axes(
-    shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int], padding: str
+    shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int], padding: Padding
 ) -> tuple[Axis, Axis]:
     return window_axes(int(shape[1]), int(shape[2]), _spatial(ksize, "ksize"), strides, padding)
 
 
-def max_pool_host(x: Array, ksize: Sequence[int], strides: Sequence[int], padding: str) -> Array:
+def max_pool_host(x: Array, ksize: Sequence[int], strides: Sequence[int], padding: Padding) -> Array:
     """MaxPool: x (n, h, w, c) -> (n, oh, ow, c)."""
     ay, ax = pool_axes(x.shape, ksize, strides, padding)
     if 0 in (x.size, ay.count, ax.count):
@@ -219,7 +212,7 @@ def max_pool_host(x: Array, ksize: Sequence[int], strides: Sequence[int], paddin
 
 
 def max_pool_grad_host(
-    x: Array, out: Array, grad: Array, ksize: Sequence[int], strides: Sequence[int], padding: str
+    x: Array, out: Array, grad: Array, ksize: Sequence[int], strides: Sequence[int], padding: Padding
 ) -> Array:
     """MaxPoolGrad: each of grad (n, oh, ow, c) goes to its window's first maximum -> like x."""
     ay, ax = pool_axes(x.shape, ksize, strides, padding)
@@ -235,7 +228,7 @@ def max_pool_grad_host(
     return _crop(result, ay, ax)
 
 
-def avg_pool_host(x: Array, ksize: Sequence[int], strides: Sequence[int], padding: str) -> Array:
+def avg_pool_host(x: Array, ksize: Sequence[int], strides: Sequence[int], padding: Padding) -> Array:
     """AvgPool: x (n, h, w, c) -> (n, oh, ow, c), means over the pixels inside the image."""
     ay, ax = pool_axes(x.shape, ksize, strides, padding)
     if 0 in (x.size, ay.count, ax.count):
@@ -250,7 +243,7 @@ def avg_pool_grad_host(
     grad: Array,
     ksize: Sequence[int],
     strides: Sequence[int],
-    padding: str,
+    padding: Padding,
 ) -> Array:
     """AvgPoolGrad: grad (n, oh, ow, c) spread over each window's pixels -> shape `input_shape`."""
     n, h, w, c = (int(d) for d in input_shape)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Temp
 from tfnb.ops.host_conv import Axis, pool_axes, window_axes
+from tfnb.ops.windows import pads
 
 __all__ = [
     "avg_pool_calls",
@@ -109,7 +110,7 @@ def _conv_shape(
     attrs = site.attrs
     dilations = getattr(attrs, "dilations", (1, 1, 1, 1))
     ay, ax = window_axes(
-        image[1], image[2], (filters[0], filters[1]), attrs.strides, attrs.padding, dilations
+        image[1], image[2], (filters[0], filters[1]), attrs.strides, pads(attrs), dilations
     )
     expected = (image[0], ay.count, ax.count, filters[3])
     if image[3] != filters[2] or tuple(out) != expected:
@@ -241,8 +242,10 @@ def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     shape = _conv_shape(site, site.outputs[0].shape, filters, grad)
     taps = shape.ay.size * shape.ax.size
     turned = Temp("turned_filter", taps * shape.ci * shape.co * shape.itemsize + TAIL_BYTES)
-    if site.kind == "cpu" and grad[1] and grad[2] and shape.co:
-        tuned = _rows_call(_turned(shape), site.units, (In(2), turned, In(1), Out(0)), 0, 0)
+    virtual = _turned(shape)
+    inside = min(virtual.shape.ay.before, virtual.shape.ax.before) >= 0
+    if site.kind == "cpu" and grad[1] and grad[2] and shape.co and inside:
+        tuned = _rows_call(virtual, site.units, (In(2), turned, In(1), Out(0)), 0, 0)
         if tuned is not None:
             args = (In(1), turned, *_ints(shape.ci, shape.co))
             turn = KernelCall(

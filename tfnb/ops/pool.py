@@ -1,38 +1,28 @@
 """Pooling over windows of an image (white paper, Table 1 "neural-net building blocks").
 
-Pixels outside the image do not exist: they are no maximum and do not count in an average. Images are NHWC inside; NCHW
-comes in and goes out by transposes. Invariant: a gradient reaches exactly the pixels that made the output.
+Pixels outside the image do not exist: they are no maximum and do not count in an average.
+Invariant: a gradient reaches exactly the pixels that made the output.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, ShapeError, UnimplementedError
+from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, with_rank
 from tfnb.ops.constants import ZEROS_LIKE
-from tfnb.ops.conv import (
-    check_format,
-    check_padding,
-    four,
-    from_nhwc,
-    last_channels,
-    to_nhwc,
-    window_count,
-)
 from tfnb.ops.host_conv import (
     avg_pool_grad_host,
     avg_pool_host,
     max_pool_grad_host,
     max_pool_host,
-    on_host,
     pool_axes,
 )
 from tfnb.ops.kernels_conv import (
@@ -42,10 +32,10 @@ from tfnb.ops.kernels_conv import (
     max_pool_grad_calls,
 )
 from tfnb.ops.shaping import shape_of
+from tfnb.ops.windows import ImageArgs, attrs_of, settle, sizes_in, window_count
 from tfnb.types import FLOATS, Shape
 
 __all__ = [
-    "API",
     "AVG_POOL",
     "AVG_POOL_GRAD",
     "MAX_POOL",
@@ -58,7 +48,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class PoolAttrs:
-    """`ksize`, `strides`: window and step per dimension, 1 for batch and channels; `padding`: "SAME" or "VALID"."""
+    """`ksize`, `strides`: window and step per dimension in the order of `data_format`, 1 for batch and channels.
+
+    `padding`: "SAME" or "VALID".
+    """
 
     ksize: tuple[int, ...] = (1, 1, 1, 1)
     strides: tuple[int, ...] = (1, 1, 1, 1)
@@ -66,17 +59,10 @@ class PoolAttrs:
     data_format: str = "NHWC"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ksize", four(self.ksize, "ksize"))
-        object.__setattr__(self, "strides", four(self.strides, "strides"))
-        object.__setattr__(self, "padding", check_padding(self.padding))
-        if self.data_format != "NHWC":
-            raise UnimplementedError(
-                f"data_format {self.data_format!r}: the op itself takes NHWC only; use tf.nn.max_pool"
-            )
-        if {self.ksize[0], self.ksize[3], self.strides[0], self.strides[3]} != {1}:
-            raise InvalidArgumentError(
-                f"ksize {self.ksize} and strides {self.strides} must be 1 for batch and channels"
-            )
+        settle(self)
+
+
+IMAGE, IMAGES, SIZED = ImageArgs((0,)), ImageArgs((0, 1, 2)), ImageArgs((1,), sizes=(0,))
 
 
 def _pooled(a: Any, x: Shape) -> Shape:
@@ -85,6 +71,7 @@ def _pooled(a: Any, x: Shape) -> Shape:
     return Shape((n, rows, window_count(w, a.ksize[2], a.strides[2], 1, a.padding), ch))
 
 
+@IMAGE.infer
 def _infer_pool(c: Infer) -> Shape:
     return _pooled(c.attrs, with_rank(c, 0, 4))
 
@@ -97,26 +84,32 @@ def _check_made(c: Infer, x: Shape, y: Shape) -> None:
         )
 
 
+@IMAGES.infer
 def _infer_max_grad(c: Infer) -> Shape:
     x = with_rank(c, 0, 4)
     _check_made(c, x, merged(c, 1, 2))
     return x
 
 
+@IMAGES.infer
 def _infer_max_grad_grad(c: Infer) -> Shape:
     x = with_rank(c, 0, 4).merge_with(c.shapes[2])
     _check_made(c, x, c.shapes[1])
     return _pooled(c.attrs, x).merge_with(c.shapes[1])
 
 
+@SIZED.infer
 def _infer_avg_grad(c: Infer) -> Shape:
-    x, dy = c.as_shape(0), with_rank(c, 1, 4)
-    if x.dims is None:
-        return Shape((None,) * 4)
-    if len(x.dims) != 4:
-        raise ShapeError(f"AvgPoolGrad: orig_input_shape must hold 4 dimensions, got {x}")
+    x, dy = sizes_in(c, 0), with_rank(c, 1, 4)
     _check_made(c, x, dy)
     return x
+
+
+def _kernel(reference: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """The host kernel of a reference that takes arrays, ksize, strides and padding."""
+    return lambda call, *inputs: reference(
+        *inputs, call.attrs.ksize, call.attrs.strides, call.attrs.padding
+    )
 
 
 def _max_pool_grad_grad_host(
@@ -172,31 +165,27 @@ def _max_pool_grad_grad_lower(site: LowerSite, idx: tuple[Expr, ...], port: int)
     return value  # type: ignore[return-value]
 
 
-def _kept(a: Any) -> dict[str, Any]:
-    return {"ksize": a.ksize, "strides": a.strides, "padding": a.padding}
-
-
 def _grad_max_pool(op: Any, dy: Any) -> Any:
-    return MAX_POOL_GRAD(op.x, op.y, dy, **_kept(op.attrs))
+    return MAX_POOL_GRAD(op.x, op.y, dy, **attrs_of(op.attrs))
 
 
 def _grad_max_pool_grad(op: Any, g: Any) -> Any:
     """Where the maxima lie does not change with the pixels, but for a set of measure zero."""
     x, y, _ = op.inputs
-    return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_GRAD_GRAD(x, y, g, **_kept(op.attrs))
+    return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_GRAD_GRAD(x, y, g, **attrs_of(op.attrs))
 
 
 def _grad_max_pool_grad_grad(op: Any, g: Any) -> Any:
     x, y, _ = op.inputs
-    return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_GRAD(x, y, g, **_kept(op.attrs))
+    return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_GRAD(x, y, g, **attrs_of(op.attrs))
 
 
 def _grad_avg_pool(op: Any, dy: Any) -> Any:
-    return AVG_POOL_GRAD(shape_of(op.x), dy, **_kept(op.attrs))
+    return AVG_POOL_GRAD(shape_of(op.x), dy, **attrs_of(op.attrs))
 
 
 def _grad_avg_pool_grad(op: Any, g: Any) -> Any:
-    return None, AVG_POOL(g, **_kept(op.attrs))
+    return None, AVG_POOL(g, **attrs_of(op.attrs))
 
 
 MAX_POOL = OpDef(
@@ -211,8 +200,9 @@ MAX_POOL = OpDef(
     types={"T": FLOATS},
     attrs=PoolAttrs,
     infer=_infer_pool,
-    host=on_host(max_pool_host, "ksize", "strides", "padding"),
+    host=IMAGE.host(_kernel(max_pool_host)),
     opencl=max_pool_calls,
+    expand=IMAGE.expand,
     grad=_grad_max_pool,
 )
 
@@ -226,8 +216,9 @@ MAX_POOL_GRAD = OpDef(
     types={"T": FLOATS},
     attrs=PoolAttrs,
     infer=_infer_max_grad,
-    host=on_host(max_pool_grad_host, "ksize", "strides", "padding"),
+    host=IMAGES.host(_kernel(max_pool_grad_host)),
     opencl=max_pool_grad_calls,
+    expand=IMAGES.expand,
     grad=_grad_max_pool_grad,
 )
 
@@ -241,8 +232,9 @@ MAX_POOL_GRAD_GRAD = OpDef(
     types={"T": FLOATS},
     attrs=PoolAttrs,
     infer=_infer_max_grad_grad,
-    host=on_host(_max_pool_grad_grad_host, "ksize", "strides", "padding"),
+    host=IMAGES.host(_kernel(_max_pool_grad_grad_host)),
     lower=_max_pool_grad_grad_lower,
+    expand=IMAGES.expand,
     grad=_grad_max_pool_grad_grad,
 )
 
@@ -256,8 +248,9 @@ AVG_POOL = OpDef(
     types={"T": FLOATS},
     attrs=PoolAttrs,
     infer=_infer_pool,
-    host=on_host(avg_pool_host, "ksize", "strides", "padding"),
+    host=IMAGE.host(_kernel(avg_pool_host)),
     opencl=avg_pool_calls,
+    expand=IMAGE.expand,
     grad=_grad_avg_pool,
 )
 
@@ -271,53 +264,12 @@ AVG_POOL_GRAD = OpDef(
     types={"T": FLOATS},
     attrs=PoolAttrs,
     infer=_infer_avg_grad,
-    host=on_host(avg_pool_grad_host, "ksize", "strides", "padding"),
+    host=SIZED.host(_kernel(avg_pool_grad_host)),
     opencl=avg_pool_grad_calls,
+    expand=SIZED.expand,
     grad=_grad_avg_pool_grad,
     shape_inputs=(0,),
 )
 
 
-def _pool(
-    op: OpDef,
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str,
-    name: str | None,
-) -> Any:
-    first = check_format(data_format)
-    x = to_nhwc(graph_of((value,)).to_tensor(value), first)
-    sizes = last_channels(four(ksize, "ksize"), first)
-    steps = last_channels(four(strides, "strides"), first)
-    return from_nhwc(op(x, ksize=sizes, strides=steps, padding=padding, name=name), first)
-
-
-def max_pool(
-    value: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None, data_format: str = "NHWC",
-    name: str | None = None, input: Any = None,
-) -> Any:  # fmt: skip
-    """The largest pixel of each window, channel by channel.
-
-    value: (batch, height, width, channels), or channels first for `data_format="NCHW"`. ksize, strides: four integers
-    in
-    the order of data_format. padding: "SAME" or "VALID". Raises `InvalidArgumentError` for bad windows or padding.
-    """
-    return _pool(
-        MAX_POOL, input if value is None else value, ksize, strides, padding, data_format, name
-    )
-
-
-def avg_pool(
-    value: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None, data_format: str = "NHWC",
-    name: str | None = None, input: Any = None,
-) -> Any:  # fmt: skip
-    """The mean of the pixels of each window that lie in the image, channel by channel; arguments as `max_pool`'s."""
-    return _pool(
-        AVG_POOL, input if value is None else value, ksize, strides, padding, data_format, name
-    )
-
-
 OPS: tuple[OpDef, ...] = (MAX_POOL, MAX_POOL_GRAD, MAX_POOL_GRAD_GRAD, AVG_POOL, AVG_POOL_GRAD)
-API: dict[str, Any] = {"nn.max_pool": max_pool, "nn.avg_pool": avg_pool}

@@ -1,6 +1,6 @@
 """Expand: composite ops become the ops they are made of (softmax, mean, cross entropy).
 
-Invariant: afterwards no node's op has an `expand` recipe; new nodes blame the node they came from.
+Invariant: afterwards no node that its `expand` recipe rewrites is left; new nodes blame the node they came from.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def expand(graph: Graph) -> Graph:
     while waiting:
         node = waiting.pop()
         before = set(edit.nodes)
-        _expand_node(edit, node, table)
-        gone.append(node.id)
+        if _expand_node(edit, node, table):
+            gone.append(node.id)
         fresh = [edit.nodes[i] for i in edit.nodes if i not in before]
         waiting.extend(n for n in fresh if n.opdef.expand is not None)
     edit.at(None)
@@ -32,10 +32,13 @@ def expand(graph: Graph) -> Graph:
     return edit.freeze()
 
 
-def _expand_node(edit: GraphEdit, node: EditNode, table: dict[Edge, Edge]) -> None:
+def _expand_node(edit: GraphEdit, node: EditNode, table: dict[Edge, Edge]) -> bool:
+    """Puts what the node is made of in its place; False where it stays as it is."""
     edit.at(node)
     first = edit.next_id
     result = node.opdef.expand(node, *node.inputs)  # type: ignore[misc]
+    if result is None:
+        return False
     outputs = list(result) if isinstance(result, (tuple, list)) else [result]
     for i in range(first, edit.next_id):
         if node.control:
@@ -43,3 +46,4 @@ def _expand_node(edit: GraphEdit, node: EditNode, table: dict[Edge, Edge]) -> No
     for port, t in enumerate(outputs):
         if t is not None:
             table[Edge(node.id, port)] = Edge(t.op.id, t.index)
+    return True
