@@ -82,10 +82,30 @@ def test_an_output_fed_again_is_not_copied(make_device):
     np.testing.assert_array_equal(y.numpy(), x * 4)
 
 
-def test_inputs_may_change_after_the_outputs_came(device):
-    a = floats(10)
+def test_a_large_input_is_read_where_it_lies(make_device):
+    """Unless what follows its end may be no memory, or NumPy forbids to write to it."""
+    device = make_device()
+    program = device.load(p.add_scale(100_000))
+    memory = np.zeros(110_000, np.float32)
+    end_of_page = 1024 - (memory.ctypes.data // 4 + 100_000) % 1024
+    far, near = memory[end_of_page + 512 :][:100_000], memory[end_of_page:][:100_000]
+    locked = floats(100_000)
+    locked.flags.writeable = False
+    for a, copies in ((far, 0), (near, 1), (locked, 1)):
+        if a is not locked:
+            a[:] = floats(100_000)
+        device.synchronize()
+        before = device.memory_stats().in_use
+        value = device.memory.admit(a, device.info_of(a), capacity_of(a.nbytes))
+        assert device.memory_stats().in_use - before == copies * capacity_of(400_000)
+        np.testing.assert_array_equal(program.run([value, a], [])[0].numpy(), a * 4)
+
+
+@pytest.mark.parametrize("n", [10, 100_000])
+def test_inputs_may_change_after_the_outputs_came(device, n):
+    a = floats(n)
     before = a.copy()
-    (y,) = device.load(p.add_scale(10)).run([a, a], [])
+    (y,) = device.load(p.add_scale(n)).run([a, a], [])
     result = y.numpy()
     a[:] = 0
     np.testing.assert_array_equal(result, before * 4)
@@ -274,7 +294,7 @@ def test_a_failed_run_leaves_the_variable(make_device):
     cell = Cell("v")
     device.load(p.assign(10)).run([np.ones(10, np.float32)], [cell])
     with pytest.raises(ResourceExhaustedError):
-        device.load(p.assign(200_000)).run([floats(200_000)], [cell])
+        device.load(p.assign(300_000)).run([floats(300_000)], [cell])
     assert device.load(p.read(10)).run([], [cell])[0].numpy().tolist() == [1] * 10
 
 

@@ -93,7 +93,7 @@ class OpenCLDevice:
         limit = memory_limit or _memory_of(unit)
         self.memory: DeviceMemory
         if shared:
-            self.memory = SharedMemory(self, unit.context, limit)
+            self.memory = SharedMemory(self, unit.context, limit, unit.reads_any_pointer)
         else:
             self.memory = BufferMemory(self, self.queue, limit)
         self.arena: DeviceTensor | None = None

@@ -22,6 +22,7 @@ from tfnb.types import as_dtype
 
 __all__ = ["BufferMemory", "DeviceMemory", "SharedMemory"]
 
+_BORROW = 1 << 15  # bytes from where making an argument of the user's array is cheaper than a copy
 _HUGE = 4 << 20  # from here on large pages pay: 25% on a copy
 _MADV_HUGEPAGE = 14
 
@@ -63,13 +64,14 @@ class DeviceMemory(Protocol):
 
 
 class SharedMemory:
-    """SVM, pooled, seen by NumPy."""
+    """SVM, pooled, seen by NumPy. `any_pointer`: kernels may also read memory that is not SVM."""
 
     align = 1
 
-    def __init__(self, device: Any, context: Any, limit: int) -> None:
+    def __init__(self, device: Any, context: Any, limit: int, any_pointer: bool = False) -> None:
         self._device = device
         self._context = context
+        self._any_pointer = any_pointer
         self._flags = cl.svm_mem_flags.READ_WRITE | cl.svm_mem_flags.SVM_FINE_GRAIN_BUFFER
         self._pool = HostPool(device.name, limit, self._block, cl.SVM)
 
@@ -85,6 +87,8 @@ class SharedMemory:
     def admit(self, array: np.ndarray, info: TensorInfo, capacity: int) -> DeviceTensor:
         if self._pool.owns(array) and array.flags.c_contiguous:
             return DeviceTensor(self._device, info, self._pool.arg(array), array)
+        if self._any_pointer and array.nbytes >= _BORROW and _readable(array):
+            return DeviceTensor(self._device, info, cl.SVM(array), array)
         return self.upload(array, info, capacity)
 
     def download(self, tensor: DeviceTensor) -> np.ndarray:
@@ -127,6 +131,18 @@ class SharedMemory:
         block.start = 0
         block.memory = memory
         return block
+
+
+def _readable(array: np.ndarray) -> bool:
+    """May a kernel read the array where it lies, and PAD bytes past its end?
+
+    What follows within the same page is there, whoever it belongs to.
+    """
+    flags = array.flags
+    if not (flags.c_contiguous and flags.writeable and flags.aligned):
+        return False  # an SVM argument is made of writable memory only
+    left = -(array.ctypes.data + array.nbytes) % mmap.PAGESIZE
+    return left >= PAD
 
 
 def _advise_huge(address: int, nbytes: int) -> None:

@@ -56,6 +56,13 @@ class Unit:
         devices = [self.device] if self.inline is None else [self.device, self.inline]
         return self.kind == "cpu" and all(_svm(d) & fine for d in devices)
 
+    @property
+    def reads_any_pointer(self) -> bool:
+        """May a kernel be given the address of ordinary memory? PoCL's CPU device calls kernels as functions."""
+        system = cl.device_svm_capabilities.FINE_GRAIN_SYSTEM
+        devices = [self.device] if self.inline is None else [self.device, self.inline]
+        return self.shares_memory and (self.is_pocl or all(_svm(d) & system for d in devices))
+
     def fingerprint(self) -> str:
         """Names everything a compiled program depends on, on this side of its source."""
         p, d = self.platform, self.device
