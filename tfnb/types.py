@@ -128,6 +128,7 @@ bfloat16 = DType("bfloat16", ml_dtypes.bfloat16, "ushort", 14, "f")
 uint16 = DType("uint16", np.uint16, "ushort", 17, "u")
 complex128 = DType("complex128", np.complex128, "", 18, "c")
 float16 = DType("float16", np.float16, "half", 19, "f")
+resource = DType("resource", np.object_, "", 20, "r")  # a handle of state: a tensor array, a stack
 uint32 = DType("uint32", np.uint32, "uint", 22, "u")
 uint64 = DType("uint64", np.uint64, "ulong", 23, "u")
 
@@ -135,6 +136,7 @@ ALL = (
     float32, float64, int32, uint8, int16, int8, string, complex64, int64, bool_,
     bfloat16, uint16, complex128, float16, uint32, uint64,
 )  # fmt: skip
+ANY = (*ALL, resource)  # what is only passed on
 FLOATS = (float32, float64, float16, bfloat16)
 COMPLEX = (complex64, complex128)
 SIGNED_INTS = (int32, int64, int16, int8)
@@ -146,9 +148,9 @@ FIXED_SIZE = (*NUMBERS, bool_)
 # arithmetic of these is done by OpenCL kernels; 16-bit floats are for storage: computed in float32
 DEVICE_FLOATS = (float32, float64)
 
-_BY_NAME = {d.name: d for d in ALL} | {"half": float16, "float": float32, "double": float64, "str": string}
+_BY_NAME = {d.name: d for d in ANY} | {"half": float16, "float": float32, "double": float64, "str": string}
 _BY_NUMPY = {d.np: d for d in ALL if d is not string}
-_BY_ENUM = {d.enum: d for d in ALL}
+_BY_ENUM = {d.enum: d for d in ANY}
 _PYTHON = {float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string}
 
 

@@ -26,6 +26,7 @@ from tfnb.client import (
     summaries,
     variable_scope,
     variables,
+    while_loop,
 )
 
 __all__ = ["API"]
@@ -38,6 +39,7 @@ MODULES = (
     regularizers,
     gradients,
     cond,
+    while_loop,
     layers,
     norm_layers,
     contrib_layers,

@@ -1,25 +1,21 @@
 """tf.cond: one of two branches, by Switch and Merge (white paper, section 4.4; OSDI'16, section 3.4).
 
-Operations made inside a branch belong to its context. A tensor from outside enters through a Switch, an
-operation without any such input waits for the branch's pivot; so all of a branch is dead when it is not taken.
-Constants enter as they are, which keeps shapes static; references too: they are places. Invariant: exactly one
-input of each Merge is alive.
+Operations made inside a branch belong to its context (`control_context.py`), so all of a branch is dead when it is
+not taken. Invariant: exactly one input of each Merge is alive.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from tfnb.client.control_context import CondContext
 from tfnb.client.structure import flatten, pack, same_structure
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.opdef import Kind
-from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, is_tensor_like
 from tfnb.ops.concat import stack
 from tfnb.ops.control_flow import MERGE, SWITCH
@@ -29,87 +25,7 @@ from tfnb.ops.reduce_api import reduce_any, reduce_sum
 from tfnb.ops.shaping import IDENTITY
 from tfnb.types import bool_, int32, scalar
 
-__all__ = ["API", "CondContext", "case", "cond", "smart_cond"]
-
-CONTEXT = "control_flow"  # key in Operation.extra
-_PLACES = (Kind.CONST, Kind.VARIABLE)  # the same in every branch and iteration
-
-
-class CondContext:
-    """One branch of a conditional while it is built.
-
-    `pivot` is alive exactly when the branch is taken; `outer` is the context around the conditional, or None.
-    """
-
-    def __init__(self, pred: Tensor, pivot: Tensor, branch: int) -> None:
-        self.graph = pivot.graph
-        self.pred = pred
-        self.pivot = pivot
-        self.branch = branch
-        self.outer: Any = self.graph.scopes.control_flow
-        self._entered: dict[Tensor, Tensor] = {}  # tensor outside -> output of its Switch
-        self._gated: set[Tensor] = {pivot}  # tensors made outside that live and die with the branch
-
-    @contextmanager
-    def opened(self) -> Iterator[None]:
-        """Operations made inside belong to this branch."""
-        scopes = self.graph.scopes
-        before, scopes.control_flow = scopes.control_flow, self
-        try:
-            yield
-        finally:
-            scopes.control_flow = before
-
-    def holds(self, op: Operation) -> bool:
-        """Was the operation made in this branch or in one inside it?"""
-        context = op.extra.get(CONTEXT)
-        while context is not None and context is not self:
-            context = context.outer
-        return context is self
-
-    def has(self, t: Tensor) -> bool:
-        """Does the tensor live and die with this branch?"""
-        return t in self._gated or (t.op.opdef.kind not in _PLACES and self.holds(t.op))
-
-    def enter(self, t: Tensor) -> Tensor:
-        """The tensor as seen from inside the branch."""
-        if self.has(t):
-            return t
-        if t.spec.ref or t.op.opdef.kind in _PLACES:
-            return t if self.outer is None else self.outer.enter(t)
-        found = self._entered.get(t)
-        if found is None:
-            scopes = self.graph.scopes
-            with self.graph.control_dependencies(None), self.graph.colocate_with(t.op):
-                scopes.control_flow = self.outer
-                found = SWITCH(t, self.pred, name="Switch")[self.branch]
-            self._entered[t] = found
-            self._gated.add(found)
-        return found
-
-    def add_op(self, op: Operation) -> None:
-        """Called for each new operation before it is registered: draws its inputs into the branch."""
-        op.inputs = tuple(self.enter(t) for t in op.inputs)
-        op.extra[CONTEXT] = self
-        if op.opdef.kind in _PLACES:
-            return
-        alive_with_us = any(self.has(t) for t in op.inputs)
-        if not alive_with_us and not any(self.holds(c) for c in op.control_inputs):
-            op.control_inputs = [*op.control_inputs, self.pivot.op]
-        self.graph.prevent_fetching(op)
-        for t in op.outputs:
-            self.graph.prevent_feeding(t)
-
-    def result(self, value: Any) -> Tensor:
-        """What a branch hands to its Merge for one of the values that its function returned."""
-        if isinstance(value, Operation):
-            with self.graph.control_dependencies([value]):
-                return IDENTITY(self.pivot)
-        t = self.graph.to_tensor(value)
-        if t.spec.ref or t.op.opdef.kind in _PLACES:
-            return IDENTITY(t)
-        return self.enter(t)
-
+__all__ = ["API", "case", "cond", "smart_cond"]
 
 def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None,
          strict: Any = False, name: str | None = None, fn1: Callable[[], Any] | None = None,
@@ -151,6 +67,8 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
         merged = [
             MERGE([b, a], name="Merge")[0] for a, b in zip(flat_taken, flat_other, strict=True)
         ]
+        for t in merged:
+            t.op.extra["pred"] = pred  # for gradients
         return pack(taken, merged)
 
 

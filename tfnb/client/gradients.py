@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from tfnb.client.backward_loop import differentiate
+from tfnb.client.control_context import context_of, loops_around
+from tfnb.client.while_context import LOOP, WhileContext
 from tfnb.errors import (
     AlreadyExistsError,
     DTypeError,
@@ -123,7 +126,8 @@ def gradients(
     if len(seeds) != len(y_list):
         raise InvalidArgumentError(f"gradients: {len(seeds)} grad_ys for {len(y_list)} ys")
     with graph.as_default(), graph.name_scope(name):
-        walk = _Backward(graph, x_list, y_list, stops, colocate_gradients_with_ops)
+        here = loops_around(graph.scopes.control_flow)
+        walk = _Backward(graph, x_list, y_list, stops, colocate_gradients_with_ops, here)
         for y, seed in zip(y_list, seeds, strict=True):
             walk.add(y, _seed(y, seed))
         walk.run()
@@ -157,8 +161,28 @@ def _seed(y: Tensor, seed: Any) -> Grad:
     return seed
 
 
+def _through_iteration(graph: Any, colocate: bool) -> Callable[..., list[Grad]]:
+    """How a backward loop gets the gradients of one iteration of its forward loop."""
+
+    def walk(loop: WhileContext, xs: list[Tensor], ys: list[Tensor], dys: list[Tensor]) -> list[Grad]:
+        levels = loops_around(loop)
+        inner = _Backward(graph, xs, ys, set(xs), colocate, levels)
+        for y, dy in zip(ys, dys, strict=True):
+            inner.add(y, dy)
+        inner.run()
+        return [inner.gradient(x) for x in xs]
+
+    return walk
+
+
+_Unit = Any  # an Operation, or a WhileContext: a loop that is passed as a whole
+
+
 class _Backward:
-    """The walk from ys to xs: partial gradients per tensor, and how many consumers each op still waits for."""
+    """The walk from ys to xs: partial gradients per tensor, and how many readers each unit still waits for.
+
+    A unit is an operation, or a loop; `levels` are the loops in which the walk itself takes place.
+    """
 
     def __init__(
         self,
@@ -167,19 +191,39 @@ class _Backward:
         ys: Sequence[Tensor],
         stops: set[Tensor],
         colocate: bool,
+        levels: tuple[WhileContext, ...],
     ) -> None:
         self.graph = graph
         self.colocate = colocate
         self.stops = stops
+        self.levels = levels
         self.partial: dict[Tensor, list[Grad]] = {}
-        between = _between(xs, ys, stops)
-        self.pending = dict.fromkeys(between, 0)
-        for op in between:
-            for t in op.inputs:
-                if t.op in self.pending:
-                    self.pending[t.op] += 1
-        self.ready = [op for op in dict.fromkeys(y.op for y in ys) if self.pending.get(op) == 0]
+        self.between = set(found := _between(xs, ys, stops))
+        self.pending: dict[_Unit, int] = dict.fromkeys(map(self.unit, found), 0)
+        for unit in self.pending:
+            for t in self.inputs(unit):
+                before = self.unit(t.op)
+                if before in self.pending:
+                    self.pending[before] += 1
+        units = dict.fromkeys(self.unit(y.op) for y in ys)
+        self.ready = [unit for unit in units if self.pending.get(unit) == 0]
         self.wanted = {x.op for x in xs}
+
+    def unit(self, op: Operation) -> _Unit:
+        """The operation itself, or the outermost loop in it that the walk is not in."""
+        loops = loops_around(context_of(op))
+        through = op.extra.get(LOOP)  # Enters and Exits belong to their loop
+        if through is not None and through not in self.levels:
+            loops = (*loops, through)
+        inner = [loop for loop in loops if loop not in self.levels]
+        return inner[0] if inner else op
+
+    def inputs(self, unit: _Unit) -> list[Tensor]:
+        """The tensors from which gradients of the unit go on."""
+        if isinstance(unit, Operation):
+            return list(unit.inputs)
+        doors = [*unit.enters, *unit.entered.values()]
+        return [t.op.inputs[0] for t in doors if t.op in self.between]
 
     def add(self, t: Tensor, grad: Grad) -> None:
         if grad is not None:
@@ -196,44 +240,56 @@ class _Backward:
 
     def run(self) -> None:
         while self.ready:
-            op = self.ready.pop()
-            if op.inputs:
-                self._through(op)
-            for t in op.inputs:
-                if t.op in self.pending:
-                    self.pending[t.op] -= 1
-                    if self.pending[t.op] == 0:
-                        self.ready.append(t.op)
-        stuck = [
-            op
-            for op, n in self.pending.items()
-            if n > 0 and op.opdef.kind is not Kind.NEXT_ITERATION
-        ]
-        if stuck and any(op in self.wanted for op in stuck):
-            raise GraphError(f"gradients: {stuck[0].name} lies on a cycle", stuck[0])
+            unit = self.ready.pop()
+            before = self.inputs(unit)
+            if before:
+                self._through(unit)
+            for t in before:
+                source = self.unit(t.op)
+                if source in self.pending:
+                    self.pending[source] -= 1
+                    if self.pending[source] == 0:
+                        self.ready.append(source)
+        stuck = [unit for unit, n in self.pending.items() if n > 0]
+        if stuck and any(unit in self.wanted for unit in stuck):
+            raise GraphError(f"gradients: {stuck[0].name} lies on a cycle")
 
-    def _through(self, op: Operation) -> None:
-        """Adds the gradient nodes of one op."""
-        arrived = [self.gradient(t) for t in op.outputs]
-        if all(g is None for g in arrived) or any(t in self.stops for t in op.outputs):
+    def _through(self, unit: _Unit) -> None:
+        """Adds the gradient nodes of one unit."""
+        outputs = unit.outputs if isinstance(unit, Operation) else unit.exits
+        arrived = [self.gradient(t) for t in outputs]
+        if all(g is None for g in arrived) or any(t in self.stops for t in outputs):
             return
-        function = gradient_function(op)
-        if function is None:
+        if not isinstance(unit, Operation):
+            with self._named(unit.name):
+                walk = _through_iteration(self.graph, self.colocate)
+                for t, g in differentiate(self.graph, unit, arrived, self.between, walk):
+                    self.add(t, g)
             return
-        with self.graph.name_scope(f"{op.name.rpartition('gradients/')[2]}_grad"), self._placed(op):
+        function = gradient_function(unit)
+        if function is not None:
+            with self._named(unit.name), self._placed(unit):
+                self._apply(unit, function, arrived)
+
+    def _apply(self, op: Operation, function: Callable[..., Any], arrived: list[Grad]) -> None:
+        full = arrived
+        if op.opdef.kind is not Kind.SWITCH:
             full = [
                 zeros_like(t) if g is None and (t.dtype.is_floating or t.dtype.is_complex) else g
                 for t, g in zip(op.outputs, arrived, strict=True)
             ]
-            found = function(op, *full)
-            parts = list(found) if isinstance(found, (list, tuple)) else [found]
-            if len(parts) != len(op.inputs):
-                raise GraphError(
-                    f"the gradient of {op.type} gave {len(parts)} values for {len(op.inputs)} inputs",
-                    op,
-                )
-            for t, g in zip(op.inputs, parts, strict=True):
-                self.add(t, _checked(op, t, g))
+        found = function(op, *full)
+        parts = list(found) if isinstance(found, (list, tuple)) else [found]
+        if len(parts) != len(op.inputs):
+            raise GraphError(
+                f"the gradient of {op.type} gave {len(parts)} values for {len(op.inputs)} inputs",
+                op,
+            )
+        for t, g in zip(op.inputs, parts, strict=True):
+            self.add(t, _checked(op, t, g))
+
+    def _named(self, name: str) -> Any:
+        return self.graph.name_scope(f"{name.rpartition('gradients/')[2]}_grad")
 
     def _placed(self, op: Operation) -> AbstractContextManager[Any]:
         if self.colocate:

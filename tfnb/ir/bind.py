@@ -16,11 +16,11 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.opdef import Arg, OpDef
 from tfnb.ir.tensor import Tensor, is_tensor_like
-from tfnb.types import ALL, DType, as_dtype
+from tfnb.types import ANY, DType, as_dtype
 
 __all__ = ["Bound", "bind", "to_bytes", "to_numpy"]
 
-_BY_NAME = {d.name: d for d in ALL}
+_BY_NAME = {d.name: d for d in ANY}
 ToTensor = Callable[[Any, "DType | None", bool], Tensor]
 
 

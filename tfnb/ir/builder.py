@@ -2,7 +2,8 @@
 
 `GraphBuilder` is what users know as `tf.Graph`. Operations are added by many threads under one lock; `version`
 counts them, so a session knows what is new (Session.Extend). Invariant: an operation once added never changes,
-except that its static shape may become better known and its device may be set before the first run.
+except that its static shape may become better known, its device may be set before the first run, and a loop's Merge
+gets the edge that closes the loop.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tfnb.ir.scopes import Names, Scopes, check_name
 from tfnb.ir.tensor import Tensor, call_operator, is_tensor_like
 from tfnb.types import DType, Shape, TensorSpec, as_dtype, as_shape
 
-__all__ = ["GraphBuilder", "infer_specs", "pack_outputs"]
+__all__ = ["GraphBuilder", "infer_specs", "pack_outputs", "replace_input"]
 
 
 def infer_specs(
@@ -304,6 +305,16 @@ class GraphBuilder(Collections):
         with self._lock:
             full = f"{self.scopes.name}/{name}" if self.scopes.name else name
             return self._names.unique(full, mark_as_used)
+
+
+def replace_input(op: Operation, index: int, value: Tensor) -> None:
+    """Makes `value` input `index` of `op`: the edge that closes a loop cannot be there when its Merge is made."""
+    graph = op.graph
+    with graph._lock:
+        old = op.inputs[index]
+        op.inputs = (*op.inputs[:index], value, *op.inputs[index + 1 :])
+        graph._consumers[(old.op.id, old.index)].remove(op)
+        graph._consumers.setdefault((value.op.id, value.index), []).append(op)
 
 
 def flatten(value: Any) -> Iterator[Any]:

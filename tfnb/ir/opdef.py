@@ -120,7 +120,8 @@ class HostCall:
 
     `outputs` are the (dtype, static shape) pairs of the outputs; `rng` returns four uint32 words
     (key0, key1, call number, 0) of a random node and counts the call; `op` is the node, for messages and
-    resources. `inputs` of the kernel are NumPy arrays (strings: object arrays), not to be changed.
+    resources; `tools` (a `runtime.value_tools.ValueTools`) is for `raw` kernels. `inputs` of the kernel are NumPy
+    arrays (strings: object arrays), not to be changed.
     """
 
     attrs: Any
@@ -129,6 +130,7 @@ class HostCall:
     op: Any
     rng: Callable[[], Any] | None = None
     resources: Any = None
+    tools: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,8 @@ class OpDef:
     kind         its role for the runtime
     dynamic      output shapes depend on data, so it stays out of clusters
     epilogue     its `opencl` recipe honours KernelSite.epilogue
+    raw          its host kernel takes and gives runtime values as they are (arrays, or tensors that stay on their
+                 device): for ops that keep values or pass them on; `HostCall.tools` works on them
     api          the public names ("nn.relu relu"), for ops whose call needs no wrapper
     partial      (Infer) -> Shape or None: the output, an integer vector, read as a partly known shape
     """
@@ -224,6 +228,7 @@ class OpDef:
     partial: Callable[[Infer], Shape | None] | None = None
     shape_only: bool = False
     rows: int | None = None
+    raw: bool = False
     input_args: tuple[Arg, ...] = field(init=False)
     output_args: tuple[Arg, ...] = field(init=False)
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import ShapeError
+from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
 from tfnb.ir.shapes import no_outputs, unchanged, with_rank
-from tfnb.ops.shaping import IDENTITY
-from tfnb.types import ALL, Shape, scalar, unknown_shape
+from tfnb.ops.constants import zeros_like
+from tfnb.types import ANY, Shape, scalar, unknown_shape
 
 __all__ = [
     "API",
@@ -89,38 +90,46 @@ def _loop_cond_shape(c: Infer) -> Shape:
     return scalar
 
 
-def _behind_switch(t: Any) -> bool:
-    """Does a Switch decide whether the tensor is dead?"""
-    seen: set[Any] = set()
-    stack = [t.op]
-    while stack:
-        op = stack.pop()
-        if op.opdef.kind is Kind.SWITCH:
-            return True
-        if op not in seen:
-            seen.add(op)
-            stack.extend(x.op for x in op.inputs)
-    return False
-
-
-def _gated(op: Any, port: int, grad: Any) -> Any:
-    """The gradient, dead where the switch's output `port` is: constant zeros would always be alive."""
-    if _behind_switch(grad):
-        return grad
-    with op.graph.control_dependencies([IDENTITY(op.outputs[port])]):
-        return IDENTITY(grad)
-
-
 def _grad_switch(op: Any, when_false: Any, when_true: Any) -> Any:
-    """The gradient of the taken branch; for an output that nobody used zeros come in."""
-    return MERGE([_gated(op, 0, when_false), _gated(op, 1, when_true)])[0], None
+    """The gradient of the taken branch; for an output that nobody used (None) zeros.
+
+    Each side passes a Switch again: a gradient that does not depend on what came back would always be alive.
+    """
+    data, pred = op.inputs
+    sides = [when_false, when_true]
+    if any(isinstance(g, IndexedSlices) for g in sides):
+        rows = [_rows(g, data) for g in sides]
+        if None not in rows:
+            values = MERGE([SWITCH(r.values, pred)[k] for k, r in enumerate(rows)])[0]
+            indices = MERGE([SWITCH(r.indices, pred)[k] for k, r in enumerate(rows)])[0]
+            return IndexedSlices(values, indices, rows[0].dense_shape), None
+    full = [zeros_like(data) if g is None else g for g in sides]
+    return MERGE([SWITCH(g, pred)[k] for k, g in enumerate(full)])[0], None
+
+
+def _rows(grad: Any, data: Any) -> IndexedSlices | None:
+    """A gradient as rows, no row for none; None where it is dense or the rows' shape is not known."""
+    if grad is not None:
+        return grad if isinstance(grad, IndexedSlices) else None
+    if not data.shape.is_fully_defined():
+        return None
+    none = np.zeros((0, *data.shape.known()[1:]), data.dtype.np)
+    return IndexedSlices(data.graph.constant(none), data.graph.constant(np.zeros(0, np.int32)))
 
 
 def _grad_merge(op: Any, dy: Any, dindex: Any) -> Any:
     """Sends the gradient back along the input that was taken.
 
-    With more than two inputs a chain of switches takes them off one by one from the left.
+    A conditional's Merge knows its condition; else, with N inputs, a chain of switches takes them off from the left.
     """
+    pred = op.extra.get("pred")
+    if pred is not None and isinstance(dy, IndexedSlices):
+        values, indices = SWITCH(dy.values, pred), SWITCH(dy.indices, pred)
+        return tuple(
+            IndexedSlices(values[k], indices[k], dy.dense_shape) for k in range(len(op.inputs))
+        )
+    if pred is not None:
+        return tuple(SWITCH(dy, pred))
     found = []
     rest = dy
     index = op.outputs[1]
@@ -129,14 +138,6 @@ def _grad_merge(op: Any, dy: Any, dindex: Any) -> Any:
         found.append(rest_or_this[0])
         rest = rest_or_this[1]
     return (*found, rest)
-
-
-def _grad_enter(op: Any, dy: Any) -> Any:
-    return EXIT(dy)
-
-
-def _grad_exit(op: Any, dy: Any) -> Any:
-    return ENTER(dy, frame_name=f"{op.name}_grad")
 
 
 NO_OP = OpDef(
@@ -167,7 +168,7 @@ SWITCH = OpDef(
     "data: T, pred: bool",
     "output_false: T, output_true: T",
     _SWITCH_DOC,
-    types={"T": ALL},
+    types={"T": ANY},
     infer=_switch_shapes,
     host=_switch_host,
     grad=_grad_switch,
@@ -179,7 +180,7 @@ REF_SWITCH = OpDef(
     "data: Ref(T), pred: bool",
     "output_false: Ref(T), output_true: Ref(T)",
     "Switch for references: the taken output refers to the same variable as `data`.",
-    types={"T": ALL},
+    types={"T": ANY},
     infer=_switch_shapes,
     host=_switch_host,
     grad=_grad_switch,
@@ -196,7 +197,7 @@ MERGE = OpDef(
     "inputs: N*T",
     "output: T, value_index: int32",
     _MERGE_DOC,
-    types={"T": ALL},
+    types={"T": ANY},
     infer=_merge_shapes,
     host=_merge_host,
     grad=_grad_merge,
@@ -208,12 +209,17 @@ REF_MERGE = OpDef(
     "inputs: N*Ref(T)",
     "output: Ref(T), value_index: int32",
     "Merge for references: the output refers to the variable of the taken input.",
-    types={"T": ALL},
+    types={"T": ANY},
     infer=_merge_shapes,
     host=_merge_host,
     grad=_grad_merge,
     kind=Kind.MERGE,
 )
+
+
+def _pass_back(op: Any, dy: Any) -> Any:
+    """Where gradients are taken inside a loop; those through a loop are the client's (`client/loop_gradients.py`)."""
+    return dy
 
 
 def _loop_op(
@@ -222,31 +228,31 @@ def _loop_op(
     of = "Ref(T)" if ref else "T"
     more = {} if attrs is None else {"attrs": attrs}
     return OpDef(
-        name, f"data: {of}", f"output: {of}", doc, types={"T": ALL}, infer=unchanged, host=_pass, grad=grad,
+        name, f"data: {of}", f"output: {of}", doc, types={"T": ANY}, infer=unchanged, host=_pass, grad=grad,
         kind=kind, **more,
     )  # fmt: skip
 
 
 ENTER = _loop_op(
-    "Enter", Kind.ENTER, _grad_enter, attrs=EnterAttrs,
+    "Enter", Kind.ENTER, _pass_back, attrs=EnterAttrs,
     doc="Makes `data` available inside the frame `frame_name`: at its first iteration, or at all if `is_constant`.",
 )  # fmt: skip
 REF_ENTER = _loop_op(
-    "RefEnter", Kind.ENTER, _grad_enter, ref=True, attrs=EnterAttrs,
+    "RefEnter", Kind.ENTER, _pass_back, ref=True, attrs=EnterAttrs,
     doc="Enter for references: the output refers to the same variable inside the frame.",
 )  # fmt: skip
 EXIT = _loop_op(
-    "Exit", Kind.EXIT, _grad_exit, "Hands `data` of a loop's last iteration to the frame around it."
+    "Exit", Kind.EXIT, _pass_back, "Hands `data` of a loop's last iteration to the frame around it."
 )
-REF_EXIT = _loop_op("RefExit", Kind.EXIT, _grad_exit, "Exit for references.", ref=True)
+REF_EXIT = _loop_op("RefExit", Kind.EXIT, _pass_back, "Exit for references.", ref=True)
 NEXT_ITERATION = _loop_op(
-    "NextIteration", Kind.NEXT_ITERATION, lambda op, dy: NEXT_ITERATION(dy),
+    "NextIteration", Kind.NEXT_ITERATION, _pass_back,
     "Hands `data` to the next iteration of its loop; only a Merge may read the output.",
 )  # fmt: skip
 REF_NEXT_ITERATION = _loop_op(
     "RefNextIteration",
     Kind.NEXT_ITERATION,
-    lambda op, dy: NEXT_ITERATION(dy),
+    _pass_back,
     "NextIteration for references.",
     ref=True,
 )

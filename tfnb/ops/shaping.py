@@ -20,7 +20,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, scalar_shape, unchanged, with_rank
-from tfnb.types import ALL, INDEX, DType, Shape, as_dtype, int32, unknown_shape
+from tfnb.types import ALL, ANY, INDEX, DType, Shape, as_dtype, int32, unknown_shape
 
 __all__ = [
     "API",
@@ -297,7 +297,7 @@ IDENTITY = OpDef(
     "Identity",
     inputs="input: T",
     outputs="output: T",
-    types={"T": ALL},
+    types={"T": ANY},
     doc="""The input itself, as a new tensor.
 
     input: any dtype, any shape. Useful to pin a value after control dependencies or to name it.""",

@@ -20,22 +20,32 @@ _ROOT: Context = frozenset()
 
 def contexts(graph: Graph) -> Mapping[int, Context]:
     """Node id -> context: pairs ("frame", name) and ("switch", predicate edge, port)."""
-    found: dict[int, Context] = {}
-    outer: dict[str, Context] = {}
     if not any(n.opdef.kind in (Kind.SWITCH, Kind.ENTER) for n in graph.nodes.values()):
         return dict.fromkeys(graph.nodes, _ROOT)
+    outer: dict[str, Context] = {}
+    while True:  # an Exit may come before an Enter of its loop in the order
+        known = dict(outer)
+        found = _find(graph, outer)
+        if outer == known:
+            return found
+
+
+def _find(graph: Graph, outer: dict[str, Context]) -> dict[int, Context]:
+    """One pass. `outer` holds, per frame, the context around it: a loop with one dead Enter is dead."""
+    found: dict[int, Context] = {}
     for i in graph.order:
         node = graph.nodes[i]
         before = [_after(graph, e, found) for e in node.inputs if e.id in found]
         before += [found[c] for c in node.control if c in found]
         kind = node.opdef.kind
-        if kind is Kind.MERGE:
+        if kind in (Kind.MERGE, Kind.CONTROL_TRIGGER):
             context = frozenset.intersection(*before) if before else _ROOT
         else:
             context = frozenset().union(*before)
         if kind is Kind.ENTER:
-            outer.setdefault(node.attrs.frame_name, context)
-            context = context | {("frame", node.attrs.frame_name)}
+            name = node.attrs.frame_name
+            outer[name] = outer.get(name, _ROOT) | context
+            context = outer[name] | {("frame", name)}
         elif kind is Kind.EXIT:
             context = _leave(context, outer)
         found[i] = context

@@ -37,6 +37,7 @@ from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.rendezvous import Received, Rendezvous
 from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import StepStats
+from tfnb.runtime.value_tools import ValueTools
 from tfnb.runtime.values import Value, info_of, nbytes_of, to_host
 
 __all__ = [
@@ -280,9 +281,11 @@ class HostKernel:
         self._owners = dict(variables or {})
         self._constants = dict(constants or {})
         self._call = HostCall(
-            node.attrs, node.types, node.specs, node, lambda: resources.random.next(node), resources
-        )
+            node.attrs, node.types, node.specs, node, lambda: resources.random.next(node), resources,
+            ValueTools(device) if node.opdef.raw else None,
+        )  # fmt: skip
         self._n_inputs = len(node.inputs)
+        self._raw = node.opdef.raw
         self._optional = frozenset(i for i in self._cells if not _reads(node, i))
         for i in node.opdef.writes:
             if i not in self._cells:
@@ -293,7 +296,9 @@ class HostKernel:
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> list[Value]:
         """The outputs. An exception of the kernel's own is for `blame`."""
         start = recorder.now_us() if recorder is not None else 0.0
-        if self.node.opdef.writes:
+        if self._raw:
+            outputs = list(self._kernel(self._call, *self._values(inputs)))
+        elif self.node.opdef.writes:
             with self._device.lock:  # nobody comes between reading and writing
                 outputs = self._finish(self._kernel(self._call, *self._arrays(inputs)))
         else:
@@ -301,6 +306,14 @@ class HostKernel:
         if recorder is not None:
             recorder.host(self.node, start, sum(nbytes_of(v) for v in (*inputs, *outputs)))
         return outputs
+
+    def _values(self, inputs: Sequence[Value]) -> list[Any]:
+        """The inputs of a raw kernel, which takes no references."""
+        given = iter(inputs)
+        return [
+            self._constants[i] if i in self._constants else next(given)
+            for i in range(self._n_inputs)
+        ]
 
     def _finish(self, result: Any) -> list[Value]:
         """The outputs that the kernel's result means; stores what it wrote."""

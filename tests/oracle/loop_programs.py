@@ -1,0 +1,361 @@
+"""Control-flow programs for both libraries: each gives outputs, what to differentiate by, and feeds.
+
+`PROGRAMS[name](t)` builds with `t` (tfnb or TensorFlow) and returns (ys, xs, feeds by placeholder name).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Program = Callable[[Any], tuple[list[Any], list[Any], list[dict[str, Any]]]]
+PROGRAMS: dict[str, Program] = {}
+
+
+def program(f: Program) -> Program:
+    PROGRAMS[f.__name__] = f
+    return f
+
+
+def real(t: Any, name: str, shape: Any = ()) -> Any:
+    return t.placeholder(np.float64, shape, name=name)
+
+
+V = np.array([0.3, -0.7, 1.1])
+M = np.array([[0.5, 0.2, -0.1], [0.0, 0.6, 0.3], [-0.4, 0.1, 0.7]])
+
+
+@program
+def counter(t):
+    return [t.while_loop(lambda i: i < 10, lambda i: i + 1, [t.constant(0)])], [], [{}]
+
+
+@program
+def zero_iterations(t):
+    x = real(t, "x", [3])
+    y = t.while_loop(lambda i, y: i < 0, lambda i, y: (i + 1, y * y), [0, x])[1]
+    return [y], [x], [{"x": V}]
+
+
+@program
+def squares(t):
+    x = real(t, "x", [3])
+    y = t.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * y], [0, x])[1]
+    return [y], [x], [{"x": V}]
+
+
+@program
+def fed_count(t):
+    n = t.placeholder(np.int32, [], name="n")
+    x = real(t, "x")
+    y = t.while_loop(lambda i, y: i < n, lambda i, y: [i + 1, t.sin(y) + x], [0, x])[1]
+    return [y], [x], [{"n": k, "x": 0.4} for k in (0, 1, 5)]
+
+
+@program
+def captured(t):
+    x, w = real(t, "x", [1, 3]), real(t, "w", [3, 3])
+    y = t.while_loop(lambda i, y: i < 4, lambda i, y: [i + 1, t.tanh(t.matmul(y, w))], [0, x])[1]
+    return [y], [x, w], [{"x": V[None], "w": M}]
+
+
+@program
+def captured_constant(t):
+    x, c = real(t, "x"), t.constant(np.float64(1.5))
+    y = t.while_loop(lambda i, y: i < 4, lambda i, y: [i + 1, y * c + t.cos(y)], [0, x])[1]
+    return [y], [x, c], [{"x": 0.2}]
+
+
+@program
+def captured_variable(t):
+    v = t.Variable(V)
+    y = t.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * v], [0, t.ones_like(v.value())])[1]
+    return [y], [v], [{}]
+
+
+@program
+def two_variables(t):
+    x, y = real(t, "x"), real(t, "y")
+    _, a, b = t.while_loop(
+        lambda i, a, b: i < 5, lambda i, a, b: (i + 1, b * 0.5 + t.sin(a), a * b), [0, x, y]
+    )
+    return [a, b], [x, y], [{"x": 0.5, "y": 1.5}]
+
+
+@program
+def unused_output(t):
+    x, y = real(t, "x"), real(t, "y")
+    _, a, _ = t.while_loop(
+        lambda i, a, b: i < 3, lambda i, a, b: (i + 1, a * a, a + b), [0, x, y]
+    )
+    return [a], [x, y], [{"x": 0.5, "y": 1.5}]
+
+
+@program
+def condition_on_value(t):
+    x = real(t, "x")
+    y = t.while_loop(lambda y: y < 100.0, lambda y: y * x, [x])
+    return [y], [x], [{"x": 2.0}, {"x": 3.5}, {"x": 200.0}]
+
+
+@program
+def structures(t):
+    x = real(t, "x")
+    start = {"a": x, "b": (x * 2.0, [t.constant(0)])}
+
+    def body(s):
+        a, (b, [i]) = s["a"], s["b"]
+        return [{"a": b * 0.5, "b": (a + b, [i + 1])}]
+
+    (out,) = t.while_loop(lambda s: s["b"][1][0] < 3, body, [start])
+    return [out["a"], out["b"][0]], [x], [{"x": 1.3}]
+
+
+@program
+def shape_invariants(t):
+    x = real(t, "x", [1, 2])
+    _, y = t.while_loop(
+        lambda i, y: i < 3, lambda i, y: [i + 1, t.concat([y, y * 2.0], 0)], [t.constant(0), x],
+        shape_invariants=[t.TensorShape([]), t.TensorShape([None, 2])],
+    )  # fmt: skip
+    return [y], [x], [{"x": [[1.0, 2.0]]}]
+
+
+@program
+def unknown_shapes(t):
+    x = real(t, "x", [None, 3])
+    w = real(t, "w", [3])
+    y = t.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, t.sin(y * w) + y], [0, x])[1]
+    return [y], [x, w], [{"x": M, "w": V}, {"x": M[:1], "w": V}]
+
+
+@program
+def maximum_iterations(t):
+    x = real(t, "x")
+    y = t.while_loop(lambda y: y < 50.0, lambda y: y * 2.0, [x], maximum_iterations=3)
+    return [y], [x], [{"x": 1.0}, {"x": 20.0}]
+
+
+@program
+def nested(t):
+    x = real(t, "x", [2])
+
+    def body(i, y):
+        _, z = t.while_loop(lambda j, z: j < i, lambda j, z: [j + 1, t.sin(z) * y], [0, y])
+        return [i + 1, z + 0.1 * x]
+
+    y = t.while_loop(lambda i, y: i < 4, body, [0, x])[1]
+    return [y], [x], [{"x": [0.7, 1.2]}]
+
+
+@program
+def nested_three(t):
+    x, c = real(t, "x"), real(t, "c")
+
+    def inner(j, k, z):
+        return t.while_loop(lambda m, z: m < k, lambda m, z: [m + 1, z * c + t.cos(z)], [j, z])[1]
+
+    def middle(i, y):
+        return t.while_loop(lambda k, z: k < i, lambda k, z: [k + 1, inner(0, k, z) * x], [0, y])[1]
+
+    y = t.while_loop(lambda i, y: i < 4, lambda i, y: [i + 1, middle(i, y) + y], [0, x])[1]
+    return [y], [x, c], [{"x": 0.6, "c": 0.3}]
+
+
+@program
+def cond_in_loop(t):
+    x = real(t, "x", [2])
+
+    def body(i, y):
+        y = t.cond(t.equal(i % 2, 0), lambda: t.sin(y) * x, lambda: y + t.cast(i, t.float64))
+        return [i + 1, y]
+
+    return [t.while_loop(lambda i, y: i < 5, body, [0, x])[1]], [x], [{"x": [0.7, 1.2]}]
+
+
+@program
+def cond_on_data_in_loop(t):
+    x = real(t, "x")
+
+    def body(i, y):
+        return [i + 1, t.cond(y > 1.0, lambda: y * 0.5, lambda: t.square(y) + x)]
+
+    y = t.while_loop(lambda i, y: i < 6, body, [0, x])[1]
+    return [y], [x], [{"x": 0.7}, {"x": 1.5}, {"x": 0.1}]
+
+
+@program
+def unused_capture_in_a_branch(t):
+    x, w = real(t, "x"), real(t, "w")
+
+    def body(i, y):
+        return [i + 1, t.cond(i > 2, lambda: y * w, lambda: y * 1.5)]
+
+    y = t.while_loop(lambda i, y: i < 2, body, [0, x])[1]
+    return [y], [x, w], [{"x": 0.7, "w": 2.0}]
+
+
+@program
+def loop_in_cond(t):
+    p, x = t.placeholder(bool, [], name="p"), real(t, "x")
+    y = t.cond(
+        p,
+        lambda: t.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * x], [0, x])[1],
+        lambda: x * 3.0,
+    )
+    return [y], [x], [{"p": b, "x": 1.2} for b in (True, False)]
+
+
+@program
+def while_in_cond_in_while(t):
+    x, w = real(t, "x"), real(t, "w")
+
+    def body(i, y):
+        def loop():
+            return t.while_loop(lambda j, z: j < i, lambda j, z: [j + 1, z * w + y], [0, y])[1]
+
+        return [i + 1, t.cond(t.equal(i % 2, 1), loop, lambda: t.sin(y))]
+
+    y = t.while_loop(lambda i, y: i < 5, body, [0, x])[1]
+    return [y], [x, w], [{"x": 0.7, "w": 0.4}]
+
+
+@program
+def cond_in_while_in_cond(t):
+    p, x, w = t.placeholder(bool, [], name="p"), real(t, "x"), real(t, "w")
+
+    def loop():
+        def body(i, y):
+            return [i + 1, t.cond(y > w, lambda: y * 0.5, lambda: y + w * x)]
+
+        return t.while_loop(lambda i, y: i < 4, body, [0, x])[1]
+
+    y = t.cond(p, loop, lambda: x * w)
+    return [y], [x, w], [{"p": b, "x": 0.7, "w": 0.9} for b in (True, False)]
+
+
+@program
+def conds_in_conds_in_a_loop(t):
+    x, w = real(t, "x"), real(t, "w")
+
+    def body(i, y):
+        def left():
+            return t.cond(y > 0.5, lambda: y * w, lambda: y + w)
+
+        return [i + 1, t.cond(i < 2, left, lambda: t.sin(y) * w)]
+
+    y = t.while_loop(lambda i, y: i < 4, body, [0, x])[1]
+    return [y], [x, w], [{"x": 0.2, "w": 0.9}]
+
+
+@program
+def result_of_a_loop_in_a_loop(t):
+    x = real(t, "x")
+    first = t.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * x], [0, x])[1]
+    y = t.while_loop(lambda i, y: i < 2, lambda i, y: [i + 1, t.sin(y) + first], [0, first])[1]
+    return [y], [x], [{"x": 1.1}]
+
+
+@program
+def reads_what_was_before(t):
+    x = real(t, "x", [3])
+    z = t.exp(x) * 0.1
+    y = t.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * z + t.reduce_sum(z)], [0, z])[1]
+    return [y, z], [x], [{"x": V}]
+
+
+@program
+def integers_and_floats(t):
+    x = real(t, "x")
+
+    def body(i, n, y):
+        return [i + 1, n * 2 + i, y * t.cast(n, t.float64)]
+
+    _, n, y = t.while_loop(lambda i, n, y: i < 4, body, [0, 1, x])
+    return [n, y], [x], [{"x": 0.3}]
+
+
+@program
+def body_that_keeps_a_variable(t):
+    x, z = real(t, "x"), real(t, "z")
+    _, y, w = t.while_loop(lambda i, y, w: i < 3, lambda i, y, w: [i + 1, y * w, w], [0, x, z])
+    return [y, w], [x, z], [{"x": 0.3, "z": 1.4}]
+
+
+@program
+def body_that_forgets(t):
+    x = real(t, "x")
+    y = t.while_loop(
+        lambda i, y: i < 3, lambda i, y: [i + 1, t.cast(i, t.float64) * 2.0], [0, x]
+    )[1]
+    return [y], [x], [{"x": 0.3}]
+
+
+@program
+def reductions(t):
+    x = real(t, "x", [2, 3])
+
+    def body(i, y):
+        return [i + 1, y - t.reduce_mean(y, 1, keepdims=True) + 0.1 * t.nn.softmax(y)]
+
+    return [t.while_loop(lambda i, y: i < 3, body, [0, x])[1]], [x], [{"x": M[:2]}]
+
+
+@program
+def slices_by_counter(t):
+    x = real(t, "x", [4, 2])
+
+    def body(i, s):
+        return [i + 1, s * 0.9 + t.gather(x, i)]
+
+    return [t.while_loop(lambda i, s: i < 4, body, [0, t.zeros([2], t.float64)])[1]], [x], [
+        {"x": np.arange(8.0).reshape(4, 2)}
+    ]
+
+
+@program
+def parallel_iterations_one(t):
+    x = real(t, "x")
+    y = t.while_loop(
+        lambda i, y: i < 5, lambda i, y: [i + 1, t.sin(y) + x], [0, x], parallel_iterations=1,
+        swap_memory=True,
+    )[1]  # fmt: skip
+    return [y], [x], [{"x": 0.3}]
+
+
+@program
+def no_back_prop(t):
+    x = real(t, "x")
+    y = t.while_loop(
+        lambda i, y: i < 3, lambda i, y: [i + 1, y * x], [0, t.constant(np.float64(1))], back_prop=False
+    )[1]
+    return [y], [], [{"x": 1.3}]
+
+
+@program
+def case_in_loop(t):
+    x = real(t, "x")
+
+    def body(i, y):
+        y = t.case(
+            [(t.equal(i, 0), lambda: y * x), (t.equal(i, 2), lambda: t.sin(y))], default=lambda: y + 1.0
+        )
+        return [i + 1, y]
+
+    return [t.while_loop(lambda i, y: i < 4, body, [0, x])[1]], [x], [{"x": 0.8}]
+
+
+@program
+def assignments(t):
+    v = t.Variable(np.float64(1.0))
+    u = t.Variable(np.int32(0))
+
+    def body(i):
+        with t.control_dependencies([t.assign_add(v, t.cast(i, t.float64)), t.assign_add(u, 2)]):
+            return i + 1
+
+    done = t.while_loop(lambda i: i < 4, body, [0])
+    with t.control_dependencies([done]):
+        return [done, v.read_value(), u.read_value()], [], [{}, {}]

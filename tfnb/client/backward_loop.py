@@ -1,0 +1,240 @@
+"""The backward pass of a loop is a loop (white paper, section 4.1: gradients through control flow).
+
+The forward loop counts its iterations and keeps, per iteration, the tensors that the gradients read; the backward loop
+counts down and takes them again. Loop invariants are read again instead of kept; of a tensor whose shape alone is
+wanted the shape is kept; in a branch the condition is kept, and the branch is replayed. Invariant: iteration k of the
+backward loop sees the forward loop's iteration n - 1 - k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.control_context import PLACES, Context, context_of
+from tfnb.client.while_context import WhileContext
+from tfnb.errors import GraphError, InternalError
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.constants import FILL, ZEROS_LIKE, zeros_like
+from tfnb.ops.control_flow import CONTROL_TRIGGER, SWITCH
+from tfnb.ops.loop_stack import LOOP_STACK, LOOP_STACK_POP, LOOP_STACK_PUSH
+from tfnb.ops.shaping import IDENTITY, SHAPE
+from tfnb.types import Shape, int32
+
+__all__ = ["BackwardLoop", "differentiate"]
+
+
+class BackwardLoop(WhileContext):
+    """The loop that goes back through `forward`. `index` is the number of the forward iteration it is at."""
+
+    def __init__(self, graph: Any, forward: WhileContext) -> None:
+        super().__init__(
+            graph, forward.parallel_iterations, name=f"{forward.name.rpartition('/')[2]}_grad"
+        )
+        self.forward = forward
+        self.index: Any = None
+        self._slots = 0
+        with self._building_forward():
+            self._handle: Tensor = LOOP_STACK(name="stack", graph=graph)
+            self.count = self._count_iterations()
+
+    def _building_forward(self) -> Any:
+        return _Detached(self.graph, self.forward.outer)
+
+    def _count_iterations(self) -> Tensor:
+        """A loop variable of the forward loop that counts; its last value. It waits for what is kept."""
+        loop = self.forward
+        with loop._within(loop.outer):
+            zero = self.graph.constant(np.int32(0))
+            loop.add_variable(zero)
+        with loop.opened():
+            self._number: Any = loop.take(loop.merges[-1])
+            self._kept: Operation = CONTROL_TRIGGER(name="kept", graph=self.graph)
+            with self.graph.control_dependencies([self._kept]):
+                following = self._number + 1
+            loop.close(len(loop.merges) - 1, following)
+        return loop.exits[-1]
+
+    # tensors of the forward loop
+
+    def is_forward(self, t: Tensor) -> bool:
+        return self.forward.holds(t.op) or t in self.forward.made_outside
+
+    def enter(self, t: Tensor) -> Tensor:
+        if self.has(t) or not self.is_forward(t):
+            return super().enter(t)
+        if t.spec.ref or t.op.opdef.kind in PLACES:
+            return t
+        found = self.entered.get(t)
+        if found is None:
+            found = self.entered[t] = self._again(t)
+        return found
+
+    def _again(self, t: Tensor) -> Tensor:
+        """The value that `t` had in the forward iteration."""
+        if t in self.forward.made_outside:  # a constant Enter
+            return self.enter(t.op.inputs[0])
+        with _Detached(self.graph, self):
+            if t.op.opdef is SWITCH:  # into a branch: its condition is wanted anyway
+                data, pred = (self.enter(x) for x in t.op.inputs)
+                found: Tensor = SWITCH(self.inside(data), self.inside(pred))[t.index]
+                return found
+            return self._keep(t)
+
+    def _keep(self, t: Tensor) -> Tensor:
+        """Makes the forward loop keep `t`, and takes it here."""
+        slot, self._slots = self._slots, self._slots + 1
+        with self.forward._within(context_of(t.op)):
+            pushed = LOOP_STACK_PUSH(
+                self._handle, self._number, t, slot=slot, swap_memory=self.forward.swap_memory
+            )
+        self._kept.control_inputs = [*self._kept.control_inputs, pushed.op]
+        at = self.index
+        for branch in reversed(_branches(context_of(t.op), self.forward)):
+            at = SWITCH(at, self.enter(branch.pred))[branch.branch]
+        found: Tensor = LOOP_STACK_POP(self._handle, at, T=t.dtype, slot=slot)
+        found.set_shape(t.shape)
+        return found
+
+    def add_op(self, op: Operation) -> None:
+        self._want_shape_only(op)
+        super().add_op(op)
+
+    def _want_shape_only(self, op: Operation) -> None:
+        """Lets the forward loop keep the shape of a tensor when nothing else of it is wanted."""
+        if op.opdef not in (SHAPE, ZEROS_LIKE) or not self.is_forward(op.inputs[0]):
+            return
+        t = op.inputs[0]
+        if t.op.opdef.kind in PLACES or t in self.forward.made_outside or t.op.opdef is SWITCH:
+            return
+        out_type = op.types["out_type"] if op.opdef is SHAPE else int32
+        with _Detached(self.graph, context_of(t.op)):
+            shape: Tensor = SHAPE(t, out_type=out_type)
+        if op.opdef is SHAPE:
+            op.opdef, op.inputs = IDENTITY, (shape,)
+            op.attrs, op.types = IDENTITY.attrs(), {"T": out_type}
+        else:
+            zero = self.graph.constant(np.zeros((), t.dtype.np))
+            op.opdef, op.inputs = FILL, (shape, zero)
+            op.attrs, op.types = FILL.attrs(), {"T": t.dtype, "index_type": int32}
+
+
+class _Detached:
+    """Ops made inside belong to `context`, whatever surrounds the program: no control dependencies, no devices."""
+
+    def __init__(self, graph: Any, context: Context | None) -> None:
+        self._graph = graph
+        self._context = context
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        scopes = self._graph.scopes
+        self._before = scopes.control_flow, len(scopes.control)
+        scopes.control.append(None)
+        scopes.control_flow = self._context
+
+    def __exit__(self, *error: Any) -> None:
+        scopes = self._graph.scopes
+        scopes.control_flow, length = self._before
+        del scopes.control[length:]
+
+
+def _branches(context: Any, loop: WhileContext) -> list[Any]:
+    """The conditionals between a context in `loop` and the loop, innermost first."""
+    found = []
+    while context is not loop:
+        if context is None or context.is_loop:
+            raise InternalError("a gradient reads a tensor of an inner loop directly")
+        found.append(context)
+        context = context.outer
+    return found
+
+
+def differentiate(
+    graph: Any, loop: WhileContext, arrived: Sequence[Any], between: set[Operation], walk: Any
+) -> list[tuple[Tensor, Any]]:
+    """Gradients by what came into the loop: pairs of a tensor outside and its gradient.
+
+    `arrived[k]` is the gradient of exit k or None; `between` the operations on a path that is asked for; `walk(loop,
+    xs, ys, dys)` gives the gradients by xs of ys within one iteration. Raises `GraphError` for a loop without
+    gradients: `back_prop=False`, or a backward loop.
+    """
+    if isinstance(loop, BackwardLoop):
+        raise GraphError(
+            f"second-order gradients through a loop ({loop.name}) are not supported", loop.enters[0].op
+        )
+    if not loop.back_prop:
+        return []
+    variables = [
+        k for k, m in enumerate(loop.merges) if m.op in between and m.dtype.is_floating
+    ]
+    captured = [
+        (inside.op.inputs[0], inside)
+        for inside in list(loop.entered.values())
+        if inside.op in between and inside.dtype.is_floating
+    ]
+    if not variables and not captured:
+        return []
+    back = BackwardLoop(graph, loop)
+    begin = [_dense(arrived[k], loop.exits[k]) for k in variables]
+    sums = [_Sum(t) for t, _ in captured]
+    xs = [loop.inputs[k] for k in variables] + [inside for _, inside in captured]
+    ys = [loop.results[k] for k in variables]
+
+    def body(taken: list[Any]) -> list[Tensor]:
+        back.index = taken[0] - 1
+        now, totals = taken[1 : 1 + len(variables)], taken[1 + len(variables) :]
+        found = walk(loop, xs, ys, now)
+        following = [
+            _dense(g, loop.inputs[k]) for k, g in zip(variables, found, strict=False)
+        ]
+        rest = iter(totals)
+        for total, g in zip(sums, found[len(variables) :], strict=True):
+            following.extend(total.plus([next(rest) for _ in range(total.width)], g))
+        return [back.index, *following]
+
+    start = [back.count, *begin]
+    shapes: list[Shape | None] = [Shape(())]
+    shapes += [loop.merges[k].shape for k in variables]
+    for total in sums:
+        start.extend(total.begin)
+        shapes.extend(total.shapes)
+    exits = back.build(start, shapes, _positive, body)
+    result = list(zip((loop.enters[k].op.inputs[0] for k in variables), exits[1:], strict=False))
+    rest = iter(exits[1 + len(variables) :])
+    for (t, _), total in zip(captured, sums, strict=True):
+        result.append((t, total.end([next(rest) for _ in range(total.width)])))
+    return result
+
+
+def _positive(taken: list[Any]) -> Any:
+    return taken[0] > 0
+
+
+def _dense(grad: Any, like: Tensor) -> Tensor:
+    """A gradient as a tensor: zeros where none came."""
+    if grad is None:
+        found: Tensor = zeros_like(like)
+        return found
+    dense: Tensor = like.graph.to_tensor(grad)
+    return dense
+
+
+class _Sum:
+    """The gradient of a captured tensor, summed up over the iterations."""
+
+    width = 1
+
+    def __init__(self, t: Tensor) -> None:
+        self.tensor = t
+        self.begin = [zeros_like(t)]
+        self.shapes: list[Shape | None] = [t.shape]
+
+    def plus(self, total: list[Any], grad: Any) -> list[Tensor]:
+        return total if grad is None else [total[0] + self.tensor.graph.to_tensor(grad)]
+
+    def end(self, total: list[Tensor]) -> Any:
+        return total[0]

@@ -1,0 +1,111 @@
+"""Stacks of loops: what the backward pass needs of each iteration of the forward pass (white paper, section 4.4).
+
+Elements are kept under the number of their iteration, so that iterations may run ahead of each other and branches not
+taken leave gaps; the backward loop takes them in reverse order. Invariant: an element is taken once, and freed then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import FailedPreconditionError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.shapes import scalar_shape
+from tfnb.types import ANY, Shape, as_shape, unknown_shape
+
+__all__ = ["API", "LOOP_STACK", "LOOP_STACK_POP", "LOOP_STACK_PUSH", "OPS", "handle_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class PushAttrs:
+    """`slot`: which of the stack's tensors it is; `swap_memory`: keep it in the host's memory."""
+
+    slot: int = 0
+    swap_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PopAttrs:
+    """`slot`: which of the stack's tensors it is; `shape`: its static shape."""
+
+    slot: int = 0
+    shape: Any = None
+
+
+def handle_of(thing: Any) -> np.ndarray:
+    """A Python object as the value of a resource tensor."""
+    found = np.empty((), object)
+    found[()] = thing
+    return found
+
+
+def _make(call: HostCall) -> tuple[Any]:
+    return (handle_of({}),)
+
+
+def _push(call: HostCall, handle: Any, index: Any, elem: Any) -> tuple[Any]:
+    kept = call.tools.to_host_memory(elem) if call.attrs.swap_memory else elem
+    handle.item()[call.attrs.slot, call.tools.integer(index)] = kept
+    return (elem,)
+
+
+def _pop(call: HostCall, handle: Any, index: Any) -> tuple[Any]:
+    at = call.tools.integer(index)
+    found = handle.item().pop((call.attrs.slot, at), None)
+    if found is None:
+        raise FailedPreconditionError(f"the stack has nothing of iteration {at}")
+    return (found,)
+
+
+def _popped_shape(c: Infer) -> Shape:
+    return unknown_shape if c.attrs.shape is None else as_shape(c.attrs.shape)
+
+
+LOOP_STACK = OpDef(
+    "LoopStack",
+    outputs="handle: resource",
+    doc="A new stack for the iterations of one run of a loop.\n\nhandle: a scalar.",
+    infer=scalar_shape,
+    host=_make,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+    raw=True,
+)
+
+LOOP_STACK_PUSH = OpDef(
+    "LoopStackPush",
+    "handle: resource, index: int32, elem: T",
+    "output: T",
+    """Keeps `elem` of iteration `index`.
+
+    index: a scalar. elem: any dtype and shape; output: elem itself.""",
+    types={"T": ANY},
+    attrs=PushAttrs,
+    infer=lambda c: c.shapes[2],
+    host=_push,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+    raw=True,
+)
+
+LOOP_STACK_POP = OpDef(
+    "LoopStackPop",
+    "handle: resource, index: int32",
+    "elem: T",
+    """Takes what was kept of iteration `index` off the stack.
+
+    index: a scalar. elem: any dtype, of the shape that was kept. Errors: nothing was kept.""",
+    types={"T": ANY},
+    attrs=PopAttrs,
+    infer=_popped_shape,
+    host=_pop,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+    raw=True,
+)
+
+OPS: tuple[OpDef, ...] = (LOOP_STACK, LOOP_STACK_PUSH, LOOP_STACK_POP)
+API: dict[str, Any] = {}

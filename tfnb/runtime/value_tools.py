@@ -1,0 +1,107 @@
+"""What host kernels that keep values (tensor arrays, stacks) do with them, without a detour over the host.
+
+White paper, section 4.4: state of loops stays on the device. Invariant: a value made here is never changed afterwards;
+a part shares the memory of the whole, and keeps it alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.devices.buffers import DeviceTensor
+from tfnb.ir.kernelcall import TensorInfo
+from tfnb.runtime.values import Value, info_of, to_host
+
+__all__ = ["ValueTools"]
+
+
+class ValueTools:
+    """Works on values for a device."""
+
+    __slots__ = ("_device",)
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+
+    @staticmethod
+    def host(value: Value) -> np.ndarray:
+        """The value as an array, waiting for it; not to be changed."""
+        return to_host(value)
+
+    @staticmethod
+    def integer(value: Value) -> int:
+        """The number that a scalar holds."""
+        return int(to_host(value))
+
+    @staticmethod
+    def shape(value: Value) -> tuple[int, ...]:
+        return value.shape
+
+    @staticmethod
+    def dtype_name(value: Value) -> str:
+        return info_of(value).dtype.name
+
+    def stack(self, values: Sequence[Value], axis_length: int | None = None) -> Value:
+        """Values of one shape as one, along a new first axis."""
+        arrays = [to_host(v) for v in values]
+        target, out = self._target(values[0], (len(values), *values[0].shape))
+        np.stack(arrays, out=out)
+        return target
+
+    def concat(self, values: Sequence[Value]) -> Value:
+        """Values that differ in their first dimension only as one, along it."""
+        arrays = [to_host(v) for v in values]
+        rows = sum(v.shape[0] for v in values)
+        target, out = self._target(values[0], (rows, *values[0].shape[1:]))
+        np.concatenate(arrays, out=out)
+        return target
+
+    def _target(self, like: Value, shape: tuple[int, ...]) -> tuple[Value, np.ndarray]:
+        """Room for a result, on the device where the host can write there, and the array to write."""
+        if type(like) is DeviceTensor and like.array is not None:
+            made = self._device.allocate(TensorInfo(like.info.dtype, shape))
+            if made.array is not None:
+                return made, made.array
+        array: np.ndarray = np.empty(shape, info_of(like).dtype.np)
+        return array, array
+
+    def unstack(self, value: Value) -> list[Value]:
+        """The parts along the first axis."""
+        return self.split(value, [1] * value.shape[0], squeeze=True)
+
+    def split(self, value: Value, lengths: Sequence[int], squeeze: bool = False) -> list[Value]:
+        """Pieces along the first axis; with `squeeze` without it."""
+        tail = value.shape[1:]
+        found: list[Value] = []
+        start = 0
+        if type(value) is not DeviceTensor or value.array is None:
+            array = to_host(value)
+            for n in lengths:
+                found.append(array[start] if squeeze else array[start : start + n])
+                start += n
+            return found
+        width = TensorInfo(value.info.dtype, tail).nbytes
+        for n in lengths:
+            shape = tail if squeeze else (n, *tail)
+            view = value.array[start] if squeeze else value.array[start : start + n]
+            arg = self._device.memory.part(value, start * width, n * width)
+            view = np.asarray(view).reshape(shape)
+            found.append(DeviceTensor(value.device, TensorInfo(value.info.dtype, shape), arg, view, value.ticket))
+            start += n
+        return found
+
+    def to_host_memory(self, value: Value) -> Value:
+        """The value in the host's memory, for `swap_memory`; on a CPU it is there already."""
+        if type(value) is DeviceTensor and value.array is None:
+            return value.numpy()
+        return value
+
+    def add(self, values: Sequence[Value]) -> Value:
+        """The sum of values of one shape."""
+        total = np.array(to_host(values[0]))
+        for v in values[1:]:
+            total += to_host(v)
+        return total
