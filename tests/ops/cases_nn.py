@@ -151,6 +151,40 @@ _NORM = (
     _batch_norm(2, 3, 2, 3, is_training=False, data_format="NCHW", moments=True),
 )
 
+
+def _batch_norm_grad(op: str, *shape: int, **attrs: object) -> Case:
+    n = shape[1] if attrs.get("data_format") == "NCHW" else shape[3]
+    inputs = (arr(*shape), arr(*shape), arr(n, lo=0.5, hi=2.0), arr(n), arr(n, lo=0.5, hi=2.0))
+    inputs = (*inputs, np.zeros((), np.float32)) if op.endswith("V3") else inputs
+    # for values see tests/oracle/test_batch_norm.py: TensorFlow's derivatives go through the moments at once
+    narrow = op.endswith(("V2", "V3"))
+    return Case(op, inputs, attrs, oracle=False, float32_only=narrow, rtol=5e-5, atol=5e-5)
+
+
+_GLOBAL = (arr(2, 3, 2, 3), arr(3), arr(3, lo=0.5, hi=2.0), arr(3), arr(3))
+_NORM_OPS = (
+    Case("FusedBatchNormV2", (arr(2, 3, 4, 3), arr(3, lo=0.5, hi=2.0), arr(3), _NO, _NO), oracle=False,
+         float32_only=True, atol=2e-5),
+    Case(
+        "FusedBatchNormV3", (arr(2, 3, 4, 3), arr(3, lo=0.5, hi=2.0), arr(3), arr(3), arr(3)),
+        {"exponential_avg_factor": 0.25}, float32_only=True, atol=2e-5, oracle=False,
+    ),
+    Case(
+        "FusedBatchNormV2",
+        (arr(1, 3, 4, 3, dtype=np.float16), arr(3, lo=0.5, hi=2.0), arr(3), _NO, _NO),
+        oracle=False, float32_only=True, rtol=2e-3, atol=2e-3,
+    ),
+    _batch_norm_grad("FusedBatchNormGrad", 2, 3, 2, 3),
+    _batch_norm_grad("FusedBatchNormGrad", 2, 3, 2, 3, data_format="NCHW"),
+    _batch_norm_grad("FusedBatchNormGrad", 2, 3, 2, 3, is_training=False),
+    _batch_norm_grad("FusedBatchNormGradV2", 2, 3, 2, 3),
+    _batch_norm_grad("FusedBatchNormGradV3", 2, 3, 2, 3, is_training=False),
+    Case("BatchNormWithGlobalNormalization", _GLOBAL, {"variance_epsilon": 0.01, "scale_after_normalization": True},
+         oracle=False, atol=2e-5),
+    Case("BatchNormWithGlobalNormalization", _GLOBAL, {"variance_epsilon": 0.01, "scale_after_normalization": False},
+         oracle=False, atol=2e-5),
+)  # fmt: skip
+
 _TRUE = np.array([[0, 2], [3, 2], [1, 4]], np.int64)
 _SAMPLERS = (
     *(
@@ -178,4 +212,4 @@ _SAMPLERS = (
     Case("ComputeAccidentalHits", (_TRUE, np.array([2, 7, 5, 4], np.int64)), {"num_true": 2}),
 )
 
-CASES: tuple[Case, ...] = (*_ACTIVATIONS, *_SOFTMAX, *_BIAS, *_LRN, *_PYTHON, *_NORM, *_SAMPLERS)
+CASES: tuple[Case, ...] = (*_ACTIVATIONS, *_SOFTMAX, *_BIAS, *_LRN, *_PYTHON, *_NORM, *_NORM_OPS, *_SAMPLERS)

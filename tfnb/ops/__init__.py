@@ -12,6 +12,7 @@ from tfnb.ir.tensor import install_operators
 from tfnb.ops import (
     activations,
     batch_norm,
+    batch_norm_grad,
     candidates,
     checks,
     clip,
@@ -97,6 +98,7 @@ FAMILIES = (
     losses,
     nn,
     batch_norm,
+    batch_norm_grad,
     conv,
     conv3d,
     conv_functions,
