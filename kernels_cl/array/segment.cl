@@ -42,3 +42,18 @@ SEGMENTS(segment_sum, 0, a + b)
 SEGMENTS(segment_prod, START, a * b)
 SEGMENTS(segment_max, START, b > a || b != b ? b : a)
 SEGMENTS(segment_min, START, b < a || b != b ? b : a)
+
+// Counts: out[k] = how many ids are k, or the sum of their weights; `row` is 1.
+SEGMENTS(bin_weights, 0, a + b)
+
+__kernel void bin_count(__global const MEMORY *unused, __global const ID *ids, __global MEMORY *out, int count, int row,
+                        int segments)
+{
+    long g = get_group_id(0), groups = get_num_groups(0);
+    ID first = (ID)(g * segments / groups), end = (ID)((g + 1) * segments / groups);
+    for (ID k = first; k < end; ++k)
+        PUT((SUM)0, out, k);
+    for (int i = 0; i < count; ++i)
+        if (ids[i] >= first && ids[i] < end)
+            PUT(ELEMENT(out, ids[i]) + (SUM)1, out, ids[i]);
+}

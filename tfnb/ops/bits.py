@@ -1,0 +1,169 @@
+"""Arithmetic on bits: and, or, shifts, counts, and the same bits as another type.
+
+Invariant: integers are two's complement; shifting by more than the type's bits is shifting by all but one, as
+in TensorFlow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import broadcast, unchanged
+from tfnb.types import INTS, NUMBERS, DType, Shape, uint8, uint16, uint32, uint64
+
+__all__ = ["BITCAST", "INVERT", "OPS"]
+
+_STORED = tuple(
+    t for t in NUMBERS if not (t.is_floating and t.size == 2)
+)  # as what they are computed in
+_UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}
+
+
+def _bitwise(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], api: str) -> OpDef:
+    return OpDef(
+        name,
+        inputs="x: T, y: T",
+        outputs="z: T",
+        types={"T": INTS},
+        doc=f"""Elementwise z = {formula}, broadcasting.
+
+        x, y: one integer type, shapes that broadcast together. z: that dtype, the broadcast shape.""",
+        infer=broadcast,
+        scalar=lambda attrs, x, y: fn(x, y),
+        grad=NOT_DIFFERENTIABLE,
+        api=f"bitwise.{api}",
+    )
+
+
+def _by(y: Expr) -> Expr:
+    """A number of bits to shift by: 0 to one less than the type has."""
+    return s.minimum(s.maximum(y, 0), y.dtype.size * 8 - 1)
+
+
+BITWISE_AND = _bitwise("BitwiseAnd", "the bits that both x and y have", s.bitand, "bitwise_and")
+BITWISE_OR = _bitwise("BitwiseOr", "the bits that x or y has", s.bitor, "bitwise_or")
+BITWISE_XOR = _bitwise(
+    "BitwiseXor", "the bits that just one of x and y has", s.bitxor, "bitwise_xor"
+)
+LEFT_SHIFT = _bitwise(
+    "LeftShift", "x shifted left by y bits", lambda x, y: s.shl(x, _by(y)), "left_shift"
+)
+RIGHT_SHIFT = _bitwise(
+    "RightShift", "x shifted right by y bits; signed numbers keep their sign", lambda x, y: s.shr(x, _by(y)),
+    "right_shift",
+)  # fmt: skip
+
+INVERT = OpDef(
+    "Invert",
+    inputs="x: T",
+    outputs="y: T",
+    types={"T": INTS},
+    doc="""Every bit turned over, elementwise: -x - 1 for signed numbers.
+
+    x: an integer type, any shape. y: dtype and shape of x.""",
+    infer=unchanged,
+    scalar=lambda attrs, x: s.bitnot(x),
+    grad=NOT_DIFFERENTIABLE,
+    api="bitwise.invert",
+)
+
+
+def _bits_of(x: Expr) -> Expr:
+    """How many bits of a uint32 are set: sums of neighbours, pairwise."""
+    x = x - s.bitand(s.shr(x, 1), 0x55555555)
+    x = s.bitand(x, 0x33333333) + s.bitand(s.shr(x, 2), 0x33333333)
+    x = s.bitand(x + s.shr(x, 4), 0x0F0F0F0F)
+    return s.shr(x * 0x01010101, 24)
+
+
+def _population(attrs: Any, x: Expr) -> Expr:
+    bits = s.bitcast(x, _UNSIGNED[x.dtype.size])
+    if x.dtype.size < 8:
+        return s.cast(_bits_of(s.cast(bits, uint32)), uint8)
+    low, high = s.cast(s.bitand(bits, 0xFFFFFFFF), uint32), s.cast(s.shr(bits, 32), uint32)
+    return s.cast(_bits_of(low) + _bits_of(high), uint8)
+
+
+POPULATION_COUNT = OpDef(
+    "PopulationCount",
+    inputs="x: T",
+    outputs="y: uint8",
+    types={"T": INTS},
+    doc="""How many bits are set, elementwise.
+
+    x: an integer type, any shape. y: uint8, the shape of x.""",
+    infer=unchanged,
+    scalar=_population,
+    grad=NOT_DIFFERENTIABLE,
+    api="bitwise.population_count",
+)
+
+
+def _cast_shape(c: Infer) -> Shape:
+    x, have, want = c.shapes[0], c.dtypes[0].size, c.types["type"].size
+    if x.dims is None or have == want:
+        return x
+    if have > want:
+        return Shape((*x.dims, have // want))
+    if not x.dims or x.dims[-1] not in (None, want // have):
+        raise ShapeError(
+            f"Bitcast: to take {want // have} numbers as one, the last dimension must be that; got {x}"
+        )
+    return Shape(x.dims[:-1])
+
+
+def _host_cast(call: HostCall, x: np.ndarray) -> np.ndarray:
+    wanted: DType = call.types["type"]
+    have, want = x.dtype.itemsize, wanted.size
+    if have < want and x.shape[-1:] != (want // have,):
+        raise ShapeError(
+            f"Bitcast: the last dimension of shape {x.shape} must be {want // have}", call.op
+        )
+    shape = x.shape if have == want else (*x.shape, have // want) if have > want else x.shape[:-1]
+    return np.frombuffer(np.ascontiguousarray(x).tobytes(), wanted.np).reshape(shape)
+
+
+def _lower_cast(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    """Through unsigned integers of the sizes."""
+    source, wanted = site.inputs[0].dtype, site.outputs[0].dtype
+    have, want = _UNSIGNED[source.size], _UNSIGNED[wanted.size]
+    if have.size == want.size:
+        return s.bitcast(site.load(0, idx), wanted)
+    if have.size > want.size:
+        by = s.cast(idx[-1] * (8 * want.size), have)
+        return s.bitcast(s.cast(s.shr(s.bitcast(site.load(0, idx[:-1]), have), by), want), wanted)
+    total: Expr | None = None
+    for k in range(want.size // have.size):
+        part = s.shl(s.cast(s.bitcast(site.load(0, (*idx, k)), have), want), 8 * have.size * k)
+        total = part if total is None else s.bitor(total, part)
+    return s.bitcast(total, wanted)  # type: ignore[arg-type]
+
+
+BITCAST = OpDef(
+    "Bitcast",
+    inputs="input: T",
+    outputs="output: type",
+    types={"T": _STORED, "type": _STORED},
+    doc="""The same bits read as another type.
+
+    input: a number type, but for 16-bit floats. output: dtype `type`; the shape of input, with a last dimension
+    more when the type is smaller, and without the last (which must hold one number's parts) when it is larger.
+    Errors: it does not. Complex numbers run on the host.""",
+    infer=_cast_shape,
+    host=_host_cast,
+    lower=_lower_cast,
+    grad=NOT_DIFFERENTIABLE,
+    api="bitcast",
+)
+
+OPS: tuple[OpDef, ...] = (
+    BITWISE_AND, BITWISE_OR, BITWISE_XOR, LEFT_SHIFT, RIGHT_SHIFT, INVERT, POPULATION_COUNT, BITCAST,
+)  # fmt: skip
+API: dict[str, Any] = {}
