@@ -32,6 +32,7 @@ from tfnb.ops import (
     gather,
     gather_nd,
     hashing,
+    image_codecs,
     index,
     logging,
     loop_stack,
@@ -133,6 +134,7 @@ FAMILIES = (
     strings,
     string_convert,
     hashing,
+    image_codecs,
     operators,
 )
 
