@@ -33,6 +33,8 @@ from tfnb.ops import (
     gather_nd,
     hashing,
     image_codecs,
+    image_resize,
+    image_weights,
     index,
     logging,
     loop_stack,
@@ -135,6 +137,8 @@ FAMILIES = (
     string_convert,
     hashing,
     image_codecs,
+    image_resize,
+    image_weights,
     operators,
 )
 

@@ -1,0 +1,52 @@
+"""Cases of images: resizing, windows, colours, boxes."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from cases import Case, arr, ints
+
+_CORNERS = ({}, {"align_corners": True}, {"half_pixel_centers": True})
+_BYTES = ints(2, 4, 5, 3, lo=0, hi=256, dtype=np.uint8)
+# up, down, both, one pixel; few, since each is a kernel of its own
+_SIZES = ((7, 3), (2, 9), (1, 1))
+
+
+def size(*numbers: int) -> np.ndarray:
+    return np.array(numbers, np.int32)
+
+
+_RESIZE = [
+    *(
+        Case(op, (arr(2, 4, 5, 2), size(*to)), attrs, float32_only=op.startswith("ResizeBi"))
+        for op in ("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic")
+        for to, attrs in itertools.product(_SIZES, _CORNERS)
+        if to != (1, 1) or not attrs
+    ),
+    *(
+        Case("ResizeArea", (arr(2, 4, 5, 2), size(*to)), attrs)
+        for to, attrs in itertools.product(_SIZES, _CORNERS[:2])
+        if to != (1, 1) or not attrs
+    ),
+    *(
+        Case(op, (_BYTES, size(6, 4)), rtol=1e-4)
+        for op in ("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic", "ResizeArea")
+    ),
+    Case("ResizeNearestNeighbor", (arr(1, 2, 3, 1), size(4, 9))),
+    *(
+        Case(op, (arr(2, *to, 2), arr(2, 4, 5, 2)), attrs, float32_only=True)
+        for op in ("ResizeBilinearGrad", "ResizeBicubicGrad")
+        for to, attrs in zip(_SIZES, _CORNERS, strict=True)
+    ),
+    *(
+        Case("ResizeNearestNeighborGrad", (arr(2, *to, 2), size(4, 5)), attrs)
+        for to, attrs in zip(_SIZES, _CORNERS, strict=True)
+    ),
+    *(
+        Case("ResizeWeights", (size(3, 4),), {"dtype": "float32", "method": m}, oracle=False)
+        for m in ("bilinear", "nearest", "bicubic", "area")
+    ),
+]
+
+CASES = [*_RESIZE]
