@@ -35,7 +35,8 @@ _RESIZE = [
     ),
     Case("ResizeNearestNeighbor", (arr(1, 2, 3, 1), size(4, 9))),
     *(
-        Case(op, (arr(2, *to, 2), arr(2, 4, 5, 2)), attrs, float32_only=True)
+        # TensorFlow takes their gradients for zero; their values are compared as gradients of the resizing
+        Case(op, (arr(2, *to, 2), arr(2, 4, 5, 2)), attrs, float32_only=True, oracle=False)
         for op in ("ResizeBilinearGrad", "ResizeBicubicGrad")
         for to, attrs in zip(_SIZES, _CORNERS, strict=True)
     ),
