@@ -11,10 +11,10 @@ from typing import Any
 
 from tfnb.client.initializers import Ones, Zeros, glorot_uniform
 from tfnb.client.keys import GraphKeys
-from tfnb.client.layers import average_pooling2d, max_pooling2d
 from tfnb.client.layers import flatten as flatten_layer
 from tfnb.client.norm_layers import BatchNormalization
 from tfnb.client.norm_layers import dropout as dropout_layer
+from tfnb.client.pool_layers import average_pooling2d, max_pooling2d
 from tfnb.client.variable_scope import get_variable, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of

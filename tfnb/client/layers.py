@@ -7,6 +7,7 @@ A layer is plain graph: variables under its scope, ops under its name. Invariant
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 from tfnb.client.initializers import Zeros
@@ -15,24 +16,19 @@ from tfnb.client.variable_scope import get_variable, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor
-from tfnb.ops.conv_functions import conv2d as conv2d_op
 from tfnb.ops.matmul import matmul, tensordot
 from tfnb.ops.nn import bias_add
-from tfnb.ops.pool_functions import avg_pool, max_pool
 from tfnb.ops.shaping import RESHAPE, shape_of
 from tfnb.types import DType, Shape, as_dtype
 
 __all__ = [
     "API",
-    "AveragePooling2D",
-    "Conv2D",
     "Dense",
     "Flatten",
     "Layer",
-    "MaxPooling2D",
-    "conv2d",
     "dense",
     "flatten",
+    "functional",
 ]
 
 
@@ -51,6 +47,7 @@ class Layer:
         self._scope: Any = _scope
         self.built = False
         self.variables: list[Any] = []
+        self._losses: list[Any] = []
 
     @property
     def scope_name(self) -> str:
@@ -64,6 +61,32 @@ class Layer:
     @property
     def trainable_variables(self) -> list[Any]:
         return [v for v in self.variables if v.trainable]
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        return [v for v in self.variables if not v.trainable]
+
+    @property
+    def losses(self) -> list[Any]:
+        """The penalties of this layer's activity and variables."""
+        scope = self.scope_name
+        if not self.variables and not self._losses:
+            return []
+        graph = self.variables[0].graph if self.variables else self._losses[0].graph
+        found = graph.get_collection(GraphKeys.REGULARIZATION_LOSSES)
+        return [t for t in found if t in self._losses or t.op.name.startswith(f"{scope}/")]
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Adds a loss, or a list of them, to the layer's and to the collection REGULARIZATION_LOSSES."""
+        for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
+            self._losses.append(loss)
+            loss.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+    def count_params(self) -> int:
+        """How many numbers the variables hold. Raises `InvalidArgumentError` before the layer is built."""
+        if not self.built:
+            raise InvalidArgumentError(f"{self.name} is not built: call it first")
+        return sum(v.shape.num_elements() for v in self.variables)
 
     weights = property(lambda self: self.variables)
     trainable_weights = trainable_variables
@@ -92,8 +115,7 @@ class Layer:
                 self.built = True
             outputs = self.call(inputs, **kwargs)
             if self.activity_regularizer is not None:
-                penalty = self.activity_regularizer(outputs)
-                inputs.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, penalty)
+                self.add_loss(self.activity_regularizer(outputs))
         return outputs
 
     apply = __call__
@@ -110,6 +132,30 @@ class Layer:
                              constraint=constraint)  # fmt: skip
         self.variables.append(found)
         return found
+
+    add_weight = add_variable
+
+
+def functional(layer: type[Layer]) -> Callable[..., Tensor]:
+    """The function of a layer class: `f(inputs, ..., reuse=None)` makes a layer of its arguments and applies it."""
+    inputs, reuse = (
+        Parameter("inputs", Parameter.POSITIONAL_OR_KEYWORD),
+        Parameter("reuse", Parameter.POSITIONAL_OR_KEYWORD, default=None),
+    )
+    own = [
+        p for p in signature(layer).parameters.values() if p.kind is not Parameter.VAR_KEYWORD
+    ]
+    shown = Signature([inputs, *own, reuse])
+
+    def call(*args: Any, **options: Any) -> Tensor:
+        given = shown.bind(*args, **options).arguments
+        x = given.pop("inputs")
+        return layer(_reuse=given.pop("reuse", None), **given)(x)
+
+    call.__name__ = call.__qualname__ = layer.default_name
+    call.__doc__ = f"{layer.__doc__}\n\n    Applies a new layer `{layer.__name__}` to `inputs`."
+    call.__signature__ = shown  # type: ignore[attr-defined]
+    return call
 
 
 class Dense(Layer):
@@ -150,136 +196,6 @@ class Dense(Layer):
         return y if self.activation is None else self.activation(y)
 
 
-def _pair(value: Any, name: str) -> tuple[int, int]:
-    pair = (value, value) if isinstance(value, int) else tuple(value)
-    if len(pair) != 2 or not all(isinstance(v, int) and v > 0 for v in pair):
-        raise InvalidArgumentError(
-            f"{name} must be a positive integer or a pair of them, got {value!r}"
-        )
-    return pair
-
-
-def _format(data_format: str) -> str:
-    formats = {"channels_last": "NHWC", "channels_first": "NCHW"}
-    if data_format not in formats:
-        raise InvalidArgumentError(
-            f"data_format must be one of {list(formats)}, got {data_format!r}"
-        )
-    return formats[data_format]
-
-
-def _window(pair: tuple[int, int], data_format: str) -> list[int]:
-    return [1, *pair, 1] if data_format == "NHWC" else [1, 1, *pair]
-
-
-class Conv2D(Layer):
-    """activation(conv2d(inputs, kernel) + bias); inputs of rank 4, the number of channels known."""
-
-    default_name = "conv2d"
-
-    def __init__(self, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid",
-                 data_format: str = "channels_last", dilation_rate: Any = (1, 1),
-                 activation: Callable[[Any], Any] | None = None, use_bias: bool = True, kernel_initializer: Any = None,
-                 bias_initializer: Any = None, kernel_regularizer: Any = None, bias_regularizer: Any = None,
-                 activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None,
-                 trainable: bool = True, name: str | None = None, **kw: Any) -> None:  # fmt: skip
-        super().__init__(name, trainable, activity_regularizer, **kw)
-        self.filters = int(filters)
-        self.kernel_size = _pair(kernel_size, "kernel_size")
-        self.strides, self.dilation = (
-            _pair(strides, "strides"),
-            _pair(dilation_rate, "dilation_rate"),
-        )
-        self.padding, self.data_format = padding.upper(), _format(data_format)
-        self.activation, self.use_bias = activation, use_bias
-        self.kernel_options = (kernel_initializer, kernel_regularizer, True, kernel_constraint)
-        self.bias_options = (bias_initializer or Zeros(), bias_regularizer, True, bias_constraint)
-
-    def build(self, shape: Shape) -> None:
-        dims = shape.with_rank(4).dims or ()
-        channels = dims[-1 if self.data_format == "NHWC" else 1]
-        if channels is None:
-            raise ShapeError(f"conv2d: the number of channels must be known, got shape {shape}")
-        kernel = [*self.kernel_size, channels, self.filters]
-        self.kernel = self.add_variable("kernel", kernel, None, *self.kernel_options)
-        self.bias = (
-            self.add_variable("bias", [self.filters], None, *self.bias_options)
-            if self.use_bias
-            else None
-        )
-
-    def call(self, inputs: Tensor, **_: Any) -> Tensor:
-        y = conv2d_op(
-            inputs, self.kernel, _window(self.strides, self.data_format), self.padding, data_format=self.data_format,
-            dilations=_window(self.dilation, self.data_format),
-        )  # fmt: skip
-        y = y if self.bias is None else bias_add(y, self.bias, data_format=self.data_format)
-        return y if self.activation is None else self.activation(y)
-
-
-def dense(inputs: Any, units: int, activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None,
-          bias_initializer: Any = None, kernel_regularizer: Any = None, bias_regularizer: Any = None,
-          activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None,
-          trainable: bool = True, name: str | None = None, reuse: Any = None) -> Tensor:  # fmt: skip
-    """A fully connected layer; see `Dense`. Raises `ShapeError` when the last dimension is not known."""
-    layer = Dense(units, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
-                  bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name,
-                  _reuse=reuse)  # fmt: skip
-    return layer(inputs)
-
-
-def conv2d(inputs: Any, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid",
-           data_format: str = "channels_last", dilation_rate: Any = (1, 1), activation: Any = None,
-           use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = None,
-           kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
-           kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True,
-           name: str | None = None, reuse: Any = None) -> Tensor:  # fmt: skip
-    """A 2-D convolution layer; see `Conv2D`."""
-    layer = Conv2D(filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
-                   kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
-                   kernel_constraint, bias_constraint, trainable, name, _reuse=reuse)  # fmt: skip
-    return layer(inputs)
-
-
-class MaxPooling2D(Layer):
-    """The maximum of each window."""
-
-    default_name = "max_pooling2d"
-    pool = staticmethod(max_pool)
-
-    def __init__(self, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
-                 name: str | None = None, **kw: Any) -> None:  # fmt: skip
-        super().__init__(name, **kw)
-        self.data_format = _format(data_format)
-        self.window = _window(_pair(pool_size, "pool_size"), self.data_format)
-        self.strides = _window(_pair(strides, "strides"), self.data_format)
-        self.padding = padding.upper()
-
-    def call(self, inputs: Tensor, **_: Any) -> Tensor:
-        return type(self).pool(
-            inputs, self.window, self.strides, self.padding, data_format=self.data_format
-        )
-
-
-class AveragePooling2D(MaxPooling2D):
-    """The mean of each window."""
-
-    default_name = "average_pooling2d"
-    pool = staticmethod(avg_pool)
-
-
-def max_pooling2d(inputs: Any, pool_size: Any, strides: Any, padding: str = "valid",
-                  data_format: str = "channels_last", name: str | None = None) -> Tensor:  # fmt: skip
-    """The maximum of each window of a rank 4 tensor; `pool_size` and `strides` are integers or pairs."""
-    return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
-
-
-def average_pooling2d(inputs: Any, pool_size: Any, strides: Any, padding: str = "valid",
-                      data_format: str = "channels_last", name: str | None = None) -> Tensor:  # fmt: skip
-    """The mean of each window of a rank 4 tensor; `pool_size` and `strides` are integers or pairs."""
-    return AveragePooling2D(pool_size, strides, padding, data_format, name)(inputs)
-
-
 class Flatten(Layer):
     """All dimensions but the first in one."""
 
@@ -296,21 +212,11 @@ class Flatten(Layer):
         return RESHAPE(inputs, [-1 if dims[0] is None else dims[0], size])
 
 
-def flatten(inputs: Any, name: str | None = None) -> Tensor:
-    """All dimensions but the first in one."""
-    return Flatten(name)(inputs)
-
-
+dense, flatten = functional(Dense), functional(Flatten)
 API: dict[str, Any] = {
     "layers.Layer": Layer,
     "layers.Dense": Dense,
-    "layers.Conv2D": Conv2D,
     "layers.Flatten": Flatten,
-    "layers.MaxPooling2D": MaxPooling2D,
-    "layers.AveragePooling2D": AveragePooling2D,
     "layers.dense": dense,
-    "layers.conv2d": conv2d,
-    "layers.max_pooling2d": max_pooling2d,
-    "layers.average_pooling2d": average_pooling2d,
     "layers.flatten": flatten,
 }
