@@ -28,7 +28,7 @@ from tfnb.ir.scopes import Names, Scopes, check_name
 from tfnb.ir.tensor import Tensor, call_operator, is_tensor_like
 from tfnb.types import DType, Shape, TensorSpec, as_dtype, as_shape
 
-__all__ = ["GraphBuilder", "infer_specs", "pack_outputs", "replace_input"]
+__all__ = ["GraphBuilder", "all_or_nothing", "claim_name", "infer_specs", "pack_outputs", "replace_input"]
 
 
 def infer_specs(
@@ -305,6 +305,31 @@ class GraphBuilder(Collections):
         with self._lock:
             full = f"{self.scopes.name}/{name}" if self.scopes.name else name
             return self._names.unique(full, mark_as_used)
+
+
+@contextmanager
+def all_or_nothing(graph: GraphBuilder) -> Iterator[None]:
+    """What is added inside stays only if the block ends without an error; other threads wait meanwhile."""
+    with graph._lock:
+        before, names = graph.version, graph._names.copy()
+        try:
+            yield
+        except BaseException:
+            for op in graph._operations[before:]:
+                del graph._by_name[op.name]
+            del graph._operations[before:]
+            graph._names = names
+            for readers in graph._consumers.values():
+                readers[:] = [r for r in readers if r.id < before]
+            raise
+
+
+def claim_name(graph: GraphBuilder, name: str) -> None:
+    """Takes exactly this full name. Raises `GraphError` when an operation has it."""
+    with graph._lock:
+        if name in graph._by_name:
+            raise GraphError(f"the graph has an operation {name!r} already")
+        graph._names.unique(name)
 
 
 def replace_input(op: Operation, index: int, value: Tensor) -> None:

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.errors import ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
 from tfnb.ir.scalar_host import host_kernel
 from tfnb.types import ALL, Shape, unknown_shape
 
-__all__ = ["CONST", "ConstAttrs", "constant_shape", "constant_value"]
+__all__ = ["CONST", "MAX_RANK", "ConstAttrs", "constant_shape", "constant_value"]
 
+MAX_RANK = 254  # dimensions of a shape, as in TensorFlow
 _MAX_FOLD = 4096  # elements: shapes and axes are small; larger values wait for the step's own folding
 
 
@@ -50,6 +52,17 @@ def constant_value(tensor: Any, depth: int = 24) -> np.ndarray | None:
 
     A tensor whose input shapes are fully known gives `tf.shape(x)` too.
     """
+    return _value(tensor, depth, {})
+
+
+def _value(tensor: Any, depth: int, memo: dict[Any, Any]) -> np.ndarray | None:
+    """As `constant_value`; each tensor is looked at once, for many paths may lead to it."""
+    if tensor not in memo:
+        memo[tensor] = _find_value(tensor, depth, memo)
+    return memo[tensor]  # type: ignore[no-any-return]
+
+
+def _find_value(tensor: Any, depth: int, memo: dict[Any, Any]) -> np.ndarray | None:
     op = tensor.op
     if op.opdef.kind is Kind.CONST:
         return op.attrs.value
@@ -67,7 +80,7 @@ def constant_value(tensor: Any, depth: int = 24) -> np.ndarray | None:
         return None
     values = []
     for x in op.inputs:
-        v = constant_value(x, depth - 1)
+        v = _value(x, depth - 1, memo)
         if v is None or v.size > _MAX_FOLD:
             return None
         values.append(v)
@@ -89,6 +102,8 @@ def constant_shape(tensor: Any, depth: int = 24) -> Shape:
         return unknown_shape
     value = constant_value(tensor, depth)
     if value is not None and value.ndim == 1:
+        if value.size > MAX_RANK:
+            raise ShapeError(f"{tensor.name} gives a shape of {value.size} dimensions; at most {MAX_RANK} are served")
         return Shape(tuple(None if v < 0 else int(v) for v in value))
     if tensor.shape.ndims == 1 and tensor.shape.is_fully_defined():
         return Shape((None,) * tensor.shape.known()[0])

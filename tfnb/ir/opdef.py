@@ -19,6 +19,7 @@ from tfnb.ir.scalar import Expr
 from tfnb.types import DType, Shape
 
 __all__ = [
+    "LOCAL",
     "NOT_DIFFERENTIABLE",
     "Arg",
     "HostCall",
@@ -30,6 +31,10 @@ __all__ = [
     "ReduceSpec",
     "parse_signature",
 ]
+
+
+# metadata of a field of an attrs class that lives in this process and stands in no GraphDef
+LOCAL: Mapping[str, bool] = {"local": True}
 
 
 class Kind(enum.Enum):
@@ -82,16 +87,16 @@ class Arg:
 
 def parse_signature(text: str) -> tuple[Arg, ...]:
     """The arguments of a signature such as `"a: T, b: T"`, `"values: N*T, axis: int32"`,
-    `"ref: Ref(T)"`, `"data: [U]"`. An empty text has none."""
+    `"ref: Ref(T)"`, `"refs: N*Ref(T)"`, `"data: [U]"`. An empty text has none."""
     args = []
     for part in filter(None, (p.strip() for p in text.split(","))):
         name, _, kind = (p.strip() for p in part.partition(":"))
         if not kind:
             raise InternalError(f"signature {text!r}: {part!r} has no type")
+        number, star, base = kind.partition("*")
+        kind, number_var = (base.strip(), number.strip()) if star else (kind, None)
         ref = kind.startswith("Ref(")
         kind = kind.removeprefix("Ref(").removesuffix(")") if ref else kind
-        number, star, base = kind.partition("*")
-        kind, number_var = (base, number) if star else (kind, None)
         listed = kind.startswith("[")
         args.append(Arg(name, kind.strip("[]"), number_var, listed, ref))
     return tuple(args)
@@ -201,6 +206,8 @@ class OpDef:
                  device): for ops that keep values or pass them on; `HostCall.tools` works on them
     api          the public names ("nn.relu relu"), for ops whose call needs no wrapper
     partial      (Infer) -> Shape or None: the output, an integer vector, read as a partly known shape
+    defaults     for graphs from files: the dtype of a type variable that no input determines and that may be left
+                 out ({"out_type": int32}), and the one value served of a standard attribute that `attrs` lacks
     """
 
     name: str
@@ -229,6 +236,7 @@ class OpDef:
     shape_only: bool = False
     rows: int | None = None
     raw: bool = False
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     input_args: tuple[Arg, ...] = field(init=False)
     output_args: tuple[Arg, ...] = field(init=False)
 

@@ -26,6 +26,11 @@ class Names:
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
 
+    def copy(self) -> Names:
+        found = Names()
+        found._used = dict(self._used)
+        return found
+
     def unique(self, name: str, mark: bool = True) -> str:
         """`name`, or `name_k` with the first k that is free. With `mark` the name is taken from now on."""
         count = self._used.get(name)

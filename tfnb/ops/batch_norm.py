@@ -224,6 +224,7 @@ FUSED_BATCH_NORM = OpDef(
     host=_host,
     expand=_expand,
     grad=_grad,
+    defaults={"exponential_avg_factor": 1.0},
 )
 
 FUSED_BATCH_NORM_V2 = OpDef(

@@ -41,6 +41,7 @@ def _comparison(
     fn: Callable[[Expr, Expr], Expr],
     api: str,
     types: tuple[DType, ...] = REALS,
+    **more: Any,
 ) -> OpDef:
     return OpDef(
         name,
@@ -55,15 +56,17 @@ def _comparison(
         scalar=lambda attrs, x, y: fn(x, y),
         grad=NOT_DIFFERENTIABLE,
         api=api,
+        **more,
     )
 
 
+_STRICT = {"incompatible_shape_error": True}
 LESS = _comparison("Less", "<", s.lt, "less")
 LESS_EQUAL = _comparison("LessEqual", "<=", s.le, "less_equal")
 GREATER = _comparison("Greater", ">", s.gt, "greater")
 GREATER_EQUAL = _comparison("GreaterEqual", ">=", s.ge, "greater_equal")
-EQUAL = _comparison("Equal", "==", s.eq, "equal", ALL)
-NOT_EQUAL = _comparison("NotEqual", "!=", s.ne, "not_equal", ALL)
+EQUAL = _comparison("Equal", "==", s.eq, "equal", ALL, defaults=_STRICT)
+NOT_EQUAL = _comparison("NotEqual", "!=", s.ne, "not_equal", ALL, defaults=_STRICT)
 
 
 def _logical(name: str, word: str, fn: Callable[[Expr, Expr], Expr], api: str) -> OpDef:

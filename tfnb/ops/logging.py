@@ -16,7 +16,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.shapes import unchanged
 from tfnb.ops.control_flow import NO_OP
 from tfnb.types import ALL, FLOATS, scalar
@@ -34,7 +34,9 @@ class PrintAttrs:
     message: str = ""
     first_n: int = -1
     summarize: int = 3
-    turns: Iterator[int] = field(default_factory=itertools.count, init=False, repr=False)
+    turns: Iterator[int] = field(
+        default_factory=itertools.count, init=False, repr=False, metadata=LOCAL
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,7 @@ UNIQUE = OpDef(
     host=_host_unique,
     grad=NOT_DIFFERENTIABLE,
     dynamic=True,
+    defaults={"out_idx": int32},
 )
 
 
@@ -255,6 +256,7 @@ TOP_K_V2 = OpDef(
     host=lambda call, x, k: _host_top(x, int(k.reshape(()))),
     grad=_grad_top,
     shape_inputs=(1,),
+    defaults={"Tk": int32, "index_type": int32},
 )
 
 TOP_K = OpDef(

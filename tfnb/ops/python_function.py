@@ -16,7 +16,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, OpError, UnknownError
 from tfnb.ir.bind import bind
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.types import ALL, DType, Shape, as_dtype, unknown_shape
 
 __all__ = ["API", "OPS", "PY_FUNC", "PY_FUNC_STATELESS"]
@@ -29,7 +29,7 @@ class PyFuncAttrs:
     """`token`: the function's name in a GraphDef; `function`: the function itself, which lives as long as the graph."""
 
     token: str = ""
-    function: Callable[..., Any] | None = field(default=None, repr=False)
+    function: Callable[..., Any] | None = field(default=None, repr=False, metadata=LOCAL)
 
 
 def _unknown(c: Infer) -> tuple[Shape, ...]:

@@ -200,6 +200,7 @@ MULTINOMIAL = OpDef(
     grad=NOT_DIFFERENTIABLE,
     shape_inputs=(1,),
     stateful=True,
+    defaults={"output_dtype": int64},
 )
 
 

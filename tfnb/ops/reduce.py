@@ -283,6 +283,7 @@ def _arg(name: str, what: str, fn: Any, combine: str) -> OpDef:
         ),
         grad=NOT_DIFFERENTIABLE,
         shape_inputs=(1,),
+        defaults={"output_type": int64},
     )
 
 

@@ -74,6 +74,7 @@ SHAPE = OpDef(
     ),
     grad=NOT_DIFFERENTIABLE,
     shape_only=True,
+    defaults={"out_type": int32},
 )
 
 SIZE = OpDef(
@@ -94,6 +95,7 @@ SIZE = OpDef(
     ),
     grad=NOT_DIFFERENTIABLE,
     shape_only=True,
+    defaults={"out_type": int32},
 )
 
 RANK = OpDef(

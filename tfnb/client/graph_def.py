@@ -1,0 +1,100 @@
+"""Graphs as files: `tf.import_graph_def`, `tf.train.write_graph`, values as protobuf messages.
+
+Invariant: no protobuf is loaded before one of these functions is called.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tfnb.errors import DTypeError, GraphError, NotFoundError
+from tfnb.ir.builder import GraphBuilder, all_or_nothing
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.graphdef.decode import import_graph_def as decode_graph_def
+from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.tensor_proto import make_ndarray, make_tensor_proto
+from tfnb.ir.opdef import OpDef
+from tfnb.ops import CATALOG
+
+__all__ = ["API", "import_graph_def", "write_graph"]
+
+
+def find_op(name: str) -> OpDef:
+    """The op of this name. Raises `GraphError`."""
+    try:
+        return CATALOG[name]
+    except NotFoundError:
+        raise GraphError(f"no op is named {name[:200]!r}") from None
+
+
+def import_graph_def(
+    graph_def: Any,
+    input_map: Mapping[str, Any] | None = None,
+    return_elements: Sequence[str] | None = None,
+    name: str | None = None,
+    op_dict: Any = None,
+    producer_op_list: Any = None,
+) -> list[Any] | None:
+    """Adds the nodes of a GraphDef (ours or TensorFlow's) to the default graph.
+
+    input_map: names of tensors in the file ("x:0") -> tensors to read in their place. return_elements: names of
+    operations ("x") and tensors ("x:0") to give back as a list. name: the name scope to put them in ("import" by
+    default, "" for none). `op_dict` and `producer_op_list` are taken for compatibility: definitions are the catalogue's.
+    Raises `GraphError`, `DTypeError` and their like, which say which node is wrong; the graph is then as before.
+    """
+    graph = get_default_graph()
+    with all_or_nothing(graph):
+        if name == "":
+            return decode_graph_def(graph, graph_def, find_op, input_map, return_elements)
+        with graph.name_scope(name or "import") as scope:
+            return decode_graph_def(graph, graph_def, find_op, input_map, return_elements, scope)
+
+
+def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
+    """Writes a graph to the file `name` in `logdir` (made if needed), as protobuf's text or bytes; gives the path.
+
+    The file appears complete or not at all.
+    """
+    graph = getattr(graph_or_graph_def, "graph", graph_or_graph_def)
+    if isinstance(graph, GraphBuilder):
+        message = graph.as_graph_def()
+    else:
+        message = as_message("graph", "GraphDef", graph_or_graph_def)
+    if not isinstance(name, str):
+        raise DTypeError(f"write_graph: needed a file name, got {name!r}")
+    path = os.path.join(logdir, name)
+    write_message(message, path, as_text)
+    return path
+
+
+def write_message(message: Any, path: str, as_text: bool) -> None:
+    """Writes a message beside `path` and renames it: readers never see half a file."""
+    folder = Path(path).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    if as_text:
+        content = import_module("google.protobuf.text_format").MessageToString(message).encode()
+    else:
+        content = message.SerializeToString()
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=Path(path).name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+API: dict[str, Any] = {
+    "import_graph_def": import_graph_def,
+    "make_tensor_proto": make_tensor_proto,
+    "make_ndarray": make_ndarray,
+    "contrib.util.make_tensor_proto": make_tensor_proto,
+    "contrib.util.make_ndarray": make_ndarray,
+    "train.write_graph": write_graph,
+}

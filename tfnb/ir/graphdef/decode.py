@@ -1,0 +1,219 @@
+"""GraphDef messages into a graph: `tf.import_graph_def`.
+
+Parsed nodes are added in an order that builds each behind its inputs; loops are closed last. Where a loop changes a
+static shape, its Merge starts again from what all iterations have in common. Invariant: all of a file comes in, or
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundError, OpError
+from tfnb.ir.bind import bind
+from tfnb.ir.builder import GraphBuilder, all_or_nothing, claim_name, replace_input
+from tfnb.ir.device_spec import DeviceSpec
+from tfnb.ir.graphdef.parse import Link, ParsedNode, blamed, in_order, parse_link, parse_nodes
+from tfnb.ir.opdef import Kind, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.tensor import Tensor
+from tfnb.types import Shape, TensorSpec, unknown_shape
+
+__all__ = ["import_graph_def"]
+
+_ROUNDS = 12  # of widening the shapes in loops, before all of them are taken as unknown
+
+
+class _Again(Exception):
+    """A loop's shapes were assumed too narrow."""
+
+
+def import_graph_def(
+    graph: GraphBuilder,
+    graph_def: Any,
+    find_op: Callable[[str], OpDef],
+    input_map: Mapping[str, Any] | None = None,
+    return_elements: Sequence[str] | None = None,
+    prefix: str = "",
+) -> list[Any] | None:
+    """Adds the nodes of a GraphDef to `graph` under the (unique) name scope `prefix`.
+
+    find_op: op name -> definition. input_map: names of the file's tensors -> what is read instead of them.
+    Gives the operations and tensors that `return_elements` names. Raises `OpError`s that name the node.
+    """
+    mapped = _read_map(graph, input_map or {})
+    nodes = parse_nodes(as_message("graph", "GraphDef", graph_def), find_op)
+    ordered = in_order(nodes, lambda link: link in mapped)
+    assumed: dict[str, Shape] = {}
+    for attempt in range(_ROUNDS + 1):
+        building = _Import(graph, nodes, mapped, prefix, assumed, attempt == _ROUNDS)
+        try:
+            with all_or_nothing(graph):
+                building.add(ordered)
+                unused = [str(link) for link in mapped if link not in building.used]
+                if unused:
+                    raise InvalidArgumentError(f"input_map names {unused}, which no node of the GraphDef reads")
+                if return_elements is None:
+                    return None
+                return [building.element(name) for name in return_elements]
+        except _Again:
+            continue
+    raise GraphError("the shapes of the GraphDef's loops do not settle")
+
+
+def _read_map(graph: GraphBuilder, input_map: Mapping[str, Any]) -> dict[Link, Any]:
+    found: dict[Link, Any] = {}
+    for name, value in input_map.items():
+        text = name.decode() if isinstance(name, bytes) else name
+        if not isinstance(text, str):
+            raise DTypeError(f"input_map: a key must be a tensor's name, got {name!r}")
+        link = parse_link(text)
+        if link.port < 0:
+            element = graph.as_graph_element(value)
+            found[link] = element.op if isinstance(element, Tensor) else element
+        else:
+            found[link] = graph.to_tensor(value)
+            if found[link].graph is not graph:
+                raise GraphError(f"input_map: the tensor for {text!r} is from another graph", found[link].op)
+    return found
+
+
+class _Import:
+    """One attempt to add all nodes; `assumed` are the shapes of loops' Merges."""
+
+    def __init__(
+        self,
+        graph: GraphBuilder,
+        nodes: Mapping[str, ParsedNode],
+        mapped: Mapping[Link, Any],
+        prefix: str,
+        assumed: dict[str, Shape],
+        give_up: bool,
+    ) -> None:
+        self.graph = graph
+        self.nodes = nodes
+        self.mapped = mapped
+        self.prefix = prefix
+        self.assumed = assumed
+        self.give_up = give_up
+        self.made: dict[str, Operation] = {}
+        self.used: set[Link] = set()
+        self.open: list[tuple[Operation, int, str, Link]] = []
+
+    def add(self, ordered: Sequence[ParsedNode]) -> None:
+        for node in ordered:
+            try:
+                self.made[node.name] = self._add(node)
+            except OpError as e:
+                e.op = None
+                raise blamed(node.name, e) from None
+            except RecursionError:
+                raise blamed(node.name, GraphError("is nested too deeply")) from None
+        for merge, index, name, link in self.open:
+            self._close(merge, index, name, link)
+
+    def _add(self, node: ParsedNode) -> Operation:
+        full = f"{self.prefix}{node.name}"
+        claim_name(self.graph, full)
+        late = [i for i, link in enumerate(node.links) if self._is_back(node, link)]
+        groups = [[self._tensor(link) for link in group if not self._is_back(node, link)] for group in node.inputs]
+        if late:
+            if not groups[0]:
+                raise GraphError("a Merge that no value can enter")
+            for i in late:
+                groups[0].insert(i, groups[0][0])
+        opdef = node.opdef
+        values: list[Any] = [
+            g if a.number is not None or a.type_list else g[0]
+            for a, g in zip(opdef.input_args, groups, strict=True)
+        ]
+        bound = bind(opdef, values, node.attrs, self.graph.to_tensor)
+        for name, given in node.attrs.items():
+            if isinstance(bound.types.get(name), tuple) and tuple(given) != bound.types[name]:
+                raise DTypeError(f"{opdef.name}: its inputs are not of the dtypes {name!r} that it names")
+        op = self.graph.create_op(opdef, bound.inputs, bound.attrs, bound.types, full + "/")
+        self._finish(op, node)
+        if late:
+            self._assume(op, node, late)
+        return op
+
+    def _finish(self, op: Operation, node: ParsedNode) -> None:
+        """Control inputs, device and colocation as the file has them."""
+        behind = [self._control(c) for c in node.control]
+        op.control_inputs = list(dict.fromkeys([*op.control_inputs, *behind]))
+        if node.device:
+            inner = DeviceSpec.from_string(node.device)
+            op.device = inner.merged(DeviceSpec.from_string(op.device)).to_string()
+        if node.colocation:
+            for name in node.colocation:
+                if name not in self.nodes and Link(name, 0) not in self.mapped:
+                    raise GraphError(f"is placed with {name[:200]!r}, which is not in the graph")
+            op.colocation = tuple(f"loc:@{self.prefix}{name}" for name in node.colocation)
+        op.gradient_type = node.gradient_type or op.gradient_type
+
+    def _is_back(self, node: ParsedNode, link: Link) -> bool:
+        source = self.nodes.get(link.name)
+        return (
+            node.opdef.kind is Kind.MERGE
+            and source is not None
+            and source.opdef.kind is Kind.NEXT_ITERATION
+            and link not in self.mapped
+        )
+
+    def _tensor(self, link: Link) -> Tensor:
+        if link in self.mapped:
+            self.used.add(link)
+            return self.mapped[link]  # type: ignore[no-any-return]
+        op = self.made[link.name]
+        if link.port >= len(op.outputs):
+            raise GraphError(f"reads {link}, but {link.name!r} ({op.type}) has {len(op.outputs)} outputs")
+        return op.outputs[link.port]
+
+    def _control(self, name: str) -> Operation:
+        link = Link(name, -1)
+        if link in self.mapped:
+            self.used.add(link)
+            return self.mapped[link]  # type: ignore[no-any-return]
+        return self.made[name]
+
+    def _assume(self, merge: Operation, node: ParsedNode, late: Sequence[int]) -> None:
+        """A Merge whose loop is still open gets the shape that is assumed of all its iterations."""
+        shape = unknown_shape if self.give_up else self.assumed.get(node.name, merge.specs[0].shape)
+        merge.specs[0] = TensorSpec(merge.specs[0].dtype, shape, merge.specs[0].ref)
+        self.open.extend((merge, i, node.name, node.links[i]) for i in late)
+
+    def _close(self, merge: Operation, index: int, name: str, link: Link) -> None:
+        try:
+            value = self._tensor(link)
+        except OpError as e:
+            raise blamed(name, e) from None
+        if value.dtype is not merge.specs[0].dtype or value.spec.ref != merge.inputs[0].spec.ref:
+            raise blamed(
+                name,
+                DTypeError(f"its input {link} is {value.dtype.name}, the others {merge.specs[0].dtype.name}"),
+            )
+        shape = merge.specs[0].shape
+        common = _common(shape, value.shape)
+        if common != shape:
+            self.assumed[name] = common
+            raise _Again
+        replace_input(merge, index, value)
+
+    def element(self, name: str) -> Any:
+        """The operation ("x") or tensor ("x:0") of the file."""
+        text = name.decode() if isinstance(name, bytes) else name
+        if not isinstance(text, str):
+            raise DTypeError(f"return_elements: needed names, got {name!r}")
+        link = parse_link(text)
+        if link.name not in self.made or link.port < 0:
+            raise NotFoundError(f"return_elements: the GraphDef has no node {text!r}")
+        return self._tensor(link) if ":" in text else self.made[link.name]
+
+
+def _common(a: Shape, b: Shape) -> Shape:
+    """What holds for a tensor that has either shape."""
+    if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
+        return unknown_shape
+    return Shape(tuple(x if x == y else None for x, y in zip(a.dims, b.dims, strict=True)))

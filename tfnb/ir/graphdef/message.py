@@ -1,0 +1,36 @@
+"""Messages at the door: of our own classes, of another package's classes of the same name, or as bytes.
+
+Invariant: behind it a message is of the classes of `tfnb.ir.protos`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.errors import DataLossError, DTypeError
+from tfnb.ir.protos import proto
+
+__all__ = ["as_message"]
+
+
+def as_message(file: str, name: str, value: Any) -> Any:
+    """`value` as the message `name` of `file`.proto: one itself, another package's (TensorFlow's), or its bytes.
+
+    Raises `DTypeError` for anything else, `DataLossError` for bytes that are no such message.
+    """
+    wanted = getattr(proto(file), name)
+    if isinstance(value, wanted):
+        return value
+    descriptor = getattr(value, "DESCRIPTOR", None)
+    if isinstance(value, (bytes, bytearray)):
+        content = bytes(value)
+    elif descriptor is not None and descriptor.name == name and hasattr(value, "SerializeToString"):
+        content = value.SerializeToString()
+    else:
+        raise DTypeError(f"needed a {name}, got {type(value).__name__} {str(value)[:80]!r}")
+    found = wanted()
+    try:
+        found.ParseFromString(content)
+    except Exception as e:  # the class of protobuf's error depends on its implementation
+        raise DataLossError(f"{len(content)} bytes that are no {name}: {e}") from None
+    return found

@@ -1,0 +1,211 @@
+"""Reading NodeDefs: names, inputs and attributes are checked before a graph sees them.
+
+Invariant: a `ParsedNode` names an op of the catalogue, has attributes of the declared kinds, as many inputs as its
+signature asks for, and inputs that exist in the file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfnb.errors import GraphError, OpError
+from tfnb.ir.device_spec import DeviceSpec
+from tfnb.ir.graphdef.attrs import decode_attrs, numbers_of, type_lists_of
+from tfnb.ir.opdef import Kind, OpDef
+
+__all__ = ["MAX_OUTPUTS", "Link", "ParsedNode", "blamed", "in_order", "parse_link", "parse_nodes"]
+
+MAX_OUTPUTS = 1 << 16  # of one node: a number in an attribute must not make tensors without end
+
+_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
+_INPUT = re.compile(r"(\^?)([^:^]+)(?::(\d{1,9}))?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An input: output `port` of the node `name`, or a control input (`port` is -1)."""
+
+    name: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"^{self.name}" if self.port < 0 else f"{self.name}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedNode:
+    """A node of the file: `inputs` grouped by the signature's arguments, `attrs` as keyword arguments of `bind`."""
+
+    name: str
+    opdef: OpDef
+    inputs: tuple[tuple[Link, ...], ...]
+    control: tuple[str, ...]
+    attrs: dict[str, Any]
+    device: str
+    colocation: tuple[str, ...]
+    gradient_type: str | None
+
+    @property
+    def links(self) -> list[Link]:
+        return [link for group in self.inputs for link in group]
+
+
+def blamed(name: str, error: OpError) -> OpError:
+    """The error, saying which node of the file is to blame."""
+    error.message = f"GraphDef node {name[:200]!r}: {error.message}"
+    error.args = (error.message,)
+    return error
+
+
+def parse_nodes(graph_def: Any, find_op: Callable[[str], OpDef]) -> dict[str, ParsedNode]:
+    """Name -> node, in the file's order. Raises `GraphError` and its like, naming the node and what is wrong."""
+    found: dict[str, ParsedNode] = {}
+    for node in graph_def.node:
+        try:
+            if not _NAME.match(node.name):
+                raise GraphError("not a valid name for an operation")
+            if node.name in found:
+                raise GraphError("there are two nodes of this name")
+            found[node.name] = _parse(node, find_op(node.op))
+        except OpError as e:
+            raise blamed(node.name, e) from None
+    return found
+
+
+def parse_link(text: str) -> Link:
+    """ "x", "x:1" or "^x" as a `Link`. Raises `GraphError` for anything else."""
+    match = _INPUT.match(text)
+    if match is None or (match.group(1) and match.group(3)):
+        raise GraphError(f"the input {text[:200]!r} is none: needed 'name', 'name:1' or '^name'")
+    return Link(match.group(2), -1 if match.group(1) else int(match.group(3) or 0))
+
+
+def _parse(node: Any, opdef: OpDef) -> ParsedNode:
+    links = [parse_link(text) for text in node.input]
+    data = [link for link in links if link.port >= 0]
+    if any(link.port >= 0 for link in links[len(data) :]):
+        raise GraphError("a data input comes after a control input")
+    attrs = decode_attrs(opdef, node.attr)
+    groups = _grouped(opdef, data, attrs)
+    _check_outputs(opdef, attrs)
+    if node.device:
+        DeviceSpec.from_string(node.device)
+    return ParsedNode(
+        node.name, opdef, groups, tuple(dict.fromkeys(x.name for x in links[len(data) :])), attrs, node.device,
+        _colocation(node), _text(node, "_gradient_op_type"),
+    )  # fmt: skip
+
+
+def _grouped(opdef: OpDef, data: Sequence[Link], attrs: dict[str, Any]) -> tuple[tuple[Link, ...], ...]:
+    """The inputs by argument. Raises `GraphError` unless there are as many as the signature says.
+
+    Numbers of inputs leave `attrs` unless they are fields of the attrs class: they follow from the inputs.
+    """
+    groups, start = [], 0
+    for a in opdef.input_args:
+        length = 1
+        if a.type_list:
+            length = len(_required(opdef, attrs, a.type))
+        elif a.number is not None:
+            length = _required(opdef, attrs, a.number)
+        if length < 0 or start + length > len(data):
+            raise GraphError(f"{opdef.name} needs {length} inputs for {a.name!r}, has {len(data) - start} left")
+        groups.append(tuple(data[start : start + length]))
+        start += length
+    if start != len(data):
+        raise GraphError(f"{opdef.name} takes {start} inputs, has {len(data)}")
+    fields = {f.name for f in dataclasses.fields(opdef.attrs)}
+    for a in opdef.input_args:
+        if a.number is not None and a.number not in fields:
+            attrs.pop(a.number, None)
+    return tuple(groups)
+
+
+def _required(opdef: OpDef, attrs: Mapping[str, Any], name: str) -> Any:
+    if name not in attrs:
+        raise GraphError(f"{opdef.name} has no attribute {name!r}")
+    return attrs[name]
+
+
+def _check_outputs(opdef: OpDef, attrs: Mapping[str, Any]) -> None:
+    for number in numbers_of(opdef):
+        if not 0 <= attrs.get(number, 0) <= MAX_OUTPUTS:
+            raise GraphError(f"{opdef.name}: {number} is {attrs[number]}, needed 0 to {MAX_OUTPUTS}")
+    for a in opdef.output_args:
+        if a.number is not None or a.type in type_lists_of(opdef):
+            _required(opdef, attrs, a.number or a.type)
+
+
+def _colocation(node: Any) -> tuple[str, ...]:
+    if "_class" not in node.attr:
+        return ()
+    found = []
+    for text in node.attr["_class"].list.s:
+        name = text.decode("utf-8", "replace")
+        if not name.startswith("loc:@"):
+            raise GraphError(f"the attribute '_class' holds {name[:80]!r}, needed 'loc:@name'")
+        found.append(name.removeprefix("loc:@"))
+    return tuple(found)
+
+
+def _text(node: Any, name: str) -> str | None:
+    return node.attr[name].s.decode("utf-8", "replace") if name in node.attr else None
+
+
+def in_order(nodes: Mapping[str, ParsedNode], outside: Callable[[Link], bool]) -> list[ParsedNode]:
+    """The nodes, each behind what it reads, else in the file's order; a loop's NextIteration does not count.
+
+    `outside` says which links the caller supplies. Raises `GraphError` for an input that does not exist or a cycle
+    that does not go through NextIteration -> Merge.
+    """
+    names = list(nodes)
+    place = {name: i for i, name in enumerate(names)}
+    before = {node.name: _behind(node, nodes, outside) for node in nodes.values()}
+    readers: dict[str, list[str]] = {}
+    for name, needed in before.items():
+        for other in needed:
+            readers.setdefault(other, []).append(name)
+    pending = {name: len(needed) for name, needed in before.items()}
+    ready = [place[name] for name, n in pending.items() if n == 0]
+    order = []
+    while ready:
+        name = names[heapq.heappop(ready)]
+        order.append(nodes[name])
+        for reader in readers.get(name, ()):
+            pending[reader] -= 1
+            if pending[reader] == 0:
+                heapq.heappush(ready, place[reader])
+    if len(order) < len(names):
+        raise _cycle({name: before[name] for name, n in pending.items() if n > 0})
+    return order
+
+
+def _cycle(stuck: Mapping[str, list[str]]) -> OpError:
+    """The error for a cycle among nodes that all wait for one of themselves."""
+    path: dict[str, None] = {}
+    name = next(iter(stuck))
+    while name not in path:
+        path[name] = None
+        name = next(b for b in stuck[name] if b in stuck)
+    around = list(path)
+    around = [name, *reversed(around[around.index(name) :])]
+    return blamed(name, GraphError(f"lies on a cycle that is no loop: {' -> '.join(n[:60] for n in around[:8])}"))
+
+
+def _behind(node: ParsedNode, nodes: Mapping[str, ParsedNode], outside: Callable[[Link], bool]) -> list[str]:
+    """The names of the nodes that must come before."""
+    found: dict[str, None] = {}
+    for link in (*node.links, *(Link(c, -1) for c in node.control)):
+        if outside(link):
+            continue
+        if link.name not in nodes:
+            raise blamed(node.name, GraphError(f"its input {str(link)[:200]!r} is not in the graph"))
+        back = node.opdef.kind is Kind.MERGE and nodes[link.name].opdef.kind is Kind.NEXT_ITERATION
+        if not back or link.port < 0:
+            found[link.name] = None
+    return list(found)

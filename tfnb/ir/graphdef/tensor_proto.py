@@ -1,0 +1,173 @@
+"""TensorProto: a tensor's value as a protobuf message.
+
+A value stands in `tensor_content` as bytes, or in a list of its dtype's field, where missing elements repeat the last.
+Invariant: decoding allocates no more than the message itself holds: a repeated element is a view of stride 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError, ShapeError
+from tfnb.ir.bind import to_numpy
+from tfnb.ir.const import MAX_RANK
+from tfnb.ir.protos import proto
+from tfnb.types import DType, Shape, as_dtype, as_shape
+
+__all__ = [
+    "MAX_BYTES",
+    "decode_array",
+    "decode_dtype",
+    "decode_shape",
+    "encode_array",
+    "encode_shape",
+    "make_ndarray",
+    "make_tensor_proto",
+]
+
+MAX_BYTES = 1 << 31  # of one constant: what one protobuf message can hold
+
+# dtype -> the field that lists its elements; 16-bit floats as the integers of their bits
+_FIELDS = {
+    "float32": "float_val", "float64": "double_val", "int32": "int_val", "uint8": "int_val", "int16": "int_val",
+    "int8": "int_val", "uint16": "int_val", "string": "string_val", "complex64": "scomplex_val",
+    "int64": "int64_val", "bool": "bool_val", "bfloat16": "half_val", "float16": "half_val",
+    "complex128": "dcomplex_val", "uint32": "uint32_val", "uint64": "uint64_val",
+}  # fmt: skip
+_QUANTIZED = {11: 6, 12: 4, 13: 3, 15: 5, 16: 17}  # qint8, quint8, qint32, qint16, quint16: as plain integers
+
+
+def decode_dtype(enum: int) -> DType:
+    """The dtype of a DataType number, without the mark of a reference. Raises `DTypeError` for one not served."""
+    base = enum - 100 if enum > 100 else enum
+    try:
+        return as_dtype(_QUANTIZED.get(base, base))
+    except DTypeError:
+        raise DTypeError(f"the data type number {enum} is not served") from None
+
+
+def encode_shape(shape: Shape) -> Any:
+    """The TensorShapeProto of a static shape."""
+    found = proto("tensor_shape").TensorShapeProto()
+    if shape.dims is None:
+        found.unknown_rank = True
+    else:
+        for d in shape.dims:
+            found.dim.add(size=-1 if d is None else d)
+    return found
+
+
+def decode_shape(message: Any) -> Shape:
+    """The static shape. Raises `ShapeError` for a dimension below -1 or more dimensions than can be."""
+    if message.unknown_rank:
+        return Shape(None)
+    if len(message.dim) > MAX_RANK:
+        raise ShapeError(f"a shape of {len(message.dim)} dimensions; at most {MAX_RANK} are served")
+    sizes = [d.size for d in message.dim]
+    if any(n < -1 for n in sizes):
+        raise ShapeError(f"a shape with the dimension {min(sizes)}")
+    return Shape(tuple(None if n == -1 else n for n in sizes))
+
+
+def encode_array(array: np.ndarray) -> Any:
+    """The TensorProto of an array: scalars and texts in their dtype's field, others as bytes."""
+    dtype = as_dtype(array.dtype)
+    found = proto("tensor").TensorProto(dtype=dtype.enum, tensor_shape=encode_shape(Shape(array.shape)))
+    if dtype.is_string:
+        found.string_val.extend(x.encode() if isinstance(x, str) else bytes(x) for x in array.flat)
+    elif array.size == 1 or (array.size and not any(array.strides)):
+        getattr(found, _FIELDS[dtype.name]).extend(_numbers(array.reshape(-1)[:1], dtype))
+    else:
+        found.tensor_content = array.astype(array.dtype.newbyteorder("<")).tobytes()
+    return found
+
+
+def _numbers(flat: np.ndarray, dtype: DType) -> list[Any]:
+    if dtype.is_complex:
+        return [part for x in flat.tolist() for part in (x.real, x.imag)]
+    if dtype.is_floating and dtype.size == 2:
+        return flat.view(np.uint16).tolist()
+    return flat.tolist()
+
+
+def decode_array(message: Any) -> np.ndarray:
+    """The read-only array of a TensorProto; no copy where one element is repeated.
+
+    Raises `DTypeError`, `ShapeError`, `ResourceExhaustedError` beyond `MAX_BYTES`, `InvalidArgumentError` for elements
+    that do not fit the shape.
+    """
+    dtype = decode_dtype(message.dtype)
+    dims = decode_shape(message.tensor_shape).known()
+    if math.prod(max(d, 1) for d in dims) * dtype.size > MAX_BYTES:
+        raise ResourceExhaustedError(
+            f"a constant of shape {Shape(dims)} and dtype {dtype.name} has more than {MAX_BYTES} bytes"
+        )
+    count = math.prod(dims)
+    flat = _content(message, dtype, count) if message.tensor_content else _listed(message, dtype, count)
+    if flat.size not in (count, 1) and count:
+        flat = np.concatenate([flat, np.broadcast_to(flat[-1:], (count - flat.size,))])
+    found = flat[:count].reshape(dims) if flat.size >= count else np.broadcast_to(flat.reshape(()), dims)
+    found.flags.writeable = False
+    return found
+
+
+def _content(message: Any, dtype: DType, count: int) -> np.ndarray:
+    content = message.tensor_content
+    if dtype.is_string or len(content) != count * dtype.size:
+        raise InvalidArgumentError(
+            f"a constant of {count} elements of {dtype.name} with a content of {len(content)} bytes"
+        )
+    if dtype.is_bool and set(content) - {0, 1}:
+        raise InvalidArgumentError("a constant of bool whose bytes are not all 0 or 1")
+    return np.frombuffer(content, dtype.np.newbyteorder("<")).astype(dtype.np, copy=False)
+
+
+def _listed(message: Any, dtype: DType, count: int) -> np.ndarray:
+    values = getattr(message, _FIELDS[dtype.name])
+    size = len(values) // 2 if dtype.is_complex else len(values)
+    if size > count:
+        raise InvalidArgumentError(f"a constant of {count} elements with {size} values of {dtype.name}")
+    if not size:
+        zero = np.zeros((1,), dtype.np)
+        zero[0] = b"" if dtype.is_string else 0
+        return zero
+    if dtype.is_complex:
+        if len(values) % 2:
+            raise InvalidArgumentError("a complex constant with an odd number of parts")
+        parts = np.array(values, dtype.real_dtype.np)
+        return parts.view(dtype.np)
+    if dtype.is_string:
+        texts = np.empty((size,), object)
+        texts[:] = list(values)
+        return texts
+    if dtype.is_floating and dtype.size == 2:
+        return np.array(values, np.int64).astype(np.uint16).view(dtype.np)
+    small = dtype.is_integer and dtype.size < 8
+    return np.array(values, np.int64 if small else dtype.np).astype(dtype.np)
+
+
+def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False) -> Any:
+    """The TensorProto of a Python or NumPy value, converted as for `tf.constant`.
+
+    shape: if given, the elements are laid out in it; when they are too few the last is repeated, unless
+    `verify_shape`. Raises `DTypeError` for a value not of `dtype`, `ShapeError` for more elements than the shape has.
+    """
+    if isinstance(values, type(proto("tensor").TensorProto())):
+        return values
+    array = to_numpy(values, None if dtype is None else as_dtype(dtype))
+    if shape is not None:
+        dims = as_shape(shape).known()
+        wanted = int(np.prod(dims, dtype=np.int64))
+        if array.shape != dims and (verify_shape or array.size > wanted or (array.size == 0 < wanted)):
+            raise ShapeError(f"a value of shape {array.shape} was given for the shape {dims}")
+        flat = array.reshape(-1)
+        array = np.concatenate([flat, np.broadcast_to(flat[-1:], (wanted - flat.size,))]).reshape(dims)
+    return encode_array(array)
+
+
+def make_ndarray(tensor: Any) -> np.ndarray:
+    """The array of a TensorProto, of the caller's own. Raises as `decode_array`."""
+    return np.array(decode_array(tensor))

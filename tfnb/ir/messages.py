@@ -1,0 +1,40 @@
+"""The protobuf messages that users name: `tf.GraphDef`, `tf.NodeDef`, `tf.AttrValue`, `tf.MetaGraphDef` and their like.
+
+Loaded at the package's edge when one of them is first used. Invariant: they are the messages the codec itself uses.
+"""
+
+from __future__ import annotations
+
+from tfnb.ir.protos import proto
+
+__all__ = [
+    "AttrValue",
+    "CollectionDef",
+    "FunctionDef",
+    "FunctionDefLibrary",
+    "GraphDef",
+    "MetaGraphDef",
+    "NameAttrList",
+    "NodeDef",
+    "OpList",
+    "SaverDef",
+    "SignatureDef",
+    "TensorProto",
+    "TensorShapeProto",
+    "VariableDef",
+]
+
+GraphDef = proto("graph").GraphDef
+NodeDef = proto("node_def").NodeDef
+AttrValue = proto("attr_value").AttrValue
+NameAttrList = proto("attr_value").NameAttrList
+TensorProto = proto("tensor").TensorProto
+TensorShapeProto = proto("tensor_shape").TensorShapeProto
+FunctionDef = proto("function").FunctionDef
+FunctionDefLibrary = proto("function").FunctionDefLibrary
+OpList = proto("op_def").OpList
+VariableDef = proto("variable").VariableDef
+SaverDef = proto("saver").SaverDef
+MetaGraphDef = proto("meta_graph").MetaGraphDef
+CollectionDef = proto("meta_graph").CollectionDef
+SignatureDef = proto("meta_graph").SignatureDef
