@@ -40,6 +40,12 @@ _LAZY = {
     "Event": "tfnb.summary",
     "SessionLog": "tfnb.summary",
     "LogMessage": "tfnb.summary",
+    "GraphDef": "tfnb.ir.messages",
+    "NodeDef": "tfnb.ir.messages",
+    "AttrValue": "tfnb.ir.messages",
+    "NameAttrList": "tfnb.ir.messages",
+    "MetaGraphDef": "tfnb.ir.messages",
+    "TensorProto": "tfnb.ir.messages",
     "notebook": "tfnb.notebook",
     "datasets": "tfnb.datasets",
 }

@@ -14,6 +14,7 @@ from tfnb.client import (
     gfile,
     gradients,
     graph_api,
+    graph_def,
     initializers,
     layers,
     logging_api,
@@ -35,6 +36,7 @@ __all__ = ["API"]
 
 MODULES = (
     graph_api,
+    graph_def,
     variables,
     variable_scope,
     initializers,

@@ -44,7 +44,7 @@ def import_graph_def(
 
     input_map: names of tensors in the file ("x:0") -> tensors to read in their place. return_elements: names of
     operations ("x") and tensors ("x:0") to give back as a list. name: the name scope to put them in ("import" by
-    default, "" for none). `op_dict` and `producer_op_list` are taken for compatibility: definitions are the catalogue's.
+    default, "" for none). `op_dict`, `producer_op_list`: taken for compatibility; definitions are the catalogue's.
     Raises `GraphError`, `DTypeError` and their like, which say which node is wrong; the graph is then as before.
     """
     graph = get_default_graph()

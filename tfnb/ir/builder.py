@@ -21,6 +21,7 @@ from tfnb.ir.bind import bind, to_numpy
 from tfnb.ir.collect import Collections
 from tfnb.ir.const import CONST, infer_context
 from tfnb.ir.device_spec import DeviceSpec
+from tfnb.ir.graphdef.encode import as_graph_def
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.origin import user_origin
@@ -187,6 +188,13 @@ class GraphBuilder(Collections):
         array.flags.writeable = False
         dtype = as_dtype(array.dtype)
         return self.create_op(CONST, (), CONST.attrs(value=array), {"dtype": dtype}, name).outputs[0]
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """The graph as a GraphDef message: all operations, or those added after `version` was `from_version`.
+
+        With `add_shapes`, static shapes stand in the attributes "_output_shapes".
+        """
+        return as_graph_def(self, from_version, add_shapes)
 
     def finalize(self) -> None:
         """No operation can be added afterwards."""

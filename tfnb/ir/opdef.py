@@ -208,6 +208,7 @@ class OpDef:
     partial      (Infer) -> Shape or None: the output, an integer vector, read as a partly known shape
     defaults     for graphs from files: the dtype of a type variable that no input determines and that may be left
                  out ({"out_type": int32}), and the one value served of a standard attribute that `attrs` lacks
+                 (None: any, for it says nothing about the result)
     """
 
     name: str

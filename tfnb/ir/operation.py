@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfnb.errors import NotFoundError, Origin
+from tfnb.ir.graphdef.encode import node_def
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.tensor import Tensor, call_operator
 from tfnb.types import TensorSpec
@@ -72,6 +73,11 @@ class Operation:
     def y(self) -> Tensor:
         """The first output."""
         return self.outputs[0]
+
+    @property
+    def node_def(self) -> Any:
+        """The operation as a NodeDef message."""
+        return node_def(self)
 
     @property
     def traceback(self) -> list[Any]:

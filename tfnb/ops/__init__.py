@@ -36,6 +36,7 @@ from tfnb.ops import (
     image_resize,
     image_weights,
     index,
+    later,
     logging,
     loop_stack,
     losses,
@@ -139,6 +140,7 @@ FAMILIES = (
     image_codecs,
     image_resize,
     image_weights,
+    later,
     operators,
 )
 

@@ -104,6 +104,7 @@ MAT_MUL = OpDef(
     opencl=matmul_calls,
     epilogue=True,
     grad=lambda op, g: _grads(_times, *op.inputs, op.attrs.transpose_a, op.attrs.transpose_b, g),
+    defaults={"grad_a": None, "grad_b": None},
 )
 
 
@@ -137,6 +138,7 @@ BATCH_MAT_MUL = OpDef(
     opencl=matmul_calls,
     epilogue=True,
     grad=lambda op, g: _grads(_batch_times, *op.inputs, op.attrs.adj_x, op.attrs.adj_y, g),
+    defaults={"grad_x": None, "grad_y": None},
 )
 
 

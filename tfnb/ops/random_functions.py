@@ -26,7 +26,7 @@ from tfnb.ops.random import (
     random_words,
 )
 from tfnb.ops.shaping import shape_of
-from tfnb.types import ALL, INDEX, REALS, Shape, as_dtype, as_shape, float32, int32
+from tfnb.types import ALL, INDEX, REALS, Shape, as_dtype, as_shape, float32, int32, int64
 
 __all__ = ["API", "MULTINOMIAL", "OPS", "RANDOM_SHUFFLE", "get_seed", "random_uniform", "seeds_for"]
 

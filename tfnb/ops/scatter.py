@@ -7,6 +7,7 @@ updated twice. Invariant: rows that no index names keep their values.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -93,6 +94,13 @@ def _divide(new: np.ndarray, at: np.ndarray, updates: np.ndarray) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class UpdateAttrs:
+    """`use_locking`: as of `LockAttrs`; TensorFlow's default differs for this op."""
+
+    use_locking: bool = True
+
+
 def _scatter(
     name: str,
     entry: str,
@@ -120,7 +128,9 @@ def _scatter(
     )
 
 
-SCATTER_UPDATE = _scatter("ScatterUpdate", "scatter_update", _replace, "Replaces", ALL)
+SCATTER_UPDATE = _scatter(
+    "ScatterUpdate", "scatter_update", _replace, "Replaces", ALL, attrs=UpdateAttrs
+)
 SCATTER_ADD = _scatter("ScatterAdd", "scatter_add", np.add.at, "Adds `updates` to", NUMBERS)
 SCATTER_SUB = _scatter(
     "ScatterSub", "scatter_sub", np.subtract.at, "Subtracts `updates` from", NUMBERS

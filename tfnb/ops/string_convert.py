@@ -166,6 +166,7 @@ STRING_TO_NUMBER = OpDef(
     infer=unchanged,
     host=_host_to_number,
     grad=NOT_DIFFERENTIABLE,
+    defaults={"out_type": float32},
 )
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.errors import DTypeError, InternalError, InvalidArgumentError
 from tfnb.ir.graphdef.tensor_proto import (
     decode_array,
     decode_dtype,
@@ -31,18 +31,33 @@ __all__ = ["decode_attrs", "encode_attrs", "encode_value", "numbers_of", "type_l
 _KINDS = {bool: "b", int: "i", float: "f", str: "s", bytes: "s", Shape: "shape", DType: "type", np.ndarray: "tensor"}
 
 
+class Form(typing.NamedTuple):
+    """How an attribute stands in an AttrValue: in the field `kind`, as a list, as bytes that need not be text."""
+
+    kind: str
+    listed: bool = False
+    raw: bool = False
+
+
+_NUMBER = Form("i")
+
+
 @cache
-def _fields(attrs: type) -> Mapping[str, tuple[str, bool]]:
-    """Name -> (field of AttrValue, is it a list) of the attributes that stand in a GraphDef."""
-    found = {}
+def _fields(attrs: type) -> Mapping[str, Form]:
+    """The attributes of an attrs class that stand in a GraphDef; the annotation says how."""
     hints = typing.get_type_hints(attrs)
-    for f in dataclasses.fields(attrs):
-        if f.metadata.get("local"):
-            continue
-        hint = hints[f.name]
-        listed = typing.get_origin(hint) is tuple
-        found[f.name] = (_KINDS[typing.get_args(hint)[0] if listed else hint], listed)
-    return found
+    return {f.name: _form(hints[f.name]) for f in dataclasses.fields(attrs) if not f.metadata.get("local")}
+
+
+def _form(hint: Any) -> Form:
+    if typing.get_origin(hint) in (tuple, list, Sequence):
+        return _form(typing.get_args(hint)[0])._replace(listed=True)
+    options = [t for t in (typing.get_args(hint) or (hint,)) if t is not type(None)]
+    if len(options) == 1:
+        return _form(options[0]) if options[0] is not hint else Form(_KINDS[hint], raw=hint is bytes)
+    if set(options) == {str, bytes}:
+        return Form("s", raw=True)
+    raise InternalError(f"an attribute of type {hint} has no form in a GraphDef")
 
 
 def numbers_of(opdef: OpDef) -> tuple[str, ...]:
@@ -57,7 +72,7 @@ def type_lists_of(opdef: OpDef) -> frozenset[str]:
 
 
 def encode_value(kind: str, listed: bool, value: Any) -> Any:
-    """The AttrValue of a value; `kind` is the field that holds it."""
+    """The AttrValue of a value, in its field `kind` or as a list of that kind."""
     found = proto("attr_value").AttrValue()
     if listed:
         found.list.SetInParent()
@@ -88,8 +103,10 @@ def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Any, into: Any) 
     for name, value in types.items():
         listed = isinstance(value, (list, tuple))
         into[name].CopyFrom(encode_value("i" if name in numbers else "type", listed, value))
-    for name, (kind, listed) in _fields(opdef.attrs).items():
-        into[name].CopyFrom(encode_value(kind, listed, getattr(attrs, name)))
+    for name, form in _fields(opdef.attrs).items():
+        value = getattr(attrs, name)
+        if value is not None:
+            into[name].CopyFrom(encode_value(form.kind, form.listed, value))
 
 
 def decode_attrs(opdef: OpDef, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,11 +122,11 @@ def decode_attrs(opdef: OpDef, given: Mapping[str, Any]) -> dict[str, Any]:
         value = given[name]
         try:
             if name in opdef.types:
-                found[name] = _decode("type", name in lists, value)
+                found[name] = _decode(Form("type", name in lists), value)
             elif name in fields:
-                found[name] = _decode(*fields[name], value)
+                found[name] = _decode(fields[name], value)
             elif name in numbers:
-                found[name] = _decode("i", False, value)
+                found[name] = _decode(_NUMBER, value)
             else:
                 _check_unknown(opdef, name, value)
         except (InvalidArgumentError, MemoryError) as e:
@@ -122,16 +139,16 @@ def decode_attrs(opdef: OpDef, given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _decode(kind: str, listed: bool, value: Any) -> Any:
-    which = value.WhichOneof("value")
-    if listed:
+def _decode(form: Form, value: Any) -> Any:
+    kind, which = form.kind, value.WhichOneof("value")
+    if form.listed:
         if which != "list":
             raise DTypeError(f"needed a list, got {_said(value)}")
         _check_homogeneous(kind, value.list)
-        return tuple(_decoded(kind, v) for v in getattr(value.list, kind))
+        return tuple(_decoded(form, v) for v in getattr(value.list, kind))
     if which != kind:
         raise DTypeError(f"needed the kind {kind!r}, got {_said(value)}")
-    return _decoded(kind, getattr(value, kind))
+    return _decoded(form, getattr(value, kind))
 
 
 def _check_homogeneous(kind: str, items: Any) -> None:
@@ -140,7 +157,8 @@ def _check_homogeneous(kind: str, items: Any) -> None:
         raise DTypeError(f"needed a list of the kind {kind!r}, got one of {other[0]!r}")
 
 
-def _decoded(kind: str, value: Any) -> Any:
+def _decoded(form: Form, value: Any) -> Any:
+    kind = form.kind
     if kind == "type":
         return decode_dtype(value)
     if kind == "shape":
@@ -153,6 +171,8 @@ def _decoded(kind: str, value: Any) -> Any:
         try:
             return value.decode()
         except UnicodeDecodeError:
+            if form.raw:
+                return value
             raise InvalidArgumentError(f"{value[:40]!r} is not text in UTF-8") from None
     return value
 
@@ -166,8 +186,10 @@ def _check_unknown(opdef: OpDef, name: str, value: Any) -> None:
         return
     if name in opdef.defaults:
         wanted = opdef.defaults[name]
+        if wanted is None:
+            return
         kind = _KINDS[type(wanted)]
-        if which == kind and _decoded(kind, getattr(value, kind)) == wanted:
+        if which == kind and _decoded(Form(kind), getattr(value, kind)) == wanted:
             return
         raise InvalidArgumentError(f"only the value {wanted!r} is served, got {_said(value)}")
     known = sorted((*opdef.types, *_fields(opdef.attrs), *numbers_of(opdef)))

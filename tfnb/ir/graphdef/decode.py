@@ -14,10 +14,10 @@ from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundEr
 from tfnb.ir.bind import bind
 from tfnb.ir.builder import GraphBuilder, all_or_nothing, claim_name, replace_input
 from tfnb.ir.device_spec import DeviceSpec
+from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.parse import Link, ParsedNode, blamed, in_order, parse_link, parse_nodes
 from tfnb.ir.opdef import Kind, OpDef
 from tfnb.ir.operation import Operation
-from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.tensor import Tensor
 from tfnb.types import Shape, TensorSpec, unknown_shape
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.ir.graphdef.attrs import encode_attrs, encode_value
-from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 
@@ -23,7 +22,7 @@ def input_name(tensor: Tensor) -> str:
     return tensor.op.name if tensor.index == 0 else f"{tensor.op.name}:{tensor.index}"
 
 
-def node_def(op: Operation, add_shapes: bool = False) -> Any:
+def node_def(op: Any, add_shapes: bool = False) -> Any:
     """The NodeDef of an operation; with `add_shapes` the static shapes as its attribute "_output_shapes"."""
     found = proto("node_def").NodeDef(name=op.name, op=op.type, device=op.device)
     found.input.extend(input_name(t) for t in op.inputs)

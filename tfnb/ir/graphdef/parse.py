@@ -91,8 +91,8 @@ def _parse(node: Any, opdef: OpDef) -> ParsedNode:
     if any(link.port >= 0 for link in links[len(data) :]):
         raise GraphError("a data input comes after a control input")
     attrs = decode_attrs(opdef, node.attr)
-    groups = _grouped(opdef, data, attrs)
     _check_outputs(opdef, attrs)
+    groups = _grouped(opdef, data, attrs)
     if node.device:
         DeviceSpec.from_string(node.device)
     return ParsedNode(

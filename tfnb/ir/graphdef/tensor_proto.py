@@ -89,8 +89,8 @@ def _numbers(flat: np.ndarray, dtype: DType) -> list[Any]:
     if dtype.is_complex:
         return [part for x in flat.tolist() for part in (x.real, x.imag)]
     if dtype.is_floating and dtype.size == 2:
-        return flat.view(np.uint16).tolist()
-    return flat.tolist()
+        return list(flat.view(np.uint16).tolist())
+    return list(flat.tolist())
 
 
 def decode_array(message: Any) -> np.ndarray:

@@ -1,0 +1,152 @@
+"""GraphDefs: what is written, what is read back, and where it lands in a graph."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from google.protobuf import text_format
+
+import tfnb as tf
+from tfnb.errors import GraphError, InvalidArgumentError, NotFoundError
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def model(graph):
+    """Variables, control edges, a branch, an optimizer, many attribute kinds."""
+    with graph.as_default(), graph.device("/job:worker/task:1"):
+        x = tf.placeholder(tf.float32, [None, 3], name="x")
+        w = tf.Variable(np.ones((3, 2), np.float32), name="w")
+        y = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.matmul(x, w), lambda: tf.zeros([1, 2]))
+        first, _ = tf.split(y, 2, axis=1)
+        tf.strided_slice(y, [0, 0], [1, 1], shrink_axis_mask=1, name="one")
+        tf.constant([b"a", b"\xff\x00"], name="texts")
+        with tf.control_dependencies([y]):
+            tf.nn.lrn(tf.zeros([1, 2, 2, 4]), alpha=0.1, name="norm")
+        tf.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_mean(first), name="train")
+    return graph
+
+
+def test_what_is_written_comes_back_the_same(graph):
+    written = model(graph).as_graph_def()
+    with tf.Graph().as_default() as again:
+        tf.import_graph_def(written, name="")
+    assert again.as_graph_def() == written
+    assert again.get_operation_by_name("norm").get_attr("alpha") == 0.1
+    assert [op.device for op in again.get_operations()] == [op.device for op in graph.get_operations()]
+
+
+def test_text_and_bytes_hold_the_same_graph(graph, tmp_path):
+    model(graph)
+    text = tf.train.write_graph(graph, str(tmp_path / "new"), "graph.pbtxt")
+    binary = tf.train.write_graph(graph.as_graph_def(), str(tmp_path), "graph.pb", as_text=False)
+    parsed = text_format.Parse(Path(text).read_text(), tf.GraphDef())
+    assert parsed == tf.GraphDef.FromString(Path(binary).read_bytes()) == graph.as_graph_def()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["graph.pb", "new"]
+
+
+def test_a_node_says_what_it_is(graph):
+    a = tf.constant([1.0, 2.0], name="a")
+    b = tf.split(tf.constant(np.zeros(4, np.float32)), 2, name="b")
+    with tf.control_dependencies([a]):
+        c = tf.add(b[0], b[1], name="c")
+    node = c.op.node_def
+    assert (node.name, node.op, list(node.input)) == ("c", "Add", ["b", "b:1", "^a"])
+    assert node.attr["T"].type == 1
+    assert b[0].op.node_def.attr["num_split"].i == 2
+    assert isinstance(node, tf.NodeDef)
+
+
+def test_only_what_is_new(graph):
+    tf.constant(1, name="old")
+    version = graph.version
+    tf.constant(2, name="new")
+    assert [n.name for n in graph.as_graph_def(from_version=version).node] == ["new"]
+
+
+def test_names_are_scoped_and_do_not_collide(graph):
+    tf.constant(1.0, name="c")
+    written = graph.as_graph_def()
+    for name, expected in ((None, "import/c"), (None, "import_1/c"), ("here", "here/c")):
+        (op,) = tf.import_graph_def(written, name=name, return_elements=["c"])
+        assert op.name == expected
+    with pytest.raises(GraphError, match="has an operation 'c' already"):
+        tf.import_graph_def(written, name="")
+    assert tf.constant(1.0, name="import/c").op.name == "import/c_1"
+
+
+def test_tensors_can_be_put_in_place_of_the_files(graph):
+    x = tf.placeholder(tf.float32, [2], name="x")
+    tf.multiply(x, 2.0, name="y")
+    with tf.control_dependencies([x]):
+        tf.no_op(name="after")
+    written = graph.as_graph_def()
+    with tf.Graph().as_default():
+        mine = tf.constant([1.0, 2.0])
+        y, after = tf.import_graph_def(
+            written, {"x:0": mine, "^x": mine.op}, return_elements=["y:0", "after"]
+        )
+        assert y.op.inputs[0] is mine and after.control_inputs == [mine.op]
+        ints = tf.constant(1)
+        before = y.graph.version
+        with pytest.raises(InvalidArgumentError, match="nowhere:3"):
+            tf.import_graph_def(written, {"nowhere:3": mine})
+        with pytest.raises(InvalidArgumentError, match="float32"):
+            tf.import_graph_def(written, {"x": ints})
+        with pytest.raises(NotFoundError, match="'z'"):
+            tf.import_graph_def(written, return_elements=["z"])
+        assert len(y.graph.get_operations()) == y.graph.version == before
+
+
+def test_device_scopes_fill_what_a_file_leaves_open(graph):
+    with tf.device("/device:CPU:0"):
+        tf.constant(1, name="a")
+    tf.constant(1, name="b")
+    written = graph.as_graph_def()
+    with tf.Graph().as_default(), tf.device("/job:w/device:GPU:1"):
+        a, b = tf.import_graph_def(written, return_elements=["a", "b"])
+    assert (a.device, b.device) == ("/job:w/device:CPU:0", "/job:w/device:GPU:1")
+
+
+def test_colocation_moves_with_the_scope(graph):
+    tf.Variable(1.0, name="v")
+    (op,) = tf.import_graph_def(graph.as_graph_def(), name="m", return_elements=["v/Assign"])
+    assert op.colocation == ("loc:@m/v",)
+
+
+def test_importing_tfnb_loads_no_protobuf():
+    code = "import sys, tfnb; print([m for m in sys.modules if m.startswith(('google.protobuf', 'tensorboard'))])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [3, 2.5, True, 1 + 2j, b"\xff", [[1, 2], [3, 4]], np.float16([1.5, -2]), np.uint64([2**63]), ["a", ""],
+     np.zeros((2, 0), np.int8), np.array([np.nan, np.inf], np.float32), np.uint8([255, 0])],
+)  # fmt: skip
+def test_values_survive(value):
+    message = tf.make_tensor_proto(value)
+    again = tf.make_ndarray(message)
+    wanted = tf.constant(value).op.attrs.value
+    assert again.dtype == wanted.dtype and again.shape == wanted.shape
+    np.testing.assert_array_equal(again, wanted)
+    assert again.flags.writeable
+
+
+def test_missing_elements_repeat_the_last():
+    message = tf.make_tensor_proto([1.0, 2.0, 3.0], shape=[3])
+    short = tf.TensorProto(dtype=1, tensor_shape=message.tensor_shape, float_val=[1, 2])
+    assert tf.make_ndarray(short).tolist() == [1, 2, 2]
+    assert tf.make_ndarray(tf.TensorProto(dtype=3)).tolist() == 0
+    assert tf.make_tensor_proto(5, shape=[2, 2]) == tf.make_tensor_proto(np.full((2, 2), 5, np.int32))
+    with pytest.raises(InvalidArgumentError, match="shape"):
+        tf.make_tensor_proto([1, 2], shape=[3], verify_shape=True)
