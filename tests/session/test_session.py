@@ -208,3 +208,11 @@ def test_the_shape_of_a_switched_tensor_is_dead_on_the_other_side(sess):
     merged, index = CATALOG["Merge"](shapes)
     assert sess.run(index, {flag: True}) == 1 and sess.run(merged, {flag: True}).tolist() == [20]
     assert sess.run(index, {flag: False}) == 0 and sess.run(merged, {flag: False}).tolist() == [2]
+
+
+def test_a_variable_without_elements_has_a_value(sess):
+    v, w = tf.Variable(np.zeros((0, 4), np.float32)), tf.Variable([1.0])
+    sess.run(tf.global_variables_initializer())
+    empty, one = sess.run([v, w])
+    assert empty.shape == (0, 4) and one == [1.0]
+    assert sess.run(v.assign_add(np.zeros((0, 4), np.float32))).shape == (0, 4)

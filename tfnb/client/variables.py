@@ -164,6 +164,12 @@ class Variable:
     def initializer(self) -> Operation:
         return self._initializer
 
+    def begin_with(self, value: Tensor) -> None:
+        """Makes `value`, a tensor of the variable's dtype and shape, the initial value; for what is run from now on."""
+        with self._graph.colocate_with(self._ref.op):
+            self._initializer = ASSIGN(self._ref, value).op
+        self._initial = value
+
     def eval(self, session: Any = None) -> Any:
         """The value in `session` or the default session."""
         return self._snapshot.eval(session=session)

@@ -266,7 +266,8 @@ class Assembler:
                     f"the variable changes its shape from {before.shape} to {info.shape} in a step that "
                     "also reads it", self.nodes[node],
                 )  # fmt: skip
-            uses.append(VariableUse(node, info, k in reads, k in writes))
+            # No step writes a variable without elements, but assigning one must give it its value.
+            uses.append(VariableUse(node, info, k in reads, k in writes or not info.size))
         return tuple(uses)
 
     def _source(self) -> str:

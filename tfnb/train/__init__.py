@@ -8,11 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.train import (
+    best_checkpoints,
+    checkpoint_reader,
+    checkpoint_state,
     global_step,
     learning_rate_decay,
     moving_averages,
     optimize_loss,
     optimizers,
+    saver,
 )
 
 __all__ = ["API"]
@@ -23,5 +27,9 @@ MODULES = (
     moving_averages,
     global_step,
     optimize_loss,
+    saver,
+    checkpoint_state,
+    checkpoint_reader,
+    best_checkpoints,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

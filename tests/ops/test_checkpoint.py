@@ -1,0 +1,161 @@
+"""SaveV2, RestoreV2 and MergeV2Checkpoints, and the files they make: slices, parts, damage of every kind."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb import errors
+from tfnb.ops.checkpoint import MERGE_V2, RESTORE_V2, SAVE_V2
+from tfnb.ops.checkpoint_files import Checkpoint, merge_checkpoints, write_checkpoint
+
+A, B = np.arange(6, dtype="f").reshape(2, 3), np.array([b"x", b""], object)
+
+
+@pytest.fixture
+def prefix(tmp_path):
+    path = str(tmp_path / "m")
+    write_checkpoint(path, [("a", "", A), ("b", "", B)])
+    return path
+
+
+def shard(prefix):
+    return Checkpoint(prefix).folder + "/" + Checkpoint(prefix).shards[0][0]
+
+
+def test_nodes(tmp_path):
+    path = str(tmp_path / "m")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        sess.run(SAVE_V2(path, ["a", "b"], ["", ""], [A, B]))
+        a, b = RESTORE_V2(path, ["a", "b"], ["", ""], dtypes=[tf.float32, tf.string])
+        x, y = sess.run([a, b])
+        np.testing.assert_array_equal(x, A)
+        assert y.tolist() == B.tolist()
+        sess.run(SAVE_V2(path + "1", ["w"], ["2 4 0,1:-"], [[[1, 2, 3, 4]]]))
+        sess.run(SAVE_V2(path + "2", ["w"], ["2 4 1,1:-"], [[[5, 6, 7, 8]]]))
+        sess.run(MERGE_V2([path + "1", path + "2"], path))
+        (w,) = RESTORE_V2(path, ["w"], [""], dtypes=[tf.int32])
+        (part,) = RESTORE_V2(path, ["w"], ["2 4 -:1,2"], dtypes=[tf.int32])
+        assert sess.run(w).tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
+        assert sess.run(part).tolist() == [[2, 3], [6, 7]]
+        assert not tf.train.checkpoint_exists(path + "1")
+        for names, dtype, error, words in (
+            (["none"], tf.int32, errors.NotFoundError, "Key none not found"),
+            (["w"], tf.float32, errors.InvalidArgumentError, "w is int32"),
+        ):
+            with pytest.raises(error, match=words):
+                sess.run(RESTORE_V2(path, names, [""], dtypes=[dtype]))
+        with pytest.raises(errors.InvalidArgumentError, match="does not fit"):
+            sess.run(RESTORE_V2(path, ["w"], ["2 4 -:3,2"], dtypes=[tf.int32]))
+        with pytest.raises(errors.InvalidArgumentError, match="of shape"):
+            sess.run(RESTORE_V2(path, ["w"], ["2 5 -:-"], dtypes=[tf.int32]))
+        with pytest.raises(errors.InvalidArgumentError, match="saved twice"):
+            sess.run(SAVE_V2(path, ["a", "a"], ["", ""], [A, A]))
+        with pytest.raises(errors.ShapeError, match="vector of 1"):
+            RESTORE_V2(path, ["a", "b"], [""], dtypes=[tf.int32])
+
+
+def test_safetensors_reads_the_shard(prefix):
+    from safetensors.numpy import load_file
+
+    np.testing.assert_array_equal(load_file(shard(prefix))["a"], A)
+
+
+def test_every_truncation_is_seen(prefix):
+    for path in (shard(prefix), prefix + ".index"):
+        data = Path(path).read_bytes()
+        for n in {0, 1, 7, 9, len(data) // 2, len(data) - 2}:
+            with open(path, "wb") as file:
+                file.write(data[:n])
+            with pytest.raises(errors.DataLossError, match=os.path.basename(path)):
+                Checkpoint(prefix).verify()
+        with open(path, "wb") as file:
+            file.write(data)
+    Checkpoint(prefix).verify()
+
+
+def test_every_flipped_bit_is_seen_or_does_no_harm(prefix):
+    """The header of the shard may hold spare bits; wherever a bit flips, values come back right or not at all."""
+    rng = np.random.default_rng(0)
+    seen = 0
+    for path in (shard(prefix), prefix + ".index"):
+        data = Path(path).read_bytes()
+        for place in rng.choice(len(data) * 8, 60, replace=False):
+            flipped = bytearray(data)
+            flipped[place // 8] ^= 1 << (place % 8)
+            with open(path, "wb") as file:
+                file.write(flipped)
+            try:
+                found = Checkpoint(prefix)
+                values = {name: found.read(name) for name in ("a", "b")}
+            except (errors.DataLossError, errors.NotFoundError):
+                seen += 1
+                continue
+            np.testing.assert_array_equal(values["a"], A)
+            np.testing.assert_array_equal(values["b"], B)
+        with open(path, "wb") as file:
+            file.write(data)
+    assert seen > 100
+
+
+def test_lost_parts(prefix):
+    path = shard(prefix)
+    shutil.move(path, path + ".away")
+    with pytest.raises(errors.NotFoundError, match="lacks its shard"):
+        Checkpoint(prefix).read("a")
+    with pytest.raises(errors.NotFoundError, match="no checkpoint"):
+        Checkpoint(prefix + "x")
+    with open(prefix + "x.index", "w") as file:
+        json.dump({"crc32c": 1, "content": {}}, file)
+    with pytest.raises(errors.DataLossError, match="checksum of the index"):
+        Checkpoint(prefix + "x")
+    write_checkpoint(prefix + "y", [("w", "2 2 0,1:-", np.zeros((1, 2)))])
+    with pytest.raises(errors.DataLossError, match="2 of its 4 elements"):
+        Checkpoint(prefix + "y").read("w")
+    write_checkpoint(prefix + "z", [("w", "2 3 0,1:-", np.zeros((1, 3)))])
+    with pytest.raises(errors.InvalidArgumentError, match="two shapes"):
+        merge_checkpoints([prefix + "y", prefix + "z"], prefix + "yz")
+
+
+@pytest.mark.parametrize(
+    ("call", "number", "kind"),
+    [
+        ("mkdir", errno.EROFS, errors.PermissionDeniedError),
+        ("mkdir", errno.EACCES, errors.PermissionDeniedError),
+        ("fsync", errno.ENOSPC, errors.ResourceExhaustedError),
+        ("replace", errno.EDQUOT, errors.ResourceExhaustedError),
+        ("replace", errno.EIO, errors.UnknownError),
+    ],
+)
+def test_a_disk_that_refuses_leaves_what_was(prefix, monkeypatch, call, number, kind):
+    before = sorted(os.listdir(os.path.dirname(prefix)))
+
+    def refuse(*args, **options):
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, refuse)
+        with pytest.raises(kind):
+            write_checkpoint(prefix, [("a", "", A + 1)])
+    np.testing.assert_array_equal(Checkpoint(prefix).read("a"), A)
+    assert sorted(os.listdir(os.path.dirname(prefix))) == before
+
+
+def test_a_new_write_sweeps_what_a_killed_one_left(prefix):
+    for name in (".data-00000-of-00001-00000000.safetensors", ".index.tmp-1234"):
+        with open(prefix + name, "w"):
+            pass
+    os.mkdir(prefix + ".tmp-5678")
+    other = prefix + "-1"
+    write_checkpoint(other, [("a", "", A)])
+    assert len(os.listdir(os.path.dirname(prefix))) == 7
+    write_checkpoint(prefix, [("a", "", A)])
+    assert len(os.listdir(os.path.dirname(prefix))) == 4
+    Checkpoint(other).verify()
