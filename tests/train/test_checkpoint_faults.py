@@ -125,7 +125,7 @@ def test_nothing_is_half_restored(tmp_path, fault, options):
         variables = [tf.Variable(np.zeros(100), name=n) for n in names]
         saver = tf.train.Saver(**options)
         sess.run(tf.global_variables_initializer())
-        with pytest.raises(kind, match="c|safetensors"):
+        with pytest.raises(kind, match=r"c|safetensors"):
             saver.restore(sess, path)
         for value in sess.run(variables):
             assert not value.any()

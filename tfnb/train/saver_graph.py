@@ -5,7 +5,6 @@ Invariant: a graph with these nodes is saved and restored by names alone (`Saver
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from tfnb.ops.placeholder import PLACEHOLDER_WITH_DEFAULT
 from tfnb.ops.shaping import IDENTITY, RESHAPE
 from tfnb.ops.state import ASSIGN
 from tfnb.ops.strings import STRING_JOIN
-from tfnb.types import Shape, string
+from tfnb.types import Shape
 
 __all__ = ["Saveable", "SaverNames", "add_saver", "saveables"]
 
