@@ -24,7 +24,7 @@ from tfnb.ops.losses import (
 from tfnb.ops.math_binary import ADD_N, DIV_NO_NAN, MINIMUM, SQUARED_DIFFERENCE
 from tfnb.ops.math_unary import ABS, LOG
 from tfnb.ops.reduce_api import reduce_sum
-from tfnb.ops.shaping import STOP_GRADIENT, expand_dims, size, squeeze
+from tfnb.ops.shaping import RESHAPE, STOP_GRADIENT, expand_dims, size, squeeze
 from tfnb.types import float32
 
 __all__ = ["API", "Reduction", "compute_weighted_loss"]
@@ -137,6 +137,34 @@ def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0, scope
     with graph.as_default(), opened as scope:
         y, p = _floats(graph, labels, predictions)
         return compute_weighted_loss(ABS(p - y), weights, scope, loss_collection, reduction)
+
+
+def mean_pairwise_squared_error(labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
+                                loss_collection: str | None = GraphKeys.LOSSES) -> Tensor:  # fmt: skip
+    """The mean of (d_i - d_j)^2 over the pairs of a row's differences d = predictions - labels, summed over rows.
+
+    labels, predictions: shape (batch, ...). weights: a scalar or one number per row, shape (batch,) or (batch, 1, ...).
+    Rows of fewer than two elements, or of weight 0, count nothing. Raises `ShapeError` unless the shapes are the same.
+    """
+    graph, opened = _pair("mean_pairwise_squared_error", labels, predictions, scope)
+    with graph.as_default(), opened:
+        y, p = _floats(graph, labels, predictions)
+        d = p - y
+        if d.shape.ndims is None:
+            raise ShapeError("mean_pairwise_squared_error needs labels of known rank")
+        w = cast(graph.to_tensor(weights), d.dtype)
+        if w.shape.ndims == 1 and d.shape.ndims > 1:
+            w = RESHAPE(w, [-1, *(1,) * (d.shape.ndims - 1)])
+        row = list(range(1, d.shape.ndims))
+        present = cast(NOT_EQUAL(w, 0), d.dtype) * ones_like(d)
+        n = reduce_sum(present, row, keepdims=True)
+        squares, total = reduce_sum(d * d, row, keepdims=True), reduce_sum(d, row, keepdims=True)
+        # the pairs' sum of squares is n * sum d^2 - (sum d)^2, counted twice, over n * (n - 1) pairs
+        others = RELU(n - 1)
+        each = DIV_NO_NAN(squares, others) - DIV_NO_NAN(total * total, n * others)
+        loss = reduce_sum(2 * each * w)
+        add_loss(loss, loss_collection)
+        return loss
 
 
 def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0, scope: str | None = None,
@@ -285,6 +313,7 @@ _FUNCTIONS: dict[str, Any] = {
     "compute_weighted_loss": compute_weighted_loss,
     "mean_squared_error": mean_squared_error,
     "absolute_difference": absolute_difference,
+    "mean_pairwise_squared_error": mean_pairwise_squared_error,
     "huber_loss": huber_loss,
     "log_loss": log_loss,
     "hinge_loss": hinge_loss,
