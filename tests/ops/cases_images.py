@@ -50,4 +50,20 @@ _RESIZE = [
     ),
 ]
 
-CASES = [*_RESIZE]
+_COLOURS = [
+    *(Case(op, (arr(3, 4, 3, lo=0, hi=1),)) for op in ("RGBToHSV", "HSVToRGB")),
+    # ties between channels, grey, black
+    Case("RGBToHSV", (ints(8, 3, lo=0, hi=2).astype(np.float32),), note="ties"),
+    Case("HSVToRGB", (ints(8, 3, lo=0, hi=7).astype(np.float32) / 6,), note="sixths"),
+    *(
+        Case("AdjustHue", (arr(2, 4, 3, lo=0, hi=1), np.float32(d)), float32_only=True)
+        for d in (-0.3, 0.6)
+    ),
+    *(
+        Case("AdjustSaturation", (arr(2, 4, 3, lo=0, hi=1), np.float32(d)), float32_only=True)
+        for d in (0.4, 3)
+    ),
+    Case("AdjustContrastv2", (arr(2, 3, 4, 2), np.float32(1.7)), float32_only=True),
+]
+
+CASES = [*_RESIZE, *_COLOURS]

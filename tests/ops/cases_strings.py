@@ -21,6 +21,9 @@ _LENGTHS = texts(*(bytes(range(65, 65 + n % 60)) + b"z" * (n - n % 60) for n in 
     0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 128, 129, 300,
 )))  # fmt: skip
 _NUMBERS = texts(b"1", b" -2 ", b"+3", b"0")
+_RAW = texts(bytes(range(1, 17)), bytes(range(101, 117)))
+_LINES = texts(b'"a, ""b""",5,1.5', b"c,,-2e3", b'"",8,"3"', b'"two\nlines",1,.5')
+_NONE = np.array([], np.float32)  # required
 
 CASES = [
     Case("StringJoin", ([_TABLE, _TABLE[::-1]],), {"separator": "-"}),
@@ -91,6 +94,21 @@ CASES = [
     Case("StringToHashBucketFast", (_LENGTHS,), {"num_buckets": (1 << 62) + 1}),
     Case("StringToHashBucketFast", (_TABLE,), {"num_buckets": 1}),
     Case("StringToHashBucketStrong", (_LENGTHS,), {"num_buckets": 1 << 61, "key": (5, -7)}),
+    *(
+        Case("DecodeRaw", (_RAW,), {"out_type": t, "little_endian": little})
+        for t in ("uint8", "int16", "float32", "int64", "complex64", "bfloat16")
+        for little in (True, False)
+    ),
+    Case("DecodeRaw", (texts(),), {"out_type": "int32"}, oracle=False),
+    *(
+        Case("DecodeCSV", (_LINES, [texts(b"-"), np.array([7], np.int32), _NONE]), attrs)
+        for attrs in ({}, {"use_quote_delim": True, "na_value": "5"})
+    ),
+    Case(
+        "DecodeCSV",
+        (text(b'"x"|1|2'), [texts(b""), texts(b"")]),
+        {"field_delim": "|", "use_quote_delim": False, "select_cols": (0, 2)},
+    ),
     # strings through the ops that move elements
     Case("Transpose", (_TABLE, np.array([1, 0], np.int32))),
     Case("Tile", (_TABLE, np.array([2, 1], np.int32))),

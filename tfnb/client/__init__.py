@@ -10,6 +10,7 @@ from tfnb.client import (
     contrib_layers,
     conv_layers,
     embedding,
+    file_names,
     flags,
     gfile,
     gradients,
@@ -59,6 +60,7 @@ MODULES = (
     flags,
     logging_api,
     gfile,
+    file_names,
     compat,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

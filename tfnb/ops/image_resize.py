@@ -77,7 +77,9 @@ def _sizes(call: HostCall, x: np.ndarray, size: np.ndarray) -> tuple[int, int]:
 def _times(x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """rows and columns (out, in) applied to images (n, h, w, c), in float64."""
     tall = np.tensordot(rows, x.astype(np.float64), (1, 1))  # (h', n, w, c)
-    return np.tensordot(columns, tall, (1, 2)).transpose(2, 1, 0, 3)  # (w', h', n, c)
+    return np.asarray(
+        np.tensordot(columns, tall, (1, 2)).transpose(2, 1, 0, 3)
+    )  # from (w', h', n, c)
 
 
 def _matrices(method: str, attrs: Any, out: Any, into: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -176,7 +178,7 @@ def _lower_bilinear(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return upper if top is bottom else upper + (line(bottom) - upper) * dy
 
 
-RESIZE_BILINEAR = OpDef(
+RESIZE_BILINEAR: OpDef = OpDef(
     "ResizeBilinear",
     "images: T, size: int32",
     "resized_images: float32",
@@ -219,9 +221,11 @@ def _gradient(
     )
 
 
-RESIZE_BILINEAR_GRAD = _gradient("ResizeBilinearGrad", "bilinear", FLOATS, lambda: RESIZE_BILINEAR)
+RESIZE_BILINEAR_GRAD: OpDef = _gradient(
+    "ResizeBilinearGrad", "bilinear", FLOATS, lambda: RESIZE_BILINEAR
+)
 
-RESIZE_BICUBIC = OpDef(
+RESIZE_BICUBIC: OpDef = OpDef(
     "ResizeBicubic",
     "images: T, size: int32",
     "resized_images: float32",
@@ -235,7 +239,7 @@ RESIZE_BICUBIC = OpDef(
     grad=_grad_linear(lambda: RESIZE_BICUBIC_GRAD),
     shape_inputs=(1,),
 )
-RESIZE_BICUBIC_GRAD = _gradient(
+RESIZE_BICUBIC_GRAD: OpDef = _gradient(
     "ResizeBicubicGrad", "bicubic", (float32, float64), lambda: RESIZE_BICUBIC
 )
 
@@ -285,7 +289,8 @@ def _lower_nearest(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
         at = s.cast(i, float32)
         position = (at + 0.5) * scale if a.half_pixel_centers else at * scale
         whole = s.floor(position + 0.5) if a.align_corners else s.floor(position)
-        return s.minimum(s.cast(whole, int32), n_in - 1)
+        found: Expr = s.minimum(s.cast(whole, int32), n_in - 1)
+        return found
 
     (_, h, w, _), (_, oh, ow, _) = site.inputs[0].shape, site.outputs[0].shape
     n, y, x, c = idx

@@ -27,14 +27,14 @@ _TABLE = 1024  # bicubic weights are looked up at multiples of 1/1024
 METHODS = ("bilinear", "nearest", "bicubic", "area")
 
 
-def line_scale(n_out: int, n_in: int, align: bool) -> np.float32:
+def line_scale(n_out: int, n_in: int, align: bool) -> Any:
     """Input pixels per output pixel."""
     if align and n_out > 1:
         return np.float32(n_in - 1) / np.float32(n_out - 1)
     return np.float32(n_in) / np.float32(max(n_out, 1))
 
 
-def _positions(n_out: int, n_in: int, align: bool, half: bool) -> np.ndarray:
+def _positions(n_out: int, n_in: int, align: bool, half: bool) -> Any:
     at, scale = np.arange(n_out, dtype=np.float32), line_scale(n_out, n_in, align)
     return (at + np.float32(0.5)) * scale - np.float32(0.5) if half else at * scale
 
@@ -44,7 +44,7 @@ def nearest_index(n_out: int, n_in: int, align: bool, half: bool) -> np.ndarray:
     at, scale = np.arange(n_out, dtype=np.float32), line_scale(n_out, n_in, align)
     position = (at + np.float32(0.5)) * scale if half else at * scale
     index = np.floor(position + np.float32(0.5)) if align else np.floor(position)
-    return np.clip(index.astype(np.int64), 0, max(n_in - 1, 0))
+    return np.asarray(np.clip(index.astype(np.int64), 0, max(n_in - 1, 0)))
 
 
 def _bilinear(n_out: int, n_in: int, align: bool, half: bool) -> Any:
@@ -58,7 +58,7 @@ def _cubic(x: np.ndarray, a: float) -> np.ndarray:
     """Keys' kernel at distances 0 <= x <= 2."""
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return np.where(x <= 1, near, far).astype(np.float32)
+    return np.asarray(np.where(x <= 1, near, far), np.float32)
 
 
 def _bicubic(n_out: int, n_in: int, align: bool, half: bool) -> Any:

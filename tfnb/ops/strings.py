@@ -18,6 +18,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.shapes import broadcast, normalize_axis, reduced
+from tfnb.ir.sparse import SparseTensor
 from tfnb.ops.constants import range_
 from tfnb.ops.shaping import RANK
 from tfnb.ops.string_elements import clipped, mapped, text_op
@@ -356,6 +357,39 @@ def reduce_join(
     return REDUCE_JOIN(x, axis, keep_dims=bool(keep), separator=separator, name=name)
 
 
+def string_split(
+    source: Any = None,
+    delimiter: Any = " ",
+    skip_empty: bool = True,
+    name: str | None = None,
+    sep: Any = None,
+    input: Any = None,
+) -> SparseTensor:
+    """The strings of a vector split at any byte of `delimiter` (an empty one splits every byte off).
+
+    Result: a SparseTensor of strings; row i holds the parts of string i. `skip_empty` leaves empty parts out.
+    """
+    texts = input if source is None else source
+    cut = delimiter if sep is None else sep
+    return SparseTensor(*STRING_SPLIT(texts, cut, skip_empty=skip_empty, name=name))
+
+
+def string_split_v2(
+    source: Any = None,
+    sep: Any = None,
+    maxsplit: int = -1,
+    name: str | None = None,
+    input: Any = None,
+) -> SparseTensor:
+    """The strings of a vector split at `sep`, by default at white space, at most `maxsplit` times if that is >= 0.
+
+    Result: a SparseTensor of strings; row i holds the parts of string i.
+    """
+    texts = input if source is None else source
+    cut = "" if sep is None else sep
+    return SparseTensor(*STRING_SPLIT_V2(texts, cut, maxsplit=maxsplit, name=name))
+
+
 OPS: tuple[OpDef, ...] = (
     STRING_JOIN,
     REDUCE_JOIN,
@@ -368,6 +402,8 @@ OPS: tuple[OpDef, ...] = (
     STRING_LENGTH,
 )
 API: dict[str, Any] = {
+    "string_split": string_split,
+    "strings.split": string_split_v2,
     "reduce_join": reduce_join,
     "strings.reduce_join": reduce_join,
     "strings.length": string_length,
