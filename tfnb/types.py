@@ -128,7 +128,8 @@ bfloat16 = DType("bfloat16", ml_dtypes.bfloat16, "ushort", 14, "f")
 uint16 = DType("uint16", np.uint16, "ushort", 17, "u")
 complex128 = DType("complex128", np.complex128, "", 18, "c")
 float16 = DType("float16", np.float16, "half", 19, "f")
-resource = DType("resource", np.object_, "", 20, "r")  # a handle of state: a tensor array, a stack
+resource = DType("resource", np.object_, "", 20, "r")  # a handle: the queue, reader, ... itself, in a scalar
+variant = DType("variant", np.object_, "", 21, "r")  # any other Python object (a lock, a data set)
 uint32 = DType("uint32", np.uint32, "uint", 22, "u")
 uint64 = DType("uint64", np.uint64, "ulong", 23, "u")
 
@@ -136,7 +137,7 @@ ALL = (
     float32, float64, int32, uint8, int16, int8, string, complex64, int64, bool_,
     bfloat16, uint16, complex128, float16, uint32, uint64,
 )  # fmt: skip
-ANY = (*ALL, resource)  # what is only passed on
+ANY = (*ALL, resource, variant)  # what is only passed on
 FLOATS = (float32, float64, float16, bfloat16)
 COMPLEX = (complex64, complex128)
 SIGNED_INTS = (int32, int64, int16, int8)

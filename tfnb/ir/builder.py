@@ -8,6 +8,7 @@ gets the edge that closes the loop.
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -119,7 +120,7 @@ class GraphBuilder(Collections):
             if self.finalized:
                 raise GraphError("the graph is finalized and cannot be changed")
             op = Operation(self, opdef, self._full_name(name or opdef.name), inputs)
-            op.attrs, op.types, op.specs = attrs, types, specs
+            op.attrs, op.types, op.specs = self._contained(attrs), types, specs
             op.outputs = [Tensor(self, op, i) for i in range(len(specs))]
             op.origin = user_origin()
             op.control_inputs = self._control_inputs(op)
@@ -140,6 +141,13 @@ class GraphBuilder(Collections):
             return full if full not in self._by_name else self._names.unique(full)
         check_name(name, self.scopes.name)
         return self._names.unique(f"{self.scopes.name}/{name}" if self.scopes.name else name)
+
+    def _contained(self, attrs: Any) -> Any:
+        """State made inside `tf.container` lives there unless its own attributes say another container."""
+        containers = self.scopes.containers
+        if not containers or not containers[-1] or getattr(attrs, "container", None) != "":
+            return attrs
+        return dataclasses.replace(attrs, container=containers[-1])
 
     def _control_inputs(self, op: Operation) -> list[Operation]:
         found = self.scopes.control_inputs()

@@ -22,6 +22,7 @@ __all__ = [
     "LOCAL",
     "NOT_DIFFERENTIABLE",
     "Arg",
+    "AsyncCall",
     "HostCall",
     "Infer",
     "Kind",
@@ -139,6 +140,20 @@ class HostCall:
 
 
 @dataclass(frozen=True, slots=True)
+class AsyncCall:
+    """What the kernel of an asynchronous op may look at and must call.
+
+    `host` is what host kernels get. The kernel calls `done(outputs)` or `fail(error)` once, from any thread, at once
+    or later; `on_cancel(callback)` calls `callback(error)` when the step is stopped, and returns what withdraws it.
+    """
+
+    host: HostCall
+    done: Callable[[Sequence[Any]], None]
+    fail: Callable[[BaseException], None]
+    on_cancel: Callable[[Callable[[BaseException], None]], Callable[[], None]]
+
+
+@dataclass(frozen=True, slots=True)
 class LowerSite:
     """What a `lower` or `reduce` recipe may look at: concrete shapes, attrs, known values.
 
@@ -204,6 +219,10 @@ class OpDef:
     epilogue     its `opencl` recipe honours KernelSite.epilogue
     raw          its host kernel takes and gives runtime values as they are (arrays, or tensors that stay on their
                  device): for ops that keep values or pass them on; `HostCall.tools` works on them
+    start        (AsyncCall, *arrays) -> None or a function that says what it waits for: the kernel of an op of kind
+                 ASYNC, which may finish later and holds no thread until then
+    blocking     its host kernel may take long or wait (a Python function, a file): it gets a thread of its own when
+                 something else of the step could go on meanwhile
     api          the public names ("nn.relu relu"), for ops whose call needs no wrapper
     partial      (Infer) -> Shape or None: the output, an integer vector, read as a partly known shape
     defaults     for graphs from files: the dtype of a type variable that no input determines and that may be left
@@ -238,6 +257,8 @@ class OpDef:
     rows: int | None = None
     raw: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    start: Callable[..., Any] | None = None
+    blocking: bool = False
     input_args: tuple[Arg, ...] = field(init=False)
     output_args: tuple[Arg, ...] = field(init=False)
 

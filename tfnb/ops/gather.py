@@ -28,7 +28,7 @@ from tfnb.ops.math_binary import MAXIMUM
 from tfnb.ops.move import TRANSPOSE
 from tfnb.ops.reduce_sum import BROADCAST_TO
 from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE, SIZE, shape_of, size_of
-from tfnb.types import ALL, INDEX, REALS, Shape, int32, unknown_shape
+from tfnb.types import ALL, ANY, INDEX, REALS, Shape, int32, unknown_shape
 
 __all__ = [
     "API",
@@ -172,7 +172,7 @@ GATHER_V2 = OpDef(
     "GatherV2",
     inputs="params: Tparams, indices: Tindices, axis: Taxis",
     outputs="output: Tparams",
-    types={"Tparams": ALL, "Tindices": INDEX, "Taxis": INDEX},
+    types={"Tparams": ANY, "Tindices": INDEX, "Taxis": INDEX},
     attrs=GatherV2Attrs,
     doc="""Slices of a tensor along one axis by their numbers.
 

@@ -18,7 +18,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ir.tensor import is_tensor_like
-from tfnb.types import ALL, DType, Shape, unknown_shape
+from tfnb.types import ALL, ANY, DType, Shape, unknown_shape
 
 __all__ = ["OPS", "PACK", "UNPACK", "pack_nested"]
 
@@ -77,7 +77,7 @@ PACK = OpDef(
     "Pack",
     inputs="values: N*T",
     outputs="output: T",
-    types={"T": ALL},
+    types={"T": ANY},
     attrs=PackAttrs,
     doc="""Stacks tensors of rank n along a new axis into one of rank n + 1.
 

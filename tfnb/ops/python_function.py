@@ -95,6 +95,7 @@ def _py_func(name: str, stateful: bool, doc: str) -> OpDef:
         grad=NOT_DIFFERENTIABLE,
         stateful=stateful,
         dynamic=True,
+        blocking=True,
     )
 
 

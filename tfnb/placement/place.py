@@ -12,6 +12,7 @@ from dataclasses import replace
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graph import Graph, Node
+from tfnb.types import TensorSpec, resource, variant
 
 __all__ = ["check_devices", "place"]
 
@@ -25,7 +26,7 @@ def place(graph: Graph, devices: Sequence[str], soft: bool = False) -> Graph:
     chosen: dict[int, str] = {}
     for i in graph.order:
         node = graph.nodes[i]
-        pinned = [chosen[e.id] for e in node.inputs if e.id in chosen and graph.spec(e).ref]
+        pinned = [chosen[e.id] for e in node.inputs if e.id in chosen and _is_state(graph.spec(e))]
         anchor = _anchor(node, by_name)
         if pinned:
             chosen[i] = pinned[0]
@@ -34,6 +35,11 @@ def place(graph: Graph, devices: Sequence[str], soft: bool = False) -> Graph:
         else:
             chosen[i] = _choose(node, known, soft)
     return _with_devices(graph, chosen)
+
+
+def _is_state(spec: TensorSpec) -> bool:
+    """Does the edge stand for state, which whoever uses it must be beside?"""
+    return spec.ref or spec.dtype in (resource, variant)
 
 
 def check_devices(graph: Graph, devices: Sequence[str], soft: bool = False) -> None:

@@ -1,8 +1,9 @@
 """The executor: runs a plan with kernels (OSDI'16, section 3.4; white paper, sections 3.1 and 4.6).
 
-One loop, in the thread that called, owns the propagator; device kernels are enqueued, host kernels run in the loop or
-the pool, asynchronous ones tell a queue when they are done. Invariant: when `run` returns or raises, nothing of
-the step runs any more (save host kernels in the pool that outlived a deadline), and devices and variables are whole.
+One loop, in the thread that called, owns the propagator; device kernels are enqueued, host kernels run in the loop or,
+if they may take long and something else could go on or end the step, in the pool; asynchronous ones tell a queue when
+they are done. Invariant: when `run` returns or raises, nothing of the step runs any more (save host kernels in the
+pool that outlived a deadline), and devices and variables are whole.
 """
 
 from __future__ import annotations
@@ -165,7 +166,9 @@ class _Step:
         self._context = StepContext(rendezvous, Cancellation(), recorder)
         self._outer = cancellation
         self._done: SimpleQueue[_Completion] = SimpleQueue()
-        self._propagator = Propagator(self._plan, truth, index_value)
+        bounded = timeout is not None or cancellation is not None
+        self._propagator = Propagator(self._plan, self._truth if bounded else truth, index_value)
+        self._reasons: dict[Ready, Callable[[], str]] = {}  # why asynchronous kernels wait
         self._pending = 0  # kernels that were started and have not told that they are done
 
     def run(self, feeds: Sequence[Value]) -> list[np.ndarray]:
@@ -195,7 +198,7 @@ class _Step:
                 while ready:
                     self._check()
                     node = ready.popleft()
-                    outputs = self._start(node)
+                    outputs = self._start(node, not ready)
                     if outputs is not None:
                         ready.extend(propagator.done(node, outputs))
                 if propagator.finished:
@@ -210,7 +213,7 @@ class _Step:
                 reraise(e, self._node(propagator.failed_node))
             raise
 
-    def _start(self, ready: Ready) -> Any:
+    def _start(self, ready: Ready, is_last: bool) -> Any:
         """Runs or starts a node; its outputs when they are there already."""
         kernel, context = self._payloads[ready.node], self._context
         kind = self._plan.nodes[ready.node].kind
@@ -218,7 +221,7 @@ class _Step:
             if kind == PlanKind.CLUSTER:
                 return kernel.run(ready.inputs, context.recorder)
             if kind == PlanKind.HOST:
-                if not kernel.expensive:
+                if not kernel.expensive or (is_last and not self._pending and self._deadline is None):
                     return kernel.run(ready.inputs, context.recorder)
                 self._executor.threads.submit(lambda: self._in_pool(ready, kernel))
             elif kind == PlanKind.SEND:
@@ -227,7 +230,10 @@ class _Step:
             elif kind == PlanKind.RECV:
                 kernel.recv(ready.tag, context, self._received(ready))
             else:
-                kernel.start(ready.inputs, ready.is_dead, ready.tag, context, self._finished(ready))
+                done = self._finished(ready)
+                reason = kernel.start(ready.inputs, ready.is_dead, ready.tag, context, done)
+                if reason is not None:
+                    self._reasons[ready] = reason
         except Exception as e:
             self._fail(ready, e)
         self._pending += 1
@@ -255,23 +261,56 @@ class _Step:
     def _next(self) -> _Completion:
         """Waits for a completion."""
         while True:
-            self._check()
+            if self._outer is not None and self._outer.error is not None:
+                raise self._outer.error
             left = None if self._deadline is None else self._deadline - time.monotonic()
             try:
                 completion = self._done.get(timeout=left if left is None else max(left, 0.0))
             except Empty:
-                continue
+                completion = self._expire()
             if completion.ready is not None:
                 self._pending -= 1
+                self._reasons.pop(completion.ready, None)
             return completion
+
+    def _expire(self) -> _Completion:
+        """The deadline has come: raises, unless all that the step waits for can be cancelled.
+
+        Then it is, and what was delivered in this very moment (an element of a queue) is not lost.
+        """
+        try:
+            self._check()
+            return _Completion(None)
+        except DeadlineExceededError as e:
+            if self._pending > len(self._reasons):
+                raise
+            self._context.cancellation.cancel(e)
+            completion = self._done.get()
+            if completion.error is not None:
+                self._pending -= 1
+                raise
+            return completion
+
+    def _truth(self, value: Value) -> bool:
+        """What a Switch sees: every turn of a loop passes one, so a loop without kernels ends too."""
+        self._check()
+        return truth(value)
 
     def _check(self) -> None:
         if self._outer is not None and self._outer.error is not None:
             raise self._outer.error
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise DeadlineExceededError(
-                f"the step was not done within {self._timeout} s\n{self._propagator.explain()}"
+                f"the step was not done within {self._timeout} s\n{self.explain()}"
             )
+
+    def explain(self) -> str:
+        """Who waits for what, and for which event of a queue or the like."""
+        reasons = [
+            f"'{self._plan.name(ready.node)}': {reason()}"
+            for ready, reason in self._reasons.items()
+        ]
+        return "\n".join([*reasons, self._propagator.explain()])
 
     def _node(self, index: int) -> Any:
         node = getattr(self._payloads[index], "node", None)

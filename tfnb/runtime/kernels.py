@@ -83,14 +83,14 @@ class AsyncKernel(Protocol):
     """A kernel that finishes later.
 
     `start` calls `done(outputs, None)` or `done(None, error)` exactly once, from any thread, at once or later; after
-    a cancellation (`step.cancellation.on_cancel`) soon.
+    a cancellation (`step.cancellation.on_cancel`) soon. It returns None or a function that says what it waits for.
     """
 
     node: Node
 
     def start(
         self, inputs: Sequence[Value], is_dead: bool, tag: str, step: StepContext, done: Done
-    ) -> None: ...
+    ) -> Callable[[], str] | None: ...
 
 
 def blame(error: BaseException, node: Any) -> BaseException:
@@ -270,7 +270,7 @@ class HostKernel:
         constants: Mapping[int, np.ndarray] | None = None,
         expensive: bool = False,
     ) -> None:
-        kernel = host_kernel(node.opdef)
+        kernel = node.opdef.start or host_kernel(node.opdef)
         if kernel is None:
             raise UnimplementedError(f"{node.type} has no kernel for the host", node)
         self.node = node
@@ -280,7 +280,7 @@ class HostKernel:
         self._cells = {i: resources.variable(v) for i, v in (variables or {}).items()}
         self._owners = dict(variables or {})
         self._constants = dict(constants or {})
-        self._call = HostCall(
+        self.call = HostCall(
             node.attrs, node.types, node.specs, node, lambda: resources.random.next(node), resources,
             ValueTools(device) if node.opdef.raw else None,
         )  # fmt: skip
@@ -297,12 +297,12 @@ class HostKernel:
         """The outputs. An exception of the kernel's own is for `blame`."""
         start = recorder.now_us() if recorder is not None else 0.0
         if self._raw:
-            outputs = list(self._kernel(self._call, *self._values(inputs)))
+            outputs = list(self._kernel(self.call, *self._values(inputs)))
         elif self.node.opdef.writes:
             with self._device.lock:  # nobody comes between reading and writing
-                outputs = self._finish(self._kernel(self._call, *self._arrays(inputs)))
+                outputs = self.finish(self._kernel(self.call, *self.arrays(inputs)))
         else:
-            outputs = self._finish(self._kernel(self._call, *self._arrays(inputs)))
+            outputs = self.finish(self._kernel(self.call, *self.arrays(inputs)))
         if recorder is not None:
             recorder.host(self.node, start, sum(nbytes_of(v) for v in (*inputs, *outputs)))
         return outputs
@@ -315,7 +315,7 @@ class HostKernel:
             for i in range(self._n_inputs)
         ]
 
-    def _finish(self, result: Any) -> list[Value]:
+    def finish(self, result: Any) -> list[Value]:
         """The outputs that the kernel's result means; stores what it wrote."""
         specs, writes = self.node.specs, self.node.opdef.writes
         if not specs and not writes:
@@ -336,7 +336,8 @@ class HostKernel:
             self._store(written)
         return outputs
 
-    def _arrays(self, inputs: Sequence[Value]) -> list[Any]:
+    def arrays(self, inputs: Sequence[Value]) -> list[Any]:
+        """All inputs of the node: those the plan gives, state, constants."""
         if not self._cells and not self._constants:
             return [to_host(v) for v in inputs]
         given = iter(inputs)

@@ -1,7 +1,9 @@
 """State that outlives a step: variables and other resources in containers, random keys.
 
-White paper, sections 2, 4.2 and 4.7. A resource is found by container and name, so graphs that grow, and sessions
-that share a container, meet the same state. Invariant: a variable has one cell for ever; `reset` only empties it.
+White paper, sections 2, 4.2 and 4.7. A resource is found by container and name, so graphs that grow meet the same
+state. Queues, readers and the like of a *named* container are shared by all sessions of the process; the unnamed
+container, and the memory of variables, belong to one session. Invariant: a variable has one cell for ever; `reset`
+only empties it.
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ import numpy as np
 from tfnb.devices.buffers import Cell
 from tfnb.ir.graph import Node
 
-__all__ = ["RandomStates", "ResourceManager"]
+__all__ = ["RandomStates", "ResourceManager", "reset_shared"]
 
 Key = tuple[str, str]
 _WORD = 0xFFFFFFFF
+_shared: dict[Key, Any] = {}  # what lives in named containers, for all sessions of the process
+_shared_lock = threading.RLock()
 
 
 class RandomStates:
@@ -90,20 +94,25 @@ class ResourceManager:
 
     def get(self, container: str, name: str, make: Callable[[], Any]) -> Any:
         """The resource of that name (a queue, a reader, a table); made if there is none."""
-        with self._lock:
-            found = self._others.get((container, name))
+        table, lock = (_shared, _shared_lock) if container else (self._others, self._lock)
+        with lock:
+            found = table.get((container, name))
             if found is None:
-                found = self._others[container, name] = make()
+                found = table[container, name] = make()
             return found
 
     def others(self) -> list[Any]:
-        """All resources but variables."""
+        """All resources of the session's own but variables."""
         with self._lock:
             return list(self._others.values())
 
     def reset(self, containers: Iterable[str] | None = None) -> None:
-        """Drops the resources of these containers (None: of all). Variables there are uninitialised afterwards."""
+        """Drops the session's resources in these containers (None: in all). Variables there are uninitialised then.
+
+        A dropped resource that has a `dispose` method is told so, to give threads and files back.
+        """
         chosen = None if containers is None else frozenset(containers)
+        before = self.others()
         with self._lock:
             cells = [
                 c for (where, _), c in self._cells.items() if chosen is None or where in chosen
@@ -115,6 +124,24 @@ class ResourceManager:
                 self.random.reset()
         for cell in cells:
             _empty(cell)
+        kept = {id(r) for r in self.others()}
+        _dispose(r for r in before if id(r) not in kept)
+
+
+def reset_shared(containers: Iterable[str] | None = None) -> None:
+    """Drops what lives in these named containers (None: in all), for all sessions of the process."""
+    chosen = None if containers is None else frozenset(containers)
+    with _shared_lock:
+        gone = [k for k in _shared if chosen is None or k[0] in chosen]
+        dropped = [_shared.pop(k) for k in gone]
+    _dispose(dropped)
+
+
+def _dispose(resources: Iterable[Any]) -> None:
+    for resource in resources:
+        dispose = getattr(resource, "dispose", None)
+        if dispose is not None:
+            dispose()
 
 
 def _empty(cell: Cell) -> None:

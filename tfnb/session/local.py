@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from tfnb.devices.opencl import make_devices
+from tfnb.errors import CancelledError, ClosedSessionError
+from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor, HostThreads
 from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import NodeTime, StepStats
@@ -57,6 +59,8 @@ class LocalWorker:
         self._threads = HostThreads()
         self._executors: weakref.WeakKeyDictionary[CompiledStep, Executor] = weakref.WeakKeyDictionary()
         self._running = 0
+        self._closed = False
+        self._waking: set[Cancellation] = set()  # of the steps that may wait for something
         self._idle = threading.Condition()
 
     def execute(
@@ -73,13 +77,22 @@ class LocalWorker:
         timeout = (options.timeout_in_ms if options is not None else 0) or self.config.operation_timeout_in_ms
         trace = options is not None and options.trace_level > 0 and metadata is not None
         recorder = StepStats() if trace else None
+        cancellation = None if step.plan.is_single_cluster else Cancellation()
         with self._idle:
+            if self._closed:
+                raise ClosedSessionError("the session is closed")
             self._running += 1
+            if cancellation is not None:
+                self._waking.add(cancellation)
         try:
-            return executor.run(feeds, timeout=timeout / 1000 if timeout else None, recorder=recorder)
+            return executor.run(
+                feeds, timeout=timeout / 1000 if timeout else None, recorder=recorder, cancellation=cancellation
+            )
         finally:
             with self._idle:
                 self._running -= 1
+                if cancellation is not None:
+                    self._waking.discard(cancellation)
                 if not self._running:
                     self._idle.notify_all()
             if recorder is not None and metadata is not None:
@@ -98,7 +111,12 @@ class LocalWorker:
         ]
 
     def close(self) -> None:
-        """Waits for running steps, then gives threads, state and memory back."""
+        """Stops running steps, waking what waits in them, then gives threads, state and memory back."""
+        with self._idle:
+            self._closed = True
+            waking = list(self._waking)
+        for cancellation in waking:
+            cancellation.cancel(CancelledError("the session was closed while the step ran"))
         with self._idle:
             self._idle.wait_for(lambda: self._running == 0)
         self._threads.close()

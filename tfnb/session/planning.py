@@ -16,6 +16,7 @@ from tfnb.errors import InternalError
 from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
 from tfnb.passes.cluster import Clustered, root_variable
+from tfnb.runtime.async_op import AsyncOpKernel
 from tfnb.runtime.kernels import ClusterKernel, HostKernel
 from tfnb.runtime.plan import Plan, PlanKind, PlanNode, build_plan
 from tfnb.runtime.resources import ResourceManager
@@ -140,8 +141,11 @@ class Planner:
             else:
                 inputs.append(self._source(e))
         device = self.devices.get(node.device) or next(iter(self.devices.values()))
-        kernel = HostKernel(node, self.resources, device, variables, constants)
-        self._set(place, PlanNode(PlanKind.HOST, len(node.specs), tuple(inputs), control, node.name), kernel)
+        asynchronous = node.opdef.kind is Kind.ASYNC
+        make = AsyncOpKernel if asynchronous else HostKernel
+        kernel = make(node, self.resources, device, variables, constants, node.opdef.blocking)
+        plan_kind = PlanKind.ASYNC if asynchronous else PlanKind.HOST
+        self._set(place, PlanNode(plan_kind, len(node.specs), tuple(inputs), control, node.name), kernel)
 
     def _primitive(self, node: Node, kind: PlanKind, control: tuple[int, ...]) -> PlanNode:
         inputs = tuple(self._source(e) for e in node.inputs)

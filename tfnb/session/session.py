@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -16,6 +17,7 @@ from tfnb.errors import ClosedSessionError, DTypeError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor
 from tfnb.passes.prune import Request
+from tfnb.runtime.resources import reset_shared
 from tfnb.session import default
 from tfnb.session.compile import CompiledStep, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
@@ -24,6 +26,9 @@ from tfnb.session.fetch import FetchPlan, plan_fetches
 from tfnb.session.local import LocalWorker
 
 __all__ = ["InteractiveSession", "Session"]
+
+
+_open: weakref.WeakSet[Any] = weakref.WeakSet()  # the sessions of this process that are not closed
 
 
 class Session:
@@ -46,6 +51,7 @@ class Session:
         self._lock = threading.Lock()
         self._closed = False
         self._contexts: list[Any] = []
+        _open.add(self)
 
     @property
     def graph(self) -> Any:
@@ -93,6 +99,13 @@ class Session:
             return plan.rebuild(self._worker.execute(step, arrays, options, run_metadata))
 
         return call if accept_options else lambda *values: call(*values)
+
+    @staticmethod
+    def reset(target: str = "", containers: Any = None, config: ConfigProto | None = None) -> None:
+        """Drops the state in the named `containers` (None: in all) of this process and closes its sessions."""
+        for session in list(_open):
+            session.close()
+        reset_shared([containers] if isinstance(containers, str) else containers or None)
 
     def list_devices(self) -> list[Any]:
         """The session's devices."""

@@ -1,0 +1,58 @@
+"""Handles of resources: the edges that lead from the op that names a queue, reader or lock to those that use it.
+
+White paper, section 4.7. A handle's value is the resource itself in a scalar of objects, so it passes through
+conditionals and loops like any tensor. Invariant: a handle is made by the node that names the resource, in every
+step that needs it; the resource outlives the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.ir.opdef import HostCall
+
+__all__ = ["make_handle", "named_resource", "resource_name", "resource_of"]
+
+R = TypeVar("R")
+
+
+def make_handle(resource: Any) -> np.ndarray:
+    """A scalar tensor that holds the object."""
+    handle = np.empty((), object)
+    handle[()] = resource
+    return handle
+
+
+def resource_of(handle: np.ndarray, kind: type[R], op: Any = None) -> R:
+    """The object in a handle. Raises `InvalidArgumentError` when it is not of that kind."""
+    found = handle.item()
+    if isinstance(found, kind):
+        return found
+    raise InvalidArgumentError(
+        f"Expected a handle of a {kind.__name__}, found {type(found).__name__}", op
+    )
+
+
+def resource_name(call: HostCall) -> str:
+    """The name under which a node keeps its resource: the shared one, or its own."""
+    return call.attrs.shared_name or str(call.op.name)
+
+
+def named_resource(call: HostCall, kind: type[R], make: Callable[[str], R]) -> R:
+    """The resource that a node names, made by `make(name)` if there is none.
+
+    Raises `InvalidArgumentError` when another kind of resource has that name.
+    """
+    if call.resources is None:
+        raise NotFoundError("a resource exists only in a session", call.op)
+    name = resource_name(call)
+    found = call.resources.get(call.attrs.container, name, lambda: make(name))
+    if type(found) is not kind:
+        raise InvalidArgumentError(
+            f"Expected {kind.__name__}, found {type(found).__name__} under the name '{name}'", call.op
+        )
+    return found

@@ -1,0 +1,144 @@
+"""Attempts that wait for a resource to change, and are tried again whenever it does (white paper, section 4.6).
+
+The core of queues, accumulators and locks: an attempt is tried at once; if it cannot go on it stays in line, first
+come first served, and the operation that changes the resource carries it through. No thread waits. Invariant: an
+attempt is answered once, never under the lock; one that fails or is cancelled gives back what it had taken.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from tfnb.errors import CancelledError
+from tfnb.ir.opdef import AsyncCall
+
+__all__ = ["Attempt", "Lines"]
+
+
+class Attempt:
+    """One operation on a resource.
+
+    `step()` tries it under the resource's lock: True when it is done (with `result` or `error` set), False to wait; it
+    sets `moved` when it changed the resource all the same.
+    `undo()` gives back what was taken so far. A `result` that is a function is called without the lock.
+    """
+
+    __slots__ = ("call", "error", "moved", "result", "step", "undo", "withdraw")
+
+    def __init__(
+        self, call: AsyncCall, step: Callable[[Attempt], bool], undo: Callable[[], None] | None = None
+    ) -> None:
+        self.call = call
+        self.step = step
+        self.undo = undo
+        self.moved = False
+        self.result: Any = ()
+        self.error: BaseException | None = None
+        self.withdraw: Callable[[], None] | None = None
+
+    def fail(self, error: BaseException) -> bool:
+        self.error = error
+        return True
+
+    def answer(self) -> None:
+        if self.withdraw is not None:
+            self.withdraw()
+        if self.error is not None:
+            self.call.fail(self.error)
+            return
+        try:
+            result = self.result() if callable(self.result) else self.result
+        except Exception as e:
+            self.call.fail(e)
+            return
+        self.call.done(result)
+
+
+class Lines:
+    """Lines of attempts at one resource, under one lock; the head of each line is tried when something changed."""
+
+    def __init__(self, *names: str) -> None:
+        self.lock = threading.Lock()
+        self._lines: dict[str, deque[Attempt]] = {name: deque() for name in names}
+
+    def waiting(self, line: str) -> int:
+        """How many stand in a line. Under the lock."""
+        return len(self._lines[line])
+
+    def submit(self, line: str, attempt: Attempt) -> bool:
+        """Tries `attempt` behind all others of its line; True if it was answered at once."""
+        with self.lock:
+            self._lines[line].append(attempt)
+            done = self._flush()
+            left = attempt in self._lines[line]
+        for a in done:
+            a.answer()
+        if left:
+            self._watch(line, attempt)
+        return not left
+
+    def poke(self) -> None:
+        """The resource has changed: whoever can go on goes on."""
+        with self.lock:
+            done = self._flush()
+        for a in done:
+            a.answer()
+
+    def cancel_line(self, line: str, text: str) -> None:
+        """All that stand in a line fail, save what they have done already."""
+        with self.lock:
+            gone = list(self._lines[line])
+            self._lines[line].clear()
+            for a in gone:
+                a.error = CancelledError(text)
+                if a.undo is not None:
+                    a.undo()
+            done = [*gone, *self._flush()]
+        for a in done:
+            a.answer()
+
+    def _watch(self, line: str, attempt: Attempt) -> None:
+        withdraw = attempt.call.on_cancel(lambda error: self._cancel(line, attempt))
+        with self.lock:
+            attempt.withdraw = withdraw
+            waits = attempt in self._lines[line]
+        if not waits:
+            withdraw()
+
+    def _cancel(self, line: str, attempt: Attempt) -> None:
+        with self.lock:
+            if attempt not in self._lines[line]:
+                return
+            self._lines[line].remove(attempt)
+            if attempt.undo is not None:
+                attempt.undo()
+            attempt.error = CancelledError(f"{line} operation was cancelled")
+            done = [attempt, *self._flush()]
+        for a in done:
+            a.answer()
+
+    def _flush(self) -> list[Attempt]:
+        """Tries the heads until none can go on; the attempts that are done, to be answered without the lock."""
+        done: list[Attempt] = []
+        moved = True
+        while moved:
+            moved = False
+            for line in self._lines.values():
+                while line:
+                    head = line[0]
+                    ended = self._try(head)
+                    moved = moved or ended or head.moved
+                    head.moved = False
+                    if not ended:
+                        break
+                    done.append(line.popleft())
+        return done
+
+    def _try(self, attempt: Attempt) -> bool:
+        try:
+            return attempt.step(attempt)
+        except Exception as e:
+            return attempt.fail(e)

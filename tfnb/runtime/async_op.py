@@ -1,0 +1,59 @@
+"""Kernels that finish later: queue operations, locks, whatever waits for an event of another step.
+
+White paper, section 4.6; OSDI'16, section 3.3. A kernel registers a continuation and returns, so waiting holds no
+thread. Invariant: each start is answered exactly once, with outputs or an error, soon after a cancellation too.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfnb.ir.opdef import AsyncCall
+from tfnb.runtime.kernels import Done, HostKernel, StepContext
+from tfnb.runtime.values import Value, nbytes_of
+
+__all__ = ["AsyncOpKernel"]
+
+
+class _Answer:
+    """The answer to one start; whatever comes after the first is dropped."""
+
+    def __init__(self, kernel: AsyncOpKernel, step: StepContext, done: Done) -> None:
+        self._kernel = kernel
+        self._recorder = step.recorder
+        self._start = step.recorder.now_us() if step.recorder is not None else 0.0
+        self._done = done
+        self._lock = threading.Lock()
+
+    def outputs(self, result: Any) -> None:
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            outputs = self._kernel.finish(result)
+        except Exception as e:
+            self._done(None, e)
+            return
+        if self._recorder is not None:
+            size = sum(nbytes_of(v) for v in outputs)
+            self._recorder.host(self._kernel.node, self._start, size)
+        self._done(outputs, None)
+
+    def error(self, error: BaseException) -> None:
+        if self._lock.acquire(blocking=False):
+            self._done(None, error)
+
+
+class AsyncOpKernel(HostKernel):
+    """Runs the `start` function of an op of kind ASYNC."""
+
+    def start(
+        self, inputs: Sequence[Value], is_dead: bool, tag: str, step: StepContext, done: Done
+    ) -> Callable[[], str] | None:
+        answer = _Answer(self, step, done)
+        start = self.node.opdef.start
+        assert start is not None  # an op of kind ASYNC has one
+        call = AsyncCall(self.call, answer.outputs, answer.error, step.cancellation.on_cancel)
+        reason: Callable[[], str] | None = start(call, *self.arrays(inputs))
+        return reason
