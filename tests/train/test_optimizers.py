@@ -221,3 +221,16 @@ def test_optimize_loss_errors():
         tf.contrib.layers.optimize_loss(loss, None, 0.1, "Newton")
     with pytest.raises(errors.DTypeError):
         tf.contrib.layers.optimize_loss(loss, None, 0.1, lambda rate: 3)
+
+
+def test_the_rate_may_be_a_variable():
+    w = tf.Variable(1.0)
+    rate = tf.Variable(0.25, trainable=False)
+    step = tf.train.GradientDescentOptimizer(rate).minimize(2.0 * w)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(step)
+        assert session.run(w) == 0.5
+        rate.load(0.0, session)
+        session.run(step)
+        assert session.run(w) == 0.5

@@ -183,8 +183,9 @@ class Optimizer:
         return table[var]
 
     def _hyper(self, name: str, value: Any) -> None:
-        """Makes a hyper-parameter (number, tensor or callable) a tensor of the graph."""
+        """Makes a hyper-parameter (number, tensor, variable or callable) a tensor of the graph."""
         value = value() if callable(value) else value
+        value = value.__tensor__() if hasattr(value, "__tensor__") else value
         self._tensors[name] = value if isinstance(value, Tensor) else constant(value, name=name)
 
     def _cast(self, name: str, var: Any) -> Tensor:
