@@ -96,6 +96,21 @@ def test_bias_and_activation_move_into_the_product():
     assert launches(lambda a, b, c: tf.nn.elu(tf.matmul(a, b) + c), (20, 30), (30, 40), (40,)) == 2
 
 
+@pytest.mark.opencl
+def test_a_bias_that_is_computed_is_computed_before(device):
+    """A slice and a gather would be inlined into the addition, which is no more."""
+    with tf.Graph().as_default() as graph:
+        a, w = tf.placeholder(tf.float32, [12, 8]), tf.placeholder(tf.float32, [8, 6])
+        b, rows = tf.placeholder(tf.float32, [27]), tf.placeholder(tf.int32, [6])
+        fetches = [tf.matmul(a, w) + b[3:9], tf.nn.relu(tf.matmul(a, w * 2.0) + tf.gather(b, rows))]
+    feeds = {t: RNG.normal(size=t.shape.as_list()).astype("f") for t in (a, w, b)}
+    feeds[rows] = np.array([26, 0, 3, 3, 9, 1], np.int32)
+    found, _ = run_graph(device, graph, feeds, fetches)
+    wanted, _ = reference(graph, feeds, fetches)
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
 def test_a_product_with_two_readers_keeps_its_result():
     def build(a, b, c):
         m = tf.matmul(a, b)

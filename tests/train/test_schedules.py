@@ -94,3 +94,16 @@ def test_moving_averages_refuse():
         ema.apply([v])
     with pytest.raises(errors.DTypeError):
         ema.apply([i])
+
+
+def test_an_average_after_the_step_is_of_the_new_value():
+    w = tf.Variable(1.0)
+    steps = tf.Variable(0, trainable=False)
+    average = tf.train.ExponentialMovingAverage(0.5, steps)
+    step = tf.group(w.assign_add(2.0), steps.assign_add(10))
+    with tf.control_dependencies([step]):
+        keep = average.apply([w])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(keep)
+        assert session.run(average.average(w)) == 0.5 * 1.0 + 0.5 * 3.0

@@ -153,9 +153,8 @@ class Assembler:
             raise e.with_op(node) from None
         for call in calls:
             args = tuple(self._argument(number, d, a) for a in call.args)
-            reads = tuple(v.value for v in d.ins) + ((d.bias.value,) if d.bias else ())
             self.steps.append(
-                _Step(self._library(call), call.entry, args, call.groups, call.local, d.nodes, d.label, reads, d.values)
+                _Step(self._library(call), call.entry, args, call.groups, call.local, d.nodes, d.label, d.reads, d.values)
             )
 
     def _argument(self, number: int, d: CallDef, a: object) -> object:

@@ -108,8 +108,7 @@ def group(
 
 def _member(index: int, d: Definition) -> Member:
     if isinstance(d, CallDef):
-        reads = {v.value for v in d.ins} | ({d.bias.value} if d.bias else set())
-        return Member(index, d, reads=frozenset(reads))
+        return Member(index, d, reads=frozenset(d.reads))
     if isinstance(d, CopyDef):
         return Member(index, d, reads=frozenset({d.source.value}))
     domain, bodies, axes = squeeze(d)

@@ -77,7 +77,7 @@ class _Inliner:
 
     def _count(self, d: Definition) -> None:
         if isinstance(d, CallDef):
-            self.needed.update(v.value for v in d.ins)
+            self.needed.update(d.reads)
         elif isinstance(d, CopyDef):
             self.needed.add(d.source.value)
         found: dict[Value, list[Expr]] = {}

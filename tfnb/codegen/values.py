@@ -102,6 +102,11 @@ class CallDef:
     bias: View | None = None
     calls: tuple[KernelCall, ...] = ()
 
+    @property
+    def reads(self) -> tuple[Value, ...]:
+        """What must be in memory before: the inputs, and the bias that is added at the store."""
+        return tuple(v.value for v in (*self.ins, *([] if self.bias is None else [self.bias])))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopyDef:

@@ -31,9 +31,15 @@ def assign_moving_average(variable: Any, value: Any, decay: Any, zero_debias: bo
         graph.colocate_with(variable.op),
     ):
         rest = 1 - cast(graph.to_tensor(decay), variable.dtype)
+        value = _now(value)
         if zero_debias:
             return _debiased(variable, value, rest)
         return variable.assign_sub((variable.value() - value) * rest)
+
+
+def _now(value: Any) -> Any:
+    """A variable as it is after the control dependencies of now: after the training step, where that is one."""
+    return value.read_value() if isinstance(value, Variable) else value
 
 
 def _debiased(variable: Any, value: Any, rest: Any) -> Any:
@@ -101,7 +107,7 @@ class ExponentialMovingAverage:
         graph = get_default_graph()
         if self._num_updates is None:
             return graph.to_tensor(self._decay)
-        n = cast(graph.to_tensor(self._num_updates), "float32")
+        n = cast(graph.to_tensor(_now(self._num_updates)), "float32")
         return MINIMUM(graph.to_tensor(self._decay), (1.0 + n) / (10.0 + n))
 
     def average(self, var: Any) -> Variable | None:

@@ -25,10 +25,10 @@ def build(tf, data, rate):
         (vb, tf.reduce_mean(X - v1, 0)),
         (hb, tf.reduce_mean(h0 - h1, 0)),
     ]
-    with tf.control_dependencies([delta for _, delta in steps]):
-        train = tf.group(*[tf.assign_add(v, rate * delta) for v, delta in steps])
     mean_field = tf.nn.sigmoid(tf.matmul(p_h0, W, transpose_b=True) + vb)
     loss = tf.reduce_mean(tf.square(X - mean_field))
+    with tf.control_dependencies([loss] + [delta for _, delta in steps]):
+        train = tf.group(*[tf.assign_add(v, rate * delta) for v, delta in steps])
 
     def feeds(step):
         x = data.digits(step, 16)[0]

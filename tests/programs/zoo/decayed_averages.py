@@ -19,17 +19,15 @@ def build(tf, data, rate):
     y = inference(None)
     global_step = tf.Variable(0, trainable=False)
     variable_averages = tf.train.ExponentialMovingAverage(0.99, global_step)
-    variables_averages_op = variable_averages.apply(tf.trainable_variables())
-    average_y = inference(variable_averages)
-    tf.add_to_collection("fetch", tf.argmax(average_y, 1))
     cross_entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(logits=y, labels=tf.argmax(y_, 1))
     tf.add_to_collection("losses", 1e-3 * tf.nn.l2_loss(weights1))
     tf.add_to_collection("losses", tf.reduce_mean(cross_entropy))
     loss = tf.add_n(tf.get_collection("losses"))
     learning_rate = tf.train.exponential_decay(rate, global_step, 3, 0.9, staircase=True)
     train_step = tf.train.GradientDescentOptimizer(learning_rate).minimize(loss, global_step=global_step)
-    with tf.control_dependencies([train_step, variables_averages_op]):
-        train_op = tf.no_op(name="train")
+    with tf.control_dependencies([train_step]):
+        train_op = variable_averages.apply([weights1, biases1, weights2, biases2])
+    tf.add_to_collection("fetch", inference(variable_averages))
 
     def feeds(step):
         images, digits = data.digits(step, 32)

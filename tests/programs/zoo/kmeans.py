@@ -17,7 +17,8 @@ def build(tf, data, rate):
     count = tf.reduce_sum(mine, 1, keep_dims=True)
     means = tf.matmul(mine, points) / tf.maximum(count, 1.0)
     new = tf.where(tf.squeeze(count, [1]) > 0, means, centroids)
-    train = tf.assign_add(centroids, rate * (new - centroids))
+    with tf.control_dependencies([loss]):
+        train = tf.assign_add(centroids, rate * (new - centroids))
     where = np.array([[-2, -2], [2, 2], [-2, 2], [2, -2]], np.float32)
 
     def feeds(step):

@@ -15,10 +15,9 @@ def build(tf, data, rate):
     indexes = tf.range(0, tf.shape(probability)[0]) * tf.shape(probability)[1] + actions
     responsible = tf.gather(tf.reshape(probability, [-1]), indexes)
     loss = -tf.reduce_mean(tf.log(responsible) * advantages)
-    tvars = tf.trainable_variables()
     adam = tf.train.AdamOptimizer(learning_rate=rate)
-    gradients = tf.gradients(loss, tvars)
-    updateGrads = adam.apply_gradients([(g, v) for g, v in zip(gradients, tvars)])
+    gradients = adam.compute_gradients(loss, tf.trainable_variables())
+    updateGrads = adam.apply_gradients([(g, v) for g, v in gradients])
 
     def feeds(step):
         seen, taken = data.normal(step, 24, 4), data.integers(step, 3, 24)

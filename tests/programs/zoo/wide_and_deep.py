@@ -22,7 +22,7 @@ def build(tf, data, rate):
     of = lambda scope: tf.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES, scope)
     grads = tf.gradients(loss, of("wide") + of("deep"))
     n = len(of("wide"))
-    linear = tf.train.FtrlOptimizer(rate, l1_regularization_strength=0.01)
+    linear = tf.train.FtrlOptimizer(max(rate, 1e-9), l1_regularization_strength=0.01)
     with tf.control_dependencies([tf.convert_to_tensor(g) for g in grads]):
         train = tf.group(
             linear.apply_gradients(zip(grads[:n], of("wide"))),
