@@ -153,8 +153,9 @@ class Assembler:
             raise e.with_op(node) from None
         for call in calls:
             args = tuple(self._argument(number, d, a) for a in call.args)
+            library = self._library(call)
             self.steps.append(
-                _Step(self._library(call), call.entry, args, call.groups, call.local, d.nodes, d.label, d.reads, d.values)
+                _Step(library, call.entry, args, call.groups, call.local, d.nodes, d.label, d.reads, d.values)
             )
 
     def _argument(self, number: int, d: CallDef, a: object) -> object:
