@@ -23,6 +23,10 @@ with warnings.catch_warnings():
 # Ops of our own that TensorFlow lacks, and why.
 OURS = {
     "LabelTerm": "a step of the expansion of SparseSoftmaxCrossEntropyWithLogits",
+    "LoopStack": "state of while_loop's gradient; TensorFlow has StackV2 on resources",
+    "LoopStackPush": "as LoopStack",
+    "LoopStackPop": "as LoopStack",
+    "ResizeWeights": "a step of the expansion of the image resizing ops",
     "WindowSum": "a step of the expansion of LRN",
 }  # fmt: skip
 # (op, attribute or argument): why it differs.

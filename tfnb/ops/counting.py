@@ -131,6 +131,7 @@ HISTOGRAM_FIXED_WIDTH = OpDef(
     expand=_expand_histogram,
     grad=NOT_DIFFERENTIABLE,
     shape_inputs=(2,),
+    defaults={"dtype": int32},
 )
 
 
@@ -186,6 +187,7 @@ def _distinct(name: str, along: bool, counted: bool, api: str = "") -> OpDef:
         grad=NOT_DIFFERENTIABLE,
         dynamic=True,
         api=api,
+        defaults={"out_idx": int32},
     )
 
 
@@ -213,6 +215,7 @@ LIST_DIFF = OpDef(
     host=_host_difference,
     grad=NOT_DIFFERENTIABLE,
     dynamic=True,
+    defaults={"out_idx": int32},
 )
 
 

@@ -190,6 +190,7 @@ DECODE_PNG = _decoder(
     outputs="image: dtype",
     types={"dtype": (uint8, uint16)},
     attrs=ChannelAttrs,
+    defaults={"dtype": uint8},
 )
 
 
@@ -241,6 +242,7 @@ EXTRACT_JPEG_SHAPE = _decoder(
     outputs="image_shape: output_type",
     types={"output_type": (int32, int64)},
     infer=lambda c: Shape((3,)),
+    defaults={"output_type": int32},
 )
 DECODE_GIF = _decoder(
     "DecodeGif",
@@ -285,6 +287,7 @@ DECODE_IMAGE = _decoder(
     types={"dtype": (uint8, uint16, float32)},
     attrs=DecodeImageAttrs,
     infer=_any_picture,
+    defaults={"dtype": uint8},
 )
 
 
