@@ -82,7 +82,7 @@ with tf.Session() as sess:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("refused") == 2
-    assert len(list(tmp_path.iterdir())) == 3  # pointer, index, shard of the first
+    assert len(list(tmp_path.iterdir())) == 4  # pointer, index, shard and graph of the first
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
 
 

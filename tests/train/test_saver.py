@@ -160,7 +160,7 @@ def test_the_same_name_again(sess, tmp_path):
         sess.run(v.assign(value))
         path = saver.save(sess, str(tmp_path / "m"))
     assert saver.last_checkpoints == [path]
-    assert sorted(p.name.split(".")[1][:5] for p in tmp_path.glob("m.*")) == ["data-", "index"]
+    assert sorted(p.name.split(".")[1][:5] for p in tmp_path.glob("m.*")) == ["data-", "index", "meta"]
     sess.run(v.assign(0.0))
     saver.restore(sess, path)
     assert sess.run(v) == 2.0

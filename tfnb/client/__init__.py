@@ -20,6 +20,7 @@ from tfnb.client import (
     layers,
     logging_api,
     losses,
+    meta_graph,
     norm_layers,
     pool_layers,
     queues,
@@ -39,6 +40,7 @@ __all__ = ["API"]
 MODULES = (
     graph_api,
     graph_def,
+    meta_graph,
     variables,
     variable_scope,
     initializers,

@@ -18,6 +18,7 @@ from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
+from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor, call_operator
 from tfnb.ops.compare import LOGICAL_NOT
 from tfnb.ops.control_flow import NO_OP
@@ -43,6 +44,7 @@ class Variable:
     `initial_value`: a tensor, a Python or NumPy value, or a callable that makes one (then `dtype` is wanted).
     `trainable` adds it to the trainable variables; `collections` names the collections (default: the global
     variables); `validate_shape=False` allows an initial value of unknown shape; `expected_shape` is checked.
+    `variable_def`, alone, names the nodes of a variable that is in the graph already.
     Raises `InvalidArgumentError` without an initial value, `ShapeError` when its shape is not known.
     """
 
@@ -60,6 +62,11 @@ class Variable:
         import_scope: str | None = None,
         constraint: Callable[[Any], Any] | None = None,
     ) -> None:
+        if variable_def is not None:
+            if initial_value is not None:
+                raise InvalidArgumentError("tf.Variable: give variable_def or an initial value")
+            self._from_def(variable_def, f"{import_scope}/" if import_scope else "")
+            return
         if initial_value is None:
             raise InvalidArgumentError("tf.Variable needs an initial value")
         graph = _graph_for(initial_value)
@@ -95,6 +102,40 @@ class Variable:
                 ).op
                 self._snapshot: Tensor = IDENTITY(self._ref, name="read")
         graph.add_to_collections(keys, self)
+
+    # messages
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The VariableDef message: names of the variable's nodes, without the prefix `export_scope`."""
+        scope = f"{export_scope}/" if export_scope else ""
+        return proto("variable").VariableDef(
+            variable_name=self._ref.name.removeprefix(scope),
+            initial_value_name=self._initial.name.removeprefix(scope),
+            initializer_name=self._initializer.name.removeprefix(scope),
+            snapshot_name=self._snapshot.name.removeprefix(scope),
+            trainable=self.trainable,
+        )
+
+    @staticmethod
+    def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:
+        """The variable whose nodes, in the default graph below `import_scope`, a VariableDef names."""
+        return Variable(variable_def=variable_def, import_scope=import_scope)
+
+    def _from_def(self, message: Any, scope: str) -> None:
+        """Raises `NotFoundError` for a node that is not in the graph, `DTypeError` for one that is no variable."""
+        graph = get_default_graph()
+        self._graph, self.constraint, self.save_slice_info = graph, None, None
+        self._ref = graph.get_tensor_by_name(scope + message.variable_name)
+        if not self._ref.spec.ref:
+            raise DTypeError(f"{self._ref.name} is not a variable", self._ref.op)
+        self._initializer = graph.get_operation_by_name(scope + message.initializer_name)
+        initial = message.initial_value_name
+        self._initial = (
+            graph.get_tensor_by_name(scope + initial) if initial else self._initializer.inputs[-1]
+        )
+        self._snapshot = graph.get_tensor_by_name(scope + message.snapshot_name)
+        trainable = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+        self.trainable = message.trainable or any(v._ref == self._ref for v in trainable)
 
     # identity
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.meta_graph import export_meta_graph
 from tfnb.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, NotFoundError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
@@ -23,6 +24,7 @@ from tfnb.train.best_checkpoints import BestCheckpoints
 from tfnb.train.checkpoint_state import (
     delete_checkpoint,
     get_checkpoint_mtimes,
+    meta_graph_path,
     update_checkpoint_state,
 )
 from tfnb.train.saver_graph import Saveable, SaverNames, add_saver, saveables
@@ -131,8 +133,28 @@ class Saver:
         names = self._built()
         if self._chosen is None or self._chosen:
             sess.run(names.save_tensor_name, {names.filename_tensor_name: path})
+            if write_meta_graph:
+                self.export_meta_graph(meta_graph_path(path, meta_graph_suffix))
             self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
         return path
+
+    def export_meta_graph(
+        self,
+        filename: str | None = None,
+        collection_list: Any = None,
+        as_text: bool = False,
+        export_scope: str | None = None,
+        clear_devices: bool = False,
+        clear_extraneous_savers: bool = False,
+        strip_default_attrs: bool = False,
+    ) -> Any:
+        """The MetaGraphDef of the saver's graph and of the saver, written to `filename` if given."""
+        saver_def = self.as_saver_def()
+        return export_meta_graph(
+            filename, saver_def=saver_def, collection_list=collection_list, as_text=as_text, graph=self._graph,
+            export_scope=export_scope, clear_devices=clear_devices,
+            clear_extraneous_savers=clear_extraneous_savers,
+        )  # fmt: skip
 
     def save_async(
         self,
@@ -162,6 +184,8 @@ class Saver:
 
         def write() -> str:
             write_checkpoint(path, items)
+            if write_meta_graph:
+                self.export_meta_graph(meta_graph_path(path, meta_graph_suffix))
             self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
             return path
 

@@ -109,8 +109,11 @@ class _Import:
             except OpError as e:
                 e.op = None
                 raise blamed(node.name, e) from None
-            except RecursionError:
-                raise blamed(node.name, GraphError("is nested too deeply")) from None
+            except _Again:
+                raise
+            except Exception as e:  # shape functions meet values here that no program makes
+                problem = f"{node.opdef.name} cannot take these inputs and attributes: {e}"
+                raise blamed(node.name, GraphError(problem)) from e
         for merge, index, name, link in self.open:
             self._close(merge, index, name, link)
 
