@@ -16,6 +16,7 @@ from tfnb.client import (
     gradients,
     graph_api,
     graph_def,
+    graph_util,
     initializers,
     layers,
     logging_api,
@@ -40,6 +41,7 @@ __all__ = ["API"]
 MODULES = (
     graph_api,
     graph_def,
+    graph_util,
     meta_graph,
     variables,
     variable_scope,

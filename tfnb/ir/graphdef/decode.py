@@ -168,7 +168,7 @@ class _Import:
     def _tensor(self, link: Link) -> Tensor:
         if link in self.mapped:
             self.used.add(link)
-            return self.mapped[link]  # type: ignore[no-any-return]
+            return self.mapped[link]
         op = self.made[link.name]
         if link.port >= len(op.outputs):
             raise GraphError(f"reads {link}, but {link.name!r} ({op.type}) has {len(op.outputs)} outputs")
@@ -178,7 +178,7 @@ class _Import:
         link = Link(name, -1)
         if link in self.mapped:
             self.used.add(link)
-            return self.mapped[link]  # type: ignore[no-any-return]
+            return self.mapped[link]
         return self.made[name]
 
     def _assume(self, merge: Operation, node: ParsedNode, late: Sequence[int]) -> None:

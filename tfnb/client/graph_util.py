@@ -1,0 +1,154 @@
+"""Working on GraphDefs without a graph: `tf.graph_util` (parts of a graph, frozen graphs).
+
+Invariant: what comes in is never changed; a new message goes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tfnb.errors import DTypeError, GraphError, NotFoundError
+from tfnb.ir.graphdef.attrs import encode_value
+from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.tensor_proto import encode_array
+from tfnb.ir.protos import proto
+from tfnb.types import as_dtype
+
+__all__ = ["API"]
+
+_VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
+
+
+def _source(text: str) -> str:
+    """The node that an input names."""
+    return text.removeprefix("^").partition(":")[0]
+
+
+def _taken(graph_def: Any, dest_nodes: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    message = as_message("graph", "GraphDef", graph_def)
+    if isinstance(dest_nodes, str):
+        raise DTypeError(f"needed a list of node names, got the text {dest_nodes!r}")
+    nodes = {n.name: n for n in message.node}
+    for name in dest_nodes:
+        if name not in nodes:
+            raise NotFoundError(f"the GraphDef has no node {name!r}")
+    return message, nodes
+
+
+def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
+    """The GraphDef of the nodes that `dest_nodes` (names) need, themselves included, in the order of the file.
+
+    Raises `NotFoundError` for a name that is no node, `GraphError` for an input that is none.
+    """
+    message, nodes = _taken(graph_def, dest_nodes)
+    needed: set[str] = set()
+    stack = list(dest_nodes)
+    while stack:
+        name = stack.pop()
+        if name in needed:
+            continue
+        needed.add(name)
+        for text in nodes[name].input:
+            if _source(text) not in nodes:
+                raise GraphError(f"GraphDef node {name!r}: its input {text!r} is not in the graph")
+            stack.append(_source(text))
+    found = _like(message)
+    found.node.extend(n for n in message.node if n.name in needed)
+    return found
+
+
+def _like(message: Any) -> Any:
+    """A GraphDef without nodes, of the version and with the functions of another."""
+    found = proto("graph").GraphDef()
+    found.library.CopyFrom(message.library)
+    found.versions.CopyFrom(message.versions)
+    return found
+
+
+def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:
+    """The GraphDef without CheckNumerics and Identity nodes, whose readers then read what these did.
+
+    Nodes of `protected_nodes`, and those with or under control edges, stay.
+    """
+    message = as_message("graph", "GraphDef", input_graph)
+    nodes = {n.name: n for n in message.node}
+    controlled = {_source(t) for n in message.node for t in n.input if t.startswith("^")}
+    kept = controlled | set(protected_nodes or ())
+    through: dict[str, str] = {}
+    for n in message.node:
+        if n.op in ("Identity", "CheckNumerics") and n.name not in kept and len(n.input) == 1:
+            source = nodes.get(_source(n.input[0]))
+            if source is not None and not n.input[0].startswith("^") and source.op not in _VARIABLES:
+                through[n.name] = n.input[0]
+    found = _like(message)
+    for n in message.node:
+        if n.name in through:
+            continue
+        made = found.node.add()
+        made.CopyFrom(n)
+        made.input[:] = [_followed(t, through) for t in n.input]
+    return found
+
+
+def _followed(text: str, through: dict[str, str]) -> str:
+    seen: set[str] = set()
+    while not text.startswith("^") and _source(text) in through and text not in seen:
+        seen.add(text)
+        text = through[_source(text)]
+    return text
+
+
+def convert_variables_to_constants(
+    sess: Any,
+    input_graph_def: Any,
+    output_node_names: Sequence[str],
+    variable_names_whitelist: Iterable[str] | None = None,
+    variable_names_blacklist: Iterable[str] | None = None,
+) -> Any:
+    """A frozen graph: what `output_node_names` need, with constants of the session's values in place of variables.
+
+    variable_names_whitelist: only these variables; variable_names_blacklist: all but these. Raises `NotFoundError`
+    for a name that is no node, `FailedPreconditionError` for a variable without a value.
+    """
+    part = extract_sub_graph(input_graph_def, output_node_names)
+    allowed = None if variable_names_whitelist is None else set(variable_names_whitelist)
+    barred = set(variable_names_blacklist or ())
+    names = [
+        n.name
+        for n in part.node
+        if n.op in _VARIABLES and (allowed is None or n.name in allowed) and n.name not in barred
+    ]
+    values = dict(zip(names, sess.run([f"{n}:0" for n in names]), strict=True)) if names else {}
+    found = _like(part)
+    for n in part.node:
+        made = found.node.add()
+        if n.name in values:
+            _freeze(made, n.name, values[n.name])
+        elif n.op == "ReadVariableOp" and _source(n.input[0]) in values:
+            made.name, made.op, made.device = n.name, "Identity", n.device
+            made.input.extend(n.input)
+            made.attr["T"].CopyFrom(n.attr["dtype"])
+        else:
+            made.CopyFrom(n)
+    return found
+
+
+def _freeze(node: Any, name: str, value: Any) -> None:
+    message = encode_array(value)
+    node.name, node.op = name, "Const"
+    node.attr["dtype"].CopyFrom(encode_value("type", False, as_dtype(value.dtype)))
+    node.attr["value"].tensor.CopyFrom(message)
+
+
+def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> Any:
+    """The static shape of a tensor, given as a NodeDef names it ("x" or "x:1")."""
+    return graph.get_tensor_by_name(input_name if ":" in input_name else f"{input_name}:0").shape
+
+
+API: dict[str, Any] = {
+    "graph_util.extract_sub_graph": extract_sub_graph,
+    "graph_util.remove_training_nodes": remove_training_nodes,
+    "graph_util.convert_variables_to_constants": convert_variables_to_constants,
+    "graph_util.tensor_shape_from_node_def_name": tensor_shape_from_node_def_name,
+}
