@@ -201,6 +201,43 @@ def _pool3d(image: tuple[int, ...], attrs: dict[str, object]) -> list[Case]:
     ]
 
 
+def _argmax(image: tuple[int, ...], attrs: dict[str, object], **more: object) -> list[Case]:
+    """As in _pool, with an argmax that names the windows' first pixels."""
+    x, y = _pool(image, attrs)[0].inputs[0], _pool(image, attrs)[2].inputs[2]  # type: ignore[arg-type]
+    size = int(np.prod(image[1:]))
+    at = np.random.default_rng(3).integers(0, size, y.shape)
+    # TensorFlow's gradients of gradients want GPUs, and its gradient refuses places outside their windows
+    return [
+        Case("MaxPoolWithArgmax", (x,), {"Targmax": "int64"} | attrs | more),
+        Case("MaxPoolGradWithArgmax", (x, y, at), attrs, oracle=False),
+        Case("MaxPoolGradGradWithArgmax", (x, arr(*image), at), attrs, oracle=False),
+    ]
+
+
+_MORPH: tuple[tuple[tuple[int, ...], tuple[int, ...], dict[str, object]], ...] = (
+    ((2, 5, 4, 3), (2, 3), {"strides": [1, 2, 1, 1], "rates": [1, 1, 1, 1], "padding": "SAME"}),
+    ((1, 6, 7, 2), (3, 2), {"strides": [1, 1, 2, 1], "rates": [1, 2, 3, 1], "padding": "VALID"}),
+)
+
+
+def _morphology(image: tuple[int, ...], taps: tuple[int, ...], attrs: dict[str, object]) -> list[Case]:
+    steps, rates = attrs["strides"], attrs["rates"]
+    x, w = arr(*image), arr(*taps, image[3])
+    y = arr(
+        image[0],
+        *(
+            _out_size(image[i], taps[i - 1], steps[i], rates[i], attrs["padding"])  # type: ignore[index]
+            for i in (1, 2)
+        ),
+        image[3],
+    )
+    return [
+        Case("Dilation2D", (x, w), attrs),
+        Case("Dilation2DBackpropInput", (x, w, y), attrs),
+        Case("Dilation2DBackpropFilter", (x, w, y), attrs),
+    ]
+
+
 _EXPLICIT = {
     "strides": [1, 2, 1, 1],
     "padding": "EXPLICIT",
@@ -213,6 +250,9 @@ CASES: tuple[Case, ...] = (
     *_layouts(_conv3d(*_CONV3D[1])),
     *(case for parts in _CONV3D for case in _conv3d(*parts)),
     *(case for parts in _POOL3D for case in _pool3d(*parts)),
+    *_argmax(*_POOL[0]),
+    *_argmax(*_POOL[1], include_batch_in_index=True)[:1],
+    *(case for parts in _MORPH for case in _morphology(*parts)),
     _first(_pool3d(*_POOL3D[0])[4], (0,)),
     _first(_pool(*_POOL[1])[0], (0,)),
     _first(_pool(*_POOL[1])[2], (0, 1, 2)),

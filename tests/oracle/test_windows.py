@@ -63,6 +63,19 @@ def test_lines_and_holes(padding: str) -> None:
     )  # fmt: skip
 
 
+def test_morphology_and_argmax() -> None:
+    x, w = normal(2, 6, 5, 3), normal(2, 3, 3)
+    steps, rates = [1, 2, 1, 1], [1, 1, 2, 1]
+    for padding in ("SAME", "VALID"):
+        how = (steps, rates, padding)
+        compare(lambda tf, x, w: tf.nn.dilation2d(x, w, *how), x, w, order=1)  # noqa: B023
+        compare(lambda tf, x, w: tf.nn.erosion2d(x, w, *how), x, w, order=1)  # noqa: B023
+    compare(lambda tf, x: tf.nn.max_pool_with_argmax(x, [1, 2, 3, 1], steps, "SAME")[0], x, order=1)
+    compare(
+        lambda tf, x: tf.nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")[1], x, order=0
+    )
+
+
 def test_explicit_padding() -> None:
     pads = [[0, 0], [2, 1], [0, 3], [0, 0]]
     compare(

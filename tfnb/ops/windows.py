@@ -177,7 +177,7 @@ class ImageArgs:
     rank: int = 4
 
     def _first(self, attrs: Any) -> bool:
-        return channels_first(attrs.data_format, self.rank)
+        return channels_first(getattr(attrs, "data_format", None), self.rank)
 
     def infer(self, rule: Callable[[Infer], Shape]) -> Callable[[Infer], Shape]:
         """A shape function of a rule for channels last."""
