@@ -55,6 +55,7 @@ def _theirs(case):
     known = inspect.signature(call).parameters
     outputs = call(**{k if k in known else RENAMED[k]: v for k, v in given.items()})
     outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    outputs = [t for o in outputs for t in (o if isinstance(o, list) else [o])]
     return [t for x in inputs for t in (x if isinstance(x, list) else [x])], outputs
 
 

@@ -137,7 +137,9 @@ class Indexing:
         if e.op == "neg":
             return self.affine(e.args[0]).times(-1)
         if e.op == "cast" and e.args[0].dtype in INTS and self.bounds(e.args[0]) is not None:
-            return self.affine(e.args[0])
+            inner = self.affine(e.args[0])
+            if e.dtype is int64 or all(t.dtype is not int64 for t in inner.terms):
+                return inner  # else it stays: an int32 vector takes no int64 scalar
         if e.op in ("mul", "floordiv", "floormod"):
             a, b = (self.affine(x) for x in e.args)
             if e.op == "mul" and not b.terms:

@@ -206,7 +206,8 @@ class OpDef:
     reduce       (LowerSite) -> ReduceSpec
     opencl       (KernelSite) -> tuple[KernelCall, ...]: library kernels of `kernels_cl`
     expand       (op, *inputs) -> Tensor or tuple: a composition of other ops, written as a user would. Beside
-                 `opencl` or `lower` it rewrites only what those do not take, and gives None for the rest
+                 `opencl` or `lower` it rewrites only what those do not take, and gives None for the rest; alone,
+                 None (where only a run knows the shapes) leaves the node to the host
     alias        the output is the memory of this input, with another shape (reshape, identity)
 
     shape_inputs inputs whose *value* fixes shapes or the program; known when a cluster is specialised
@@ -268,8 +269,13 @@ class OpDef:
 
     @property
     def on_device(self) -> bool:
-        """Can an OpenCL device compute it?"""
-        parts = (self.scalar, self.lower, self.reduce, self.opencl, self.expand, self.alias)
+        """Can an OpenCL device compute it, itself or in parts?"""
+        return self.expand is not None or self.has_kernel
+
+    @property
+    def has_kernel(self) -> bool:
+        """Can an OpenCL device compute it as it is?"""
+        parts = (self.scalar, self.lower, self.reduce, self.opencl, self.alias)
         return any(p is not None for p in parts)
 
     def __call__(self, *inputs: Any, name: str | None = None, graph: Any = None, **attrs: Any) -> Any:

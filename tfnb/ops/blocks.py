@@ -128,7 +128,7 @@ SPACE_TO_DEPTH = OpDef(
     grad=lambda op, dy: DEPTH_TO_SPACE(dy, **_same(op)),
 )
 
-DEPTH_TO_SPACE = OpDef(
+DEPTH_TO_SPACE: OpDef = OpDef(
     "DepthToSpace",
     inputs="input: T",
     outputs="output: T",
@@ -231,7 +231,8 @@ def _host_into_space(
     kept = tuple(
         slice(before, before + n) for (before, _), n in zip(margins, out[1 : m + 1], strict=True)
     )
-    return np.ascontiguousarray(v[(slice(None), *kept)])
+    cropped: Any = (slice(None), *kept)
+    return np.ascontiguousarray(v[cropped])
 
 
 def _lower_into_batch(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
@@ -284,7 +285,7 @@ SPACE_TO_BATCH_ND = OpDef(
     api="space_to_batch_nd",
 )
 
-BATCH_TO_SPACE_ND = OpDef(
+BATCH_TO_SPACE_ND: OpDef = OpDef(
     "BatchToSpaceND",
     inputs="input: T, block_shape: Tblock_shape, crops: Tcrops",
     outputs="output: T",
@@ -339,7 +340,7 @@ SPACE_TO_BATCH = OpDef(
     shape_inputs=(1,),
 )
 
-BATCH_TO_SPACE = OpDef(
+BATCH_TO_SPACE: OpDef = OpDef(
     "BatchToSpace",
     inputs="input: T, crops: Tidx",
     outputs="output: T",

@@ -107,9 +107,7 @@ def _expand_scatter_nd(op: Any, indices: Any, updates: Any, shape: Any) -> Any:
     """Each index becomes one row number, so that it is a segment sum."""
     dims, depth = constant_shape(shape).dims, indices.shape.dims
     if dims is None or not depth or not depth[-1]:
-        raise ShapeError(
-            "ScatterNd: the rank of the result and the last dimension of indices must be known", op
-        )
+        return None
     k = depth[-1]
     sizes = [shape[i] if d is None else d for i, d in enumerate(dims)]
     number = indices[..., k - 1]
@@ -187,6 +185,9 @@ def _index_rows(indices: Any) -> Any:
 
 
 def _expand_dense(op: Any, indices: Any, shape: Any, values: Any, default: Any) -> Any:
+    known = constant_shape(shape).dims is not None and indices.shape.dims is not None
+    if values.dtype not in REALS or not known or None in indices.shape.dims[1:]:
+        return None
     rows = _index_rows(indices)
     count = SHAPE(rows, out_type=int32)[:1]
     ones = BROADCAST_TO(np.asarray([1], np.int32), count)
@@ -212,12 +213,12 @@ SPARSE_TO_DENSE = OpDef(
     "SparseToDense",
     inputs="sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T",
     outputs="dense: T",
-    types={"T": REALS, "Tindices": INDEX},
+    types={"T": ALL, "Tindices": INDEX},
     attrs=SparseToDenseAttrs,
     doc="""A tensor that is `default_value` but for some elements.
 
     sparse_indices: integers, shape (n, rank): an index per row; (n,) or a scalar for vectors. output_shape: an
-    integer vector. sparse_values: n values of a number type, or one for all. default_value: a scalar. dense: shape
+    integer vector. sparse_values: n values of any dtype, or one for all. default_value: a scalar. dense: shape
     output_shape. Errors (on the host only): an index outside the shape, or twice.""",
     infer=_dense_shape,
     host=_host_dense,

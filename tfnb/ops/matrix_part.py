@@ -54,7 +54,7 @@ def _lower_band(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(keep, site.load(0, idx), s.const(0, site.outputs[0].dtype))
 
 
-MATRIX_BAND_PART = OpDef(
+MATRIX_BAND_PART: OpDef = OpDef(
     "MatrixBandPart",
     inputs="input: T, num_lower: Tindex, num_upper: Tindex",
     outputs="band: T",
@@ -161,7 +161,7 @@ def _host_cross(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], -1).astype(a.dtype)
 
 
-CROSS = OpDef(
+CROSS: OpDef = OpDef(
     "Cross",
     inputs="a: T, b: T",
     outputs="product: T",

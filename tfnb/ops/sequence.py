@@ -128,7 +128,7 @@ def _lower_roll(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, own)
 
 
-ROLL = OpDef(
+ROLL: OpDef = OpDef(
     "Roll",
     inputs="input: T, shift: Tshift, axis: Taxis",
     outputs="output: T",

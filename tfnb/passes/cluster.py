@@ -79,7 +79,7 @@ class _Levels:
     def on_device(self, i: int) -> bool:
         node = self.graph.nodes[i]
         op = node.opdef
-        if op.kind is not Kind.COMPUTE or not op.on_device or op.dynamic:
+        if op.kind is not Kind.COMPUTE or not op.has_kernel or op.dynamic:
             return False
         dtypes = [s.dtype for s in node.specs] + [self.graph.spec(e).dtype for e in node.inputs]
         return all(d.cl for d in dtypes)
