@@ -28,7 +28,7 @@ from tfnb.ops.math_binary import MAXIMUM
 from tfnb.ops.move import TRANSPOSE
 from tfnb.ops.reduce_sum import BROADCAST_TO
 from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE, SIZE, shape_of, size_of
-from tfnb.types import ALL, ANY, INDEX, REALS, Shape, int32, unknown_shape
+from tfnb.types import ANY, INDEX, REALS, Shape, int32, unknown_shape
 
 __all__ = [
     "API",
@@ -126,7 +126,7 @@ GATHER = OpDef(
     "Gather",
     inputs="params: Tparams, indices: Tindices",
     outputs="output: Tparams",
-    types={"Tparams": ALL, "Tindices": INDEX},
+    types={"Tparams": ANY, "Tindices": INDEX},
     attrs=GatherAttrs,
     doc="""Rows of a tensor by their numbers: output[i, ..., j, ...] = params[indices[i, ...], j, ...].
 
