@@ -8,15 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.train import (
+    batching,
     best_checkpoints,
+    bucketing,
     checkpoint_reader,
     checkpoint_state,
+    coordinator,
     global_step,
+    input_producers,
     learning_rate_decay,
     meta_graph,
     moving_averages,
     optimize_loss,
     optimizers,
+    queue_runner,
     saver,
 )
 
@@ -33,5 +38,10 @@ MODULES = (
     checkpoint_state,
     checkpoint_reader,
     best_checkpoints,
+    coordinator,
+    queue_runner,
+    input_producers,
+    batching,
+    bucketing,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}
