@@ -10,6 +10,7 @@ from tfnb.client import (
     contrib_layers,
     conv_layers,
     embedding,
+    example_api,
     file_names,
     flags,
     gfile,
@@ -67,6 +68,7 @@ MODULES = (
     logging_api,
     gfile,
     file_names,
+    example_api,
     compat,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

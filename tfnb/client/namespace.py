@@ -6,11 +6,18 @@ Invariant: `from tfnb.nn import relu` and `tf.nn.relu` are the same object.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-__all__ = ["lay_out"]
+__all__ = ["Lazy", "lay_out"]
+
+
+class Lazy:
+    """A public name whose value is made when it is first asked for: `load()`, once."""
+
+    def __init__(self, load: Callable[[], Any]) -> None:
+        self.load = load
 
 
 def lay_out(root: ModuleType, api: Mapping[str, Any]) -> None:
@@ -20,7 +27,25 @@ def lay_out(root: ModuleType, api: Mapping[str, Any]) -> None:
         place = root
         for part in path:
             place = _child(place, part)
-        setattr(place, last, value)
+        if isinstance(value, Lazy):
+            _defer(place, last, value)
+        else:
+            setattr(place, last, value)
+
+
+def _defer(place: ModuleType, name: str, value: Lazy) -> None:
+    """Lets the module `place` load `name` on first use (PEP 562)."""
+    waiting = place.__dict__.setdefault("__lazy__", {})
+    waiting[name] = value
+
+    def missing(attribute: str) -> Any:
+        if attribute not in waiting:
+            raise AttributeError(f"module {place.__name__!r} has no attribute {attribute!r}")
+        found = waiting[attribute].load()
+        setattr(place, attribute, found)
+        return found
+
+    place.__dict__["__getattr__"] = missing
 
 
 def _child(parent: ModuleType, name: str) -> ModuleType:

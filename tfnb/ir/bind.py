@@ -49,6 +49,9 @@ def to_numpy(value: Any, dtype: DType | None = None) -> np.ndarray:
         array = np.asarray(value)
     except ValueError as e:
         raise InvalidArgumentError(f"cannot make a tensor of the ragged value {str(value)[:80]}: {e}") from None
+    if array.dtype.kind in "SU":  # NumPy's own texts lose the zero bytes at their end
+        objects = np.asarray(value, object)
+        array = objects if _all_text(objects) else array
     if array.dtype.kind in "SU" or (array.dtype.kind == "O" and _all_text(array)):
         array, found = to_bytes(array), as_dtype("string")
     elif array.dtype.kind == "O":

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, OpError, UnknownError
-from tfnb.ir.bind import bind
+from tfnb.ir.bind import bind, to_bytes
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.types import ALL, DType, Shape, as_dtype, unknown_shape
@@ -41,8 +41,8 @@ def _as_output(call: HostCall, value: Any, dtype: DType, i: int) -> np.ndarray:
         array = np.asarray(value)
     except ValueError as e:
         raise InvalidArgumentError(f"py_func {call.attrs.token}: result {i} is no array: {e}", call.op) from None
-    if array.dtype.kind in "SU":
-        array = array.astype(object)
+    if array.dtype.kind in "SU":  # from the value: NumPy's own texts lose the zero bytes at their end
+        array = to_bytes(np.asarray(value, object))
     if array.dtype == dtype.np:
         return array
     plain = not isinstance(value, (np.ndarray, np.generic))
