@@ -70,3 +70,78 @@ def test_their_iterator_reads_our_files(tmp_path):
     found = list(tf1.train.summary_iterator(writer.path))
     assert [e.step for e in found[1:]] == list(range(20))
     assert [e.summary.value[0].simple_value for e in found[1:]] == list(range(20))
+
+
+def scalars(folder):
+    table = tf.read_events(folder)
+    assert table.skipped == 0
+    return list(zip(table["tag"], table["step"].tolist(), table["value"].tolist(), strict=True))
+
+
+EXPECTED = [(tag, k, np.float32(k / 3).item()) for tag in ("a", "b/c") for k in range(50)]
+
+
+def test_reads_their_files(tmp_path):
+    with tf1.Graph().as_default() as graph:
+        writer = tf1.summary.FileWriter(str(tmp_path / "one"), graph)
+    for k in range(50):
+        values = [tf1.Summary.Value(tag=t, simple_value=k / 3) for t in ("a", "b/c")]
+        writer.add_summary(tf1.Summary(value=values), k)
+    writer.close()
+    assert scalars(tmp_path / "one") == EXPECTED
+    with tensorflow.summary.create_file_writer(str(tmp_path / "two")).as_default():
+        for k in range(50):
+            for tag in ("a", "b/c"):
+                tensorflow.summary.scalar(tag, k / 3, k)
+        tensorflow.summary.histogram("h", [1.0, 2.0], 1)
+        tensorflow.summary.image("i", np.zeros((1, 2, 2, 3), "f"), 1)
+    assert scalars(tmp_path / "two") == EXPECTED
+    run = tf.read_events(tmp_path / "two").runs["."]
+    assert run.tags("histogram") == ["h"] and run.tags("image") == ["i"]
+
+
+def test_reads_kerass_files(tmp_path):
+    keras = tensorflow.keras
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    x = np.random.default_rng(0).normal(size=(8, 3)).astype("f")
+    board = keras.callbacks.TensorBoard(str(tmp_path))
+    history = model.fit(x, x[:, :1], epochs=3, verbose=0, callbacks=[board])
+    found = tf.read_events(tmp_path).series("train", "epoch_loss")
+    np.testing.assert_allclose(found["value"], history.history["loss"], rtol=1e-6)
+    assert found["step"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("module", ["torch.utils.tensorboard", "tensorboardX"])
+def test_reads_pytorchs_files(tmp_path, module):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        writer = pytest.importorskip(module).SummaryWriter(str(tmp_path))
+        for k in range(50):
+            for tag in ("a", "b/c"):
+                writer.add_scalar(tag, k / 3, k)
+        writer.add_histogram("h", np.arange(10.0), 1)
+        writer.add_image("i", np.zeros((3, 2, 2), "f"), 1)
+        writer.add_text("t", "hello", 1)
+        writer.close()
+    assert scalars(tmp_path) == EXPECTED
+    run = tf.read_events(tmp_path).runs["."]
+    assert run.tags("histogram") == ["h"] and run.tags("image") == ["i"]
+    assert [t.partition("/")[0] for t in run.tags("text")] == ["t"]
+
+
+def test_they_restart_as_we_do(tmp_path):
+    """TensorFlow's writer says where it begins anew, by its session log; their loader and ours drop the same."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    for start, value in ((0, 1.0), (20, 2.0)):
+        with tf1.Graph().as_default():
+            writer = tf1.summary.FileWriter(str(tmp_path), filename_suffix=f".{start}")
+        writer.add_session_log(tf1.SessionLog(status=tf1.SessionLog.START), start)
+        for k in range(start, start + 30):
+            writer.add_summary(tf1.Summary(value=[tf1.Summary.Value(tag="a", simple_value=value)]), k)
+        writer.close()
+    theirs = EventAccumulator(str(tmp_path), {"scalars": 0, "tensors": 0}).Reload()
+    read = theirs.Scalars("a") if "a" in theirs.Tags()["scalars"] else theirs.Tensors("a")
+    assert [(e.step) for e in read] == [s for _, s, _ in scalars(tmp_path)]
+    assert tf.read_events(tmp_path)["value"].tolist() == [1.0] * 20 + [2.0] * 30

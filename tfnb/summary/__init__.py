@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.ir.protos import proto
+from tfnb.summary import frame
+from tfnb.summary.frame import EventTable, read_events
+from tfnb.summary.reader import LogReader
 from tfnb.summary.writer import FileWriter, FileWriterCache
 
-__all__ = ["API", "FileWriter", "FileWriterCache"]
+__all__ = ["API", "EventTable", "FileWriter", "FileWriterCache", "LogReader", "read_events"]
 
 # message -> the file of TensorFlow's that declares it
 _MESSAGES = {
@@ -37,4 +40,5 @@ API: dict[str, Any] = {
     "summary.FileWriterCache": FileWriterCache,
     "train.SummaryWriter": FileWriter,
     "train.SummaryWriterCache": FileWriterCache,
+    **frame.API,
 }

@@ -1,0 +1,114 @@
+"""The scalars of a folder of runs as one table.
+
+Invariant: all columns have one length; rows are sorted by run and tag, and stand in the files' order within.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.ir.files import os_errors
+from tfnb.ir.protos import proto
+from tfnb.summary.reader import LogReader, Run
+from tfnb.summary.scan import records
+
+__all__ = ["API", "EventTable", "read_events", "summary_iterator"]
+
+_COLUMNS = ("run", "tag", "step", "wall_time", "value")
+
+
+class EventTable:
+    """Scalars of many runs: the columns run, tag (str), step (int64), wall_time, value (float64), as NumPy arrays.
+
+    `table["value"]` is a column, `table.series(run, tag)` one curve, `table.to_pandas()` a DataFrame. `runs` holds all
+    else that was found: `table.runs[name].items`.
+    """
+
+    columns = _COLUMNS
+
+    def __init__(self, runs: dict[str, Run]) -> None:
+        self.runs = runs
+        curves = [(r.name, tag, s) for r in runs.values() for tag, s in sorted(r.scalars.items())]
+        curves.sort(key=lambda c: c[:2])
+        sizes = np.array([len(s) for _, _, s in curves], np.int64)
+        self._names = [np.array([c[k] for c in curves], object) for k in (0, 1)]
+        self._which = np.repeat(np.arange(len(curves)), sizes)
+        self._numbers = {
+            name: np.concatenate([getattr(s, name) for _, _, s in curves]) if curves else np.empty(0, kind)
+            for name, kind in (("step", np.int64), ("wall_time", np.float64), ("value", np.float64))
+        }
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        if column in self._numbers:
+            return self._numbers[column]
+        if column not in _COLUMNS:
+            raise NotFoundError(f"no column is named {column!r}; there are {', '.join(_COLUMNS)}")
+        names = self._names[_COLUMNS.index(column)]
+        return names[self._which] if len(names) else np.empty(0, object)
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    @property
+    def tags(self) -> list[str]:
+        """All scalar tags, sorted."""
+        return sorted({t for r in self.runs.values() for t in r.scalars})
+
+    @property
+    def skipped(self) -> int:
+        """How many damaged records were skipped."""
+        return sum(r.skipped for r in self.runs.values())
+
+    def series(self, run: str, tag: str) -> dict[str, np.ndarray]:
+        """step, wall_time and value of one curve. Raises `NotFoundError`."""
+        found = self.runs.get(run)
+        if found is None or tag not in found.scalars:
+            raise NotFoundError(f"there is no scalar {tag!r} in a run {run!r}")
+        s = found.scalars[tag]
+        return {"step": s.step, "wall_time": s.wall_time, "value": s.value}
+
+    def to_pandas(self) -> Any:
+        """A DataFrame; run and tag are categories. Raises `InvalidArgumentError` where pandas is not installed."""
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError:
+            raise InvalidArgumentError("to_pandas needs the package pandas") from None
+        frame = pandas.DataFrame({c: self._numbers[c] for c in _COLUMNS[2:]})
+        for k, name in enumerate(_COLUMNS[:2]):
+            values, codes = np.unique(self._names[k].astype(str), return_inverse=True)
+            column = pandas.Categorical.from_codes(codes[self._which], list(values))
+            frame.insert(k, name, column)
+        return frame
+
+    def __repr__(self) -> str:
+        damaged = f", {self.skipped} damaged records skipped" if self.skipped else ""
+        return (
+            f"<EventTable: {len(self)} points of {len(self.tags)} tags in {len(self.runs)} runs{damaged}>"
+        )
+
+
+def read_events(logdir: Any, max_points: int | None = None) -> EventTable:
+    """The scalars of all event files below a folder (or of one file), TensorFlow's, PyTorch's, Keras's or ours.
+
+    max_points: at most about so many points per curve, thinned so that extremes stay. Raises `NotFoundError` when there
+    is no such folder. Damaged records are skipped and counted (`table.skipped`).
+    """
+    reader = LogReader(logdir, max_points)
+    reader.poll()
+    return EventTable(reader.runs)
+
+
+def summary_iterator(path: Any) -> Iterator[Any]:
+    """The Event messages of one file, in order. Raises `NotFoundError`; damaged records are skipped."""
+    with os_errors(path), open(path, "rb") as file:
+        data = file.read()
+    for offset, length in records(data):
+        yield proto("event").Event.FromString(data[offset : offset + length])
+
+
+API: dict[str, Any] = {"read_events": read_events, "train.summary_iterator": summary_iterator}

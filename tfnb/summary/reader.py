@@ -1,0 +1,287 @@
+"""Reading a folder of event files: runs, growing files, restarts, damage (white paper, section 9.1).
+
+A run is a folder that holds event files. `LogReader.poll` reads what is new since it was called last. A program that
+was restarted at a step says so in its session log; the points from that step on that were told before are dropped, as
+in TensorBoard. Invariant: about `max_points` points of a scalar tag are in memory, of other tags places in files only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.ir.files import os_errors
+from tfnb.ir.protos import proto
+from tfnb.summary.sampling import thinned
+from tfnb.summary.scan import Found, scan
+
+__all__ = ["Item", "LogReader", "Run", "Series"]
+
+_PIECE = 8 << 20  # bytes read at a time, unless a record is larger
+
+
+class Item(NamedTuple):
+    """Something in an event file that is no scalar: what it is and where it stands.
+
+    kind: image, histogram, audio, tensor, text, graph, meta_graph, run_metadata, session_log, message, ...
+    `load` reads it again: the Event message.
+    """
+
+    tag: str
+    kind: str
+    step: int
+    wall_time: float
+    path: str
+    offset: int
+    length: int
+
+    def load(self) -> Any:
+        """The Event message that holds it. Raises `NotFoundError` and the like when the file is gone."""
+        with os_errors(self.path), open(self.path, "rb") as file:
+            file.seek(self.offset)
+            return proto("event").Event.FromString(file.read(self.length))
+
+    def value(self) -> Any:
+        """The Summary.Value of its tag."""
+        for value in self.load().summary.value:
+            if value.tag == self.tag or value.node_name == self.tag:
+                return value
+        raise NotFoundError(f"{self.path} holds no {self.tag} at byte {self.offset}")
+
+
+class Series:
+    """The points of one scalar tag: `step`, `wall_time`, `value`, as arrays in the order of the files.
+
+    total: how many points there were; fewer are here when they were thinned out.
+    """
+
+    def __init__(self, max_points: int | None) -> None:
+        self._max = max_points
+        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._held = self.total = 0
+
+    def add(self, step: np.ndarray, wall_time: np.ndarray, value: np.ndarray) -> None:
+        self._parts.append((step, wall_time, value))
+        self._held += len(step)
+        self.total += len(step)
+        if self._max is not None and self._held > 2 * self._max:
+            self._keep(thinned(self.value, self._max))
+
+    def purge(self, step: int) -> None:
+        """Drops the points from `step` on."""
+        before = self._held
+        self._keep(np.flatnonzero(self.step < step))
+        self.total -= before - self._held
+
+    def _keep(self, index: np.ndarray) -> None:
+        self._parts = [(self.step[index], self.wall_time[index], self.value[index])]
+        self._held = len(index)
+
+    def _column(self, k: int) -> np.ndarray:
+        if len(self._parts) > 1:
+            columns = list(zip(*self._parts, strict=True))
+            self._parts = [tuple(np.concatenate(c) for c in columns)]  # type: ignore[list-item]
+        kinds = (np.int64, np.float64, np.float64)
+        return self._parts[0][k] if self._parts else np.empty(0, kinds[k])
+
+    @property
+    def step(self) -> np.ndarray:
+        """int64[n]."""
+        return self._column(0)
+
+    @property
+    def wall_time(self) -> np.ndarray:
+        """float64[n]: seconds since 1970."""
+        return self._column(1)
+
+    @property
+    def value(self) -> np.ndarray:
+        """float64[n]."""
+        return self._column(2)
+
+    def __len__(self) -> int:
+        return self._held
+
+
+@dataclass
+class Run:
+    """What the event files of one folder hold.
+
+    scalars: tag -> Series. items: tag -> all else, the latest last ("" for graphs and the like). skipped: damaged
+    records; records: good ones.
+    """
+
+    name: str
+    path: str
+    scalars: dict[str, Series] = field(default_factory=dict)
+    items: dict[str, list[Item]] = field(default_factory=dict)
+    records: int = 0
+    skipped: int = 0
+    offsets: dict[str, int] = field(default_factory=dict)  # file name -> bytes read so far
+
+    def tags(self, kind: str) -> list[str]:
+        """The tags of a kind ("scalar", "image", ...), sorted."""
+        if kind == "scalar":
+            return sorted(self.scalars)
+        return sorted(t for t, found in self.items.items() if any(i.kind == kind for i in found))
+
+
+class LogReader:
+    """Reads the event files below a folder, again and again as they grow.
+
+    max_points: points kept per scalar tag (None: all); max_items: items kept per other tag, thinned evenly. One thread
+    at a time. Raises `NotFoundError` when the folder does not exist.
+    """
+
+    def __init__(
+        self, logdir: Any, max_points: int | None = None, max_items: int | None = None
+    ) -> None:
+        self.logdir = os.path.expanduser(os.fsdecode(logdir))
+        if not os.path.exists(self.logdir):
+            raise NotFoundError(f"there is no folder {self.logdir}")
+        for what, limit, least in (("max_points", max_points, 4), ("max_items", max_items, 2)):
+            if limit is not None and limit < least:
+                raise InvalidArgumentError(f"{what} must be at least {least}, got {limit}")
+        self._max_points, self._max_items = max_points, max_items
+        self.runs: dict[str, Run] = {}
+
+    def poll(self) -> bool:
+        """Reads what is new; was there anything?"""
+        changed = False
+        for name, folder, files in _runs(self.logdir):
+            run = self.runs.get(name)
+            if run is None:
+                run = self.runs[name] = Run(name, folder)
+            for file in files:
+                changed |= self._read(run, file)
+        return changed
+
+    def _read(self, run: Run, name: str) -> bool:
+        path = os.path.join(run.path, name)
+        start = run.offsets.get(name, 0)
+        try:
+            size = os.path.getsize(path)
+        except FileNotFoundError:  # gone between the look and now
+            return False
+        if size < start:  # another file of that name
+            start = 0
+        if size <= start:
+            return False
+        changed = False
+        with os_errors(path), open(path, "rb") as file:
+            piece = _PIECE
+            while start < size:
+                file.seek(start)
+                data = file.read(piece)
+                found = scan(data)
+                if found.end == 0 and len(data) == piece:  # a record larger than a piece
+                    piece *= 4
+                    continue
+                if found.end == 0:  # a record that is still being written, or was cut
+                    break
+                self._take(run, found, data, path, start)
+                changed = True
+                start += found.end
+                piece = _PIECE
+        run.offsets[name] = start
+        return changed
+
+    def _take(self, run: Run, found: Found, data: bytes, path: str, base: int) -> None:
+        run.records += found.records
+        run.skipped += found.skipped
+        points: dict[str, list[Any]] = {}
+        for p in found.points:
+            points.setdefault(p.tag, []).append((p.record, p.step, p.wall_time, p.value))
+        restarts: list[tuple[int, int]] = []  # record number, step
+        for number, offset, length in found.others:
+            try:
+                event = proto("event").Event.FromString(data[offset : offset + length])
+            except Exception:  # protobuf's DecodeError: good checksum, no Event
+                run.records -= 1
+                run.skipped += 1
+                continue
+            log = event.session_log
+            if event.HasField("session_log") and log.status == log.START:
+                restarts.append((number, event.step))
+                for series in run.scalars.values():
+                    series.purge(event.step)
+                for tag in run.items:
+                    run.items[tag] = [i for i in run.items[tag] if i.step < event.step]
+            for tag, value in _scalars(event):
+                one = np.array([number]), np.array([event.step]), np.array([event.wall_time]), np.array([value])
+                points.setdefault(tag, []).append(one)
+            for tag, kind in _kinds(event):
+                item = Item(tag, kind, event.step, event.wall_time, path, base + offset, length)
+                self._add_item(run, item)
+        for tag, parts in points.items():
+            self._add_points(run, tag, parts, restarts)
+
+    def _add_points(self, run: Run, tag: str, parts: list[Any], restarts: list[tuple[int, int]]) -> None:
+        record, step, wall, value = (np.concatenate(c) for c in zip(*parts, strict=True))
+        if len(parts) > 1:
+            order = np.argsort(record, kind="stable")
+            record, step, wall, value = record[order], step[order], wall[order], value[order]
+        keep = np.ones(len(step), bool)
+        for number, first in restarts:
+            keep &= (record > number) | (step < first)
+        series = run.scalars.get(tag)
+        if series is None:
+            series = run.scalars[tag] = Series(self._max_points)
+        if keep.all():
+            series.add(step, wall, value)
+        else:
+            series.add(step[keep], wall[keep], value[keep])
+
+    def _add_item(self, run: Run, item: Item) -> None:
+        items = run.items.setdefault(item.tag, [])
+        items.append(item)
+        if self._max_items is not None and len(items) > 2 * self._max_items:
+            chosen = np.linspace(0, len(items) - 1, self._max_items).astype(int)
+            run.items[item.tag] = [items[i] for i in chosen]
+
+
+def _runs(logdir: str) -> Iterator[tuple[str, str, list[str]]]:
+    """(name, folder, event files in order) of each run below a folder; a file is a run of its own."""
+    if os.path.isfile(logdir):
+        yield ".", os.path.dirname(logdir), [os.path.basename(logdir)]
+        return
+    for folder, folders, files in os.walk(logdir):
+        folders.sort()
+        events = sorted(f for f in files if "tfevents" in f)
+        if events:
+            yield Path(folder).relative_to(logdir).as_posix(), folder, events
+
+
+def _scalars(event: Any) -> Iterator[tuple[str, float]]:
+    """The scalars of an event that holds other things as well."""
+    for value in event.summary.value:
+        if value.HasField("simple_value"):
+            yield value.tag or value.node_name, value.simple_value
+
+
+def _kinds(event: Any) -> Iterator[tuple[str, str]]:
+    """(tag, kind) of all in an event that is no scalar."""
+    what = event.WhichOneof("what")
+    if what == "summary":
+        for value in event.summary.value:
+            kind = _kind(value)
+            if kind:
+                yield value.tag or value.node_name, kind
+    elif what == "tagged_run_metadata":
+        yield event.tagged_run_metadata.tag, "run_metadata"
+    elif what in ("graph_def", "meta_graph_def", "session_log", "log_message"):
+        yield "", what.removesuffix("_def").replace("log_message", "message")
+
+
+def _kind(value: Any) -> str:
+    what = value.WhichOneof("value")
+    if what == "tensor":
+        plugin = value.metadata.plugin_data.plugin_name
+        return {"images": "image", "histograms": "histogram"}.get(plugin, plugin) or "tensor"
+    return {"histo": "histogram", "simple_value": ""}.get(what or "", what or "")

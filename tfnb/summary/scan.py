@@ -1,0 +1,240 @@
+"""Event records out of a file's bytes: whole ones, checked, scalars by the thousand.
+
+Invariant: each record is either given back once or counted as skipped; nothing is given that fails its checksum.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tfnb.summary.checksums import crcs_like
+from tfnb.summary.layout import Layout, layout
+from tfnb.summary.records import FOOTER, HEADER, masked_crc, unmasked
+
+__all__ = ["Found", "Points", "records", "scan"]
+
+_LARGEST = 1 << 31  # a record that claims more is damage
+_MANY_TAGS = 12  # forms of one length before tags are told apart by sorting
+_MASK_ADD = np.uint32(0xA282EAD8)
+# Lengths below 2**24 have five zero bytes: where to look for the next header behind damage.
+_HEADER_LIKE = re.compile(rb"(?s)(?=.{3}\x00{5}.{4})")
+
+
+@dataclass(frozen=True)
+class Points:
+    """Values of one tag: the number of the record each came from (rising), step, time, value."""
+
+    tag: str
+    record: np.ndarray
+    step: np.ndarray
+    wall_time: np.ndarray
+    value: np.ndarray
+
+
+@dataclass
+class Found:
+    """What a piece of a file holds.
+
+    points: scalars. others: (record number, offset, length) of all other records. end: where the next record begins
+    or may begin; skipped: damaged records (at least); records: how many were good.
+    """
+
+    points: list[Points] = field(default_factory=list)
+    others: list[tuple[int, int, int]] = field(default_factory=list)
+    end: int = 0
+    skipped: int = 0
+    records: int = 0
+
+
+def scan(data: bytes, final: bool = False) -> Found:
+    """The records of `data`, which begins with one. `final`: nothing will be added, so a cut tail is damage."""
+    found = Found()
+    offsets, lengths = _frames(data, found)
+    if final and found.end < len(data):
+        found.skipped += 1
+        found.end = len(data)
+    array = np.frombuffer(data, np.uint8)
+    numbers = np.arange(len(offsets))
+    for length in np.unique(lengths):
+        chosen = numbers[lengths == length]
+        if length == 0:
+            found.records += len(chosen)
+            continue
+        _same_length(data, array, chosen, offsets[chosen], int(length), found)
+    found.others.sort()
+    return found
+
+
+def records(data: bytes) -> Iterator[tuple[int, int]]:
+    """(offset, length) of each good record, in order."""
+    for offset, length in zip(*(a.tolist() for a in _frames(data, Found())), strict=True):
+        if _good(data, offset, length):
+            yield offset, length
+
+
+# ---- frames --------------------------------------------------------------------------------------
+
+
+def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
+    """Offsets and lengths of the records whose header is good and which are complete."""
+    lengths_of: dict[bytes, int] = {}
+    offsets: list[int] = []
+    lengths: list[int] = []
+    at, size = 0, len(data)
+    while at + HEADER <= size:
+        head = data[at : at + HEADER]
+        n = lengths_of.get(head, -1)
+        if n < 0:
+            n = _length(head)
+            if n < 0:
+                found.skipped += 1
+                at = _next_header(data, at + 1)
+                if at < 0:
+                    at = size
+                    break
+                continue
+            lengths_of[head] = n
+        end = at + HEADER + n + FOOTER
+        if end > size:
+            break
+        offsets.append(at + HEADER)
+        lengths.append(n)
+        at = end
+    found.end = at
+    return np.array(offsets, np.int64), np.array(lengths, np.int64)
+
+
+def _length(head: bytes) -> int:
+    """The length that a header tells, -1 when it is damaged."""
+    n, crc = struct.unpack("<QI", head)
+    return n if n < _LARGEST and masked_crc(head[:8]) == crc else -1
+
+
+def _next_header(data: bytes, at: int) -> int:
+    for match in _HEADER_LIKE.finditer(data, at):
+        start = match.start()
+        if _length(data[start : start + HEADER]) >= 0:
+            return start
+    return -1
+
+
+# ---- records of one length -----------------------------------------------------------------------
+
+
+def _same_length(
+    data: bytes, array: np.ndarray, numbers: np.ndarray, offsets: np.ndarray, length: int, found: Found
+) -> None:
+    """Takes the records form by form: each is a layout, and the bytes that do not change in it."""
+    windows = np.lib.stride_tricks.sliding_window_view(array, length + FOOTER)
+    left = np.arange(len(offsets))
+    forms = 0
+    while left.size:
+        first = int(offsets[left[0]])
+        record = data[first : first + length]
+        form = layout(record) if _good(data, first, length) else None
+        if form is None:
+            _single(data, int(numbers[left[0]]), first, length, found)
+            left = left[1:]
+            continue
+        forms += 1
+        free_tags = forms > _MANY_TAGS and len(form.places) == 1
+        rows = windows[offsets[left]]
+        fits = _fits(rows, rows[0].copy(), form, length, free_tags)
+        _take(rows[fits], numbers[left[fits]], form, length, free_tags, found)
+        left = left[~fits]
+
+
+def _good(data: bytes, offset: int, length: int) -> bool:
+    (crc,) = struct.unpack_from("<I", data, offset + length)
+    return bool(masked_crc(data[offset : offset + length]) == crc)
+
+
+def _single(data: bytes, number: int, offset: int, length: int, found: Found) -> None:
+    if _good(data, offset, length):
+        found.records += 1
+        found.others.append((number, offset, length))
+    else:
+        found.skipped += 1
+
+
+def _varying(form: Layout, free_tags: bool) -> np.ndarray:
+    """The columns in which records of one form differ."""
+    columns = [*range(form.wall, form.wall + 8), *range(form.step, form.step + form.step_bytes)]
+    for p in form.places:
+        columns += range(p.at, p.at + p.size)
+        if free_tags:
+            columns += range(p.tag_at, p.tag_at + len(p.tag))
+    return np.array(columns)
+
+
+def _fits(
+    rows: np.ndarray, template: np.ndarray, form: Layout, length: int, free_tags: bool
+) -> np.ndarray:
+    fixed = np.ones(length, bool)
+    fixed[_varying(form, free_tags)] = False
+    columns = np.flatnonzero(fixed)
+    fits = (rows[:, columns] == template[columns]).all(axis=1)
+    for c in range(form.step, form.step + form.step_bytes):  # as many bytes of varint
+        fits &= (rows[:, c] ^ template[c]) < 128
+    return np.asarray(fits)
+
+
+def _take(
+    rows: np.ndarray, numbers: np.ndarray, form: Layout, length: int, free_tags: bool, found: Found
+) -> None:
+    """Checks the records of one form and reads their numbers."""
+    template = rows[0, :length].copy()
+    told = np.ascontiguousarray(rows[:, length:]).view("<u4")[:, 0]
+    crc = unmasked(int(told[0]))  # the template's was compared before
+    crcs = crcs_like(rows[:, :length], template, crc, _varying(form, free_tags))
+    masked = ((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + _MASK_ADD
+    good = masked == told
+    if not good.all():
+        found.skipped += int((~good).sum())
+        rows, numbers = rows[good], numbers[good]
+    found.records += len(rows)
+    walls = _numbers(rows, form.wall, "<f8")
+    steps = _steps(rows, form)
+    for p in form.places:
+        values = _numbers(rows, p.at, "<f4" if p.size == 4 else "<f8").astype(np.float64)
+        if not free_tags:
+            found.points.append(Points(_text(p.tag), numbers, steps, walls, values))
+            continue
+        for tag, chosen in _by_tag(rows[:, p.tag_at : p.tag_at + len(p.tag)]):
+            found.points.append(
+                Points(_text(tag), numbers[chosen], steps[chosen], walls[chosen], values[chosen])
+            )
+
+
+def _text(tag: bytes) -> str:
+    return tag.decode("utf-8", "replace")
+
+
+def _numbers(rows: np.ndarray, at: int, kind: str) -> np.ndarray:
+    size = np.dtype(kind).itemsize
+    return np.ascontiguousarray(rows[:, at : at + size]).view(kind)[:, 0]
+
+
+def _steps(rows: np.ndarray, form: Layout) -> np.ndarray:
+    steps = np.zeros(len(rows), np.int64)
+    for k in range(form.step_bytes):
+        steps |= (rows[:, form.step + k] & 127).astype(np.int64) << (7 * k)
+    return steps
+
+
+def _by_tag(tags: np.ndarray) -> Iterator[tuple[bytes, np.ndarray]]:
+    """Each tag with the rows that have it, rising."""
+    if tags.shape[1] == 0:
+        yield b"", np.arange(len(tags))
+        return
+    keys = np.ascontiguousarray(tags).view(np.dtype((np.void, tags.shape[1])))[:, 0]
+    names, which = np.unique(keys, return_inverse=True)
+    order = np.argsort(which, kind="stable")
+    ends = np.cumsum(np.bincount(which, minlength=len(names)))
+    for name, chosen in zip(names, np.split(order, ends[:-1]), strict=True):
+        yield name.tobytes(), chosen
