@@ -41,3 +41,20 @@ def test_errors():
         tf.nn.embedding_lookup([], [0])
     with pytest.raises(errors.InvalidArgumentError):
         tf.nn.embedding_lookup(tf.zeros([2, 2]), [0], "hash")
+
+
+def test_a_bag_of_ids_per_example():
+    """Rows with weights are averaged; only the rows read have a gradient; an unknown combiner is refused."""
+    table = tf.Variable(np.arange(12, dtype=np.float32).reshape(6, 2))
+    ids = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], tf.constant([5, 1, 1], tf.int64), [2, 2])
+    weights = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], [3.0, 1.0, 2.0], [2, 2])
+    mean = tf.nn.embedding_lookup_sparse(table, ids, weights, combiner="mean")
+    step = tf.train.GradientDescentOptimizer(1.0).minimize(tf.reduce_sum(mean))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(session.run(mean), [[8, 9], [2, 3]])
+        session.run(step)
+        change = session.run(table).reshape(-1) - np.arange(12)
+    np.testing.assert_allclose(change.reshape(6, 2)[:, 0], [0, -1.25, 0, 0, 0, -0.75])
+    with pytest.raises(errors.InvalidArgumentError, match="max"):
+        tf.nn.embedding_lookup_sparse(table, ids, None, combiner="max")

@@ -10,19 +10,24 @@ from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
+from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.clip import clip_by_norm
-from tfnb.ops.compare import LESS, SELECT
+from tfnb.ops.compare import GREATER, GREATER_EQUAL, LESS, LOGICAL_AND, SELECT
 from tfnb.ops.concat import concat
 from tfnb.ops.constants import range_
 from tfnb.ops.convert import cast
 from tfnb.ops.gather import gather
 from tfnb.ops.math_binary import FLOOR_DIV, FLOOR_MOD, MAXIMUM
-from tfnb.ops.partition import DYNAMIC_PARTITION, DYNAMIC_STITCH
+from tfnb.ops.math_unary import SQRT
+from tfnb.ops.partition import DYNAMIC_PARTITION, DYNAMIC_STITCH, unique
+from tfnb.ops.segment import SEGMENT_SUM
+from tfnb.ops.segment_sparse import SPARSE_SEGMENT_MEAN, SPARSE_SEGMENT_SQRT_N, SPARSE_SEGMENT_SUM
 from tfnb.ops.shaping import RESHAPE, shape, size
+from tfnb.ops.sparse_functions import sparse_fill_empty_rows, sparse_retain
 from tfnb.types import int32
 
-__all__ = ["API", "embedding_lookup"]
+__all__ = ["API", "embedding_lookup", "embedding_lookup_sparse"]
 
 
 def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None,
@@ -30,8 +35,8 @@ def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", nam
     """The rows `ids` of `params`: shape of ids, then the shape of a row.
 
     `params`: a tensor or variable, or a list of shards, over which rows are dealt out in turn ("mod") or in
-    blocks ("div"). `ids`: int32 or int64, any shape. `max_norm` clips each row. Raises `InvalidArgumentError` for
-    an empty list or an unknown strategy.
+    blocks ("div"). `ids`: int32 or int64, any shape. `max_norm` clips each row. Raises `InvalidArgumentError`
+    for an empty list or an unknown strategy.
     """
     shards = list(params) if isinstance(params, (list, tuple)) else [params]
     if not shards:
@@ -90,4 +95,84 @@ def _clipped(rows: Tensor, max_norm: float | None, ids_rank: int | None) -> Tens
     return clip_by_norm(rows, max_norm, axes=list(range(ids_rank, rows.shape.ndims)))
 
 
-API: dict[str, Any] = {"nn.embedding_lookup": embedding_lookup}
+_COMBINED: dict[str, Any] = {
+    "sum": SPARSE_SEGMENT_SUM,
+    "mean": SPARSE_SEGMENT_MEAN,
+    "sqrtn": SPARSE_SEGMENT_SQRT_N,
+}
+
+
+def embedding_lookup_sparse(
+    params: Any, sp_ids: Any, sp_weights: Any, partition_strategy: str = "mod", name: str | None = None,
+    combiner: str | None = None, max_norm: float | None = None,
+) -> Any:  # fmt: skip
+    """One row per example: the rows of `params` that its ids name, combined.
+
+    `sp_ids`: a SparseTensor (examples, any), without empty examples between. `sp_weights`: None, or a
+    SparseTensor of float weights at the same places. `combiner`: "sum", "mean" (the default) or "sqrtn" (the
+    sum over the root of the sum of squared weights). Only the rows named are read. Raises `DTypeError` for what
+    is not sparse, `InvalidArgumentError` for another combiner.
+    """
+    kind = combiner or "mean"
+    if kind not in _COMBINED:
+        raise InvalidArgumentError(
+            f"embedding_lookup_sparse: combiner {combiner!r}; needed {sorted(_COMBINED)}"
+        )
+    ids = SparseTensor.from_value(sp_ids)
+    graph = ids.graph
+    with graph.as_default(), graph.name_scope(name or "embedding_lookup_sparse"):
+        examples = cast(ids.indices[:, 0], int32)
+        different, place = unique(ids.values)
+        rows = embedding_lookup(params, different, partition_strategy, max_norm=max_norm)
+        if sp_weights is None:
+            return _COMBINED[kind](rows, place, examples)
+        weights = cast(SparseTensor.from_value(sp_weights).values, rows.dtype)
+        return _weighted(gather(rows, place), weights, examples, kind)
+
+
+def _weighted(rows: Any, weights: Any, examples: Tensor, kind: str) -> Any:
+    if rows.shape.ndims is None:
+        raise InvalidArgumentError("embedding_lookup_sparse: weights need rows of known rank")
+    weights = RESHAPE(weights, [-1] + [1] * (rows.shape.ndims - 1))
+    total = SEGMENT_SUM(rows * weights, examples)
+    if kind == "sum":
+        return total
+    if kind == "mean":
+        return total / SEGMENT_SUM(weights, examples)
+    return total / SQRT(SEGMENT_SUM(weights * weights, examples))
+
+
+def safe_embedding_lookup_sparse(
+    embedding_weights: Any, sparse_ids: Any, sparse_weights: Any = None, combiner: str = "mean", default_id: Any = None,
+    name: str | None = None, partition_strategy: str = "div", max_norm: float | None = None,
+) -> Any:  # fmt: skip
+    """As `embedding_lookup_sparse`, for ids that may be missing or invalid.
+
+    Negative ids, and those with a weight that is not positive, are dropped; an example without ids gets the row
+    `default_id`, or zeros. `sparse_ids` (examples, any).
+    """
+    ids = SparseTensor.from_value(sparse_ids)
+    with ids.graph.as_default(), ids.graph.name_scope(name or "embedding_lookup"):
+        good = GREATER_EQUAL(ids.values, 0)
+        weights = None if sparse_weights is None else SparseTensor.from_value(sparse_weights)
+        if weights is not None:
+            good = LOGICAL_AND(good, GREATER(weights.values, 0))
+            weights = sparse_fill_empty_rows(sparse_retain(weights, good), 1.0)[0]
+        ids, empty = sparse_fill_empty_rows(sparse_retain(ids, good), default_id or 0)
+        found: Any = embedding_lookup_sparse(
+            embedding_weights,
+            ids,
+            weights,
+            partition_strategy,
+            combiner=combiner,
+            max_norm=max_norm,
+        )
+        return found if default_id is not None else SELECT(empty, found * 0, found)
+
+
+API: dict[str, Any] = {
+    "nn.embedding_lookup": embedding_lookup,
+    "nn.embedding_lookup_sparse": embedding_lookup_sparse,
+    "nn.safe_embedding_lookup_sparse": safe_embedding_lookup_sparse,
+    "contrib.layers.safe_embedding_lookup_sparse": safe_embedding_lookup_sparse,
+}

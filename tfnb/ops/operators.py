@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfnb.ir.opdef import OpDef
+from tfnb.ir.sparse import SparseTensor
 from tfnb.ops import gather
 from tfnb.ops.compare import (
     GREATER,
@@ -26,6 +27,7 @@ from tfnb.ops.math_binary import ADD, FLOOR_DIV, FLOOR_MOD, MUL, POW, SUB, opera
 from tfnb.ops.math_unary import ABS, NEG
 from tfnb.ops.matmul import matmul
 from tfnb.ops.pack import pack_nested
+from tfnb.ops.sparse_functions import sparse_divide, sparse_multiply
 
 __all__ = ["OPERATORS"]
 
@@ -42,10 +44,17 @@ def _divided(x: Any, y: Any) -> Any:
     return truediv(x, y, "truediv")
 
 
+def _multiplied(x: Any, y: Any) -> Any:
+    """A sparse factor makes the product sparse."""
+    if isinstance(y, SparseTensor):
+        return sparse_multiply(y, x)
+    return MUL(*operands(x, y), name="mul")
+
+
 OPERATORS: dict[str, Callable[..., Any]] = {
     "add": _of(ADD, "add"),
     "sub": _of(SUB, "sub"),
-    "mul": _of(MUL, "mul"),
+    "mul": _multiplied,
     "truediv": _divided,
     "floordiv": _of(FLOOR_DIV, "floordiv"),
     "mod": _of(FLOOR_MOD, "mod"),
@@ -63,5 +72,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "invert": LOGICAL_NOT,
     "getitem": getitem,
     "pack_nested": pack_nested,
+    "sparse_mul": sparse_multiply,
+    "sparse_div": sparse_divide,
     **gather.OPERATORS,
 }

@@ -82,8 +82,8 @@ class AdjointAttrs:
 
 def _product_shape(c: Infer) -> Shape:
     a, b = c.as_shape(2).with_rank(2).dims, with_rank(c, 3, 2).dims
-    rows, inner = a[::-1] if c.attrs.adjoint_a else a  # type: ignore[index]
-    depth, columns = b[::-1] if c.attrs.adjoint_b else b  # type: ignore[index]
+    rows, inner = a[::-1] if c.attrs.adjoint_a else a  # type: ignore[index,misc]
+    depth, columns = b[::-1] if c.attrs.adjoint_b else b  # type: ignore[index,misc]
     if inner is not None and depth is not None and inner != depth:
         raise ShapeError(
             f"{c.op_name}: the sparse matrix has {inner} columns, the dense one {depth} rows"
@@ -163,8 +163,8 @@ class SparseMatMulAttrs:
 
 def _dense_product_shape(c: Infer) -> Shape:
     a, b = with_rank(c, 0, 2).dims, with_rank(c, 1, 2).dims
-    rows, inner = a[::-1] if c.attrs.transpose_a else a  # type: ignore[index]
-    depth, columns = b[::-1] if c.attrs.transpose_b else b  # type: ignore[index]
+    rows, inner = a[::-1] if c.attrs.transpose_a else a  # type: ignore[index,misc]
+    depth, columns = b[::-1] if c.attrs.transpose_b else b  # type: ignore[index,misc]
     if inner is not None and depth is not None and inner != depth:
         raise ShapeError(f"{c.op_name}: shapes {c.shapes[0]} and {c.shapes[1]} do not fit")
     return Shape((rows, columns))

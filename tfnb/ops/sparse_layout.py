@@ -200,7 +200,7 @@ def _host_concat(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
 def _concat_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
     n = len(c.shapes) // 3
     rank = next((r for i in range(n) if (r := columns(c, i, 2 * n + i)) is not None), None)
-    counts = [c.shapes[i].dims[0] if c.shapes[i].dims else None for i in range(n)]
+    counts = [c.shapes[i].dims[0] if c.shapes[i].dims else None for i in range(n)]  # type: ignore[index]
     total = None if None in counts else sum(counts)  # type: ignore[arg-type]
     return Shape((total, rank)), Shape((total,)), Shape((rank,))
 
