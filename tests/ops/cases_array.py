@@ -172,6 +172,8 @@ _JOINS = [
     Case("Concat", (_I(1), [arr(2, 3), arr(2, 0), arr(2, 2)])),
     Case("Concat", (_I(1), [arr(2, 1, 2) for _ in range(9)])),
     Case("Concat", (_I(0), [_TEXT, _TEXT])),
+    Case("ConcatOffset", (_I(1), [np.array(a, _I) for a in ([2, 3], [2, 0], [2, 5])])),
+    Case("ConcatOffset", (_I(0), [np.array([4], _I), np.array([1], _I)])),
     Case("Concat", (_I(0), [arr(0, 2), arr(0, 2)])),
     Case("ConcatV2", ([arr(2, 3), arr(2, 1)], _I(-1))),
     Case("ConcatV2", ([ints(2), ints(3)], np.int64(0))),

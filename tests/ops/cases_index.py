@@ -168,6 +168,7 @@ _PARTITIONS = [
         )
     ),
     *(Case("TopK", (x,), {"k": k}, oracle=False) for x, k in ((arr(6), 3), (arr(3, 5), 1))),
+    Case("InTopKV2", (arr(4, 5), v(0, 1, 4, 2), np.int32(2)), float32_only=True),
     *(
         Case("InTopK", (p, t), {"k": k}, float32_only=True)
         for p, t, k in (

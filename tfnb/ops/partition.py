@@ -284,17 +284,21 @@ def _in_top_shape(c: Infer) -> Shape:
     return Shape(predictions.dims[:1]).merge_with(targets)  # type: ignore[index]
 
 
-def _host_in_top(call: HostCall, predictions: np.ndarray, targets: np.ndarray) -> np.ndarray:
+def _in_top(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarray:
     n = predictions.shape[1]
     valid = (targets >= 0) & (targets < n)
     if not n:
         return np.zeros(targets.shape, np.bool_)
     own = np.take_along_axis(predictions, np.where(valid, targets, 0)[:, None], 1)
     better = (predictions > own).sum(1)
-    return valid & (better < call.attrs.k) & np.isfinite(predictions).all(1)
+    return valid & (better < k) & np.isfinite(predictions).all(1)
 
 
 def _expand_in_top(op: Any, predictions: Any, targets: Any) -> Any:
+    return _in_top_mask(predictions, targets, np.int32(op.attrs.k))
+
+
+def _in_top_mask(predictions: Any, targets: Any, k: Any) -> Any:
     n = SHAPE(predictions, out_type=int32)[1]
     hot = EQUAL(
         RESHAPE(targets, np.asarray([-1, 1], np.int32)),
@@ -306,7 +310,7 @@ def _expand_in_top(op: Any, predictions: Any, targets: Any) -> Any:
     better = SUM(cast_to(GREATER(predictions, own), int32), np.asarray([1], np.int32))
     fine = ALL_OF(IS_FINITE(predictions), np.asarray([1], np.int32))
     valid = LOGICAL_AND(fine, ANY_OF(hot, np.asarray([1], np.int32)))
-    return LOGICAL_AND(valid, LESS(better, np.int32(op.attrs.k)))
+    return LOGICAL_AND(valid, LESS(better, k))
 
 
 IN_TOP_K = OpDef(
@@ -320,10 +324,27 @@ IN_TOP_K = OpDef(
     predictions: float32, shape (batch, classes). targets: integers, shape (batch,). precision: bool, shape
     (batch,); False where the target is out of range or a prediction is not finite.""",
     infer=_in_top_shape,
-    host=_host_in_top,
+    host=lambda call, predictions, targets: _in_top(predictions, targets, call.attrs.k),
     expand=_expand_in_top,
     grad=NOT_DIFFERENTIABLE,
     api="nn.in_top_k",
+)
+
+
+def _host_in_top_k(call: HostCall, predictions: np.ndarray, targets: np.ndarray, k: np.ndarray) -> np.ndarray:
+    return _in_top(predictions, targets, int(k))
+
+
+IN_TOP_K_V2 = OpDef(
+    "InTopKV2",
+    inputs="predictions: float32, targets: T, k: T",
+    outputs="precision: bool",
+    types={"T": INDEX},
+    doc="""`InTopK` with a scalar input `k`. Shapes, dtypes and errors are those of `InTopK`.""",
+    infer=_in_top_shape,
+    host=_host_in_top_k,
+    expand=lambda op, predictions, targets, k: _in_top_mask(predictions, targets, cast_to(k, int32)),
+    grad=NOT_DIFFERENTIABLE,
 )
 
 
@@ -464,6 +485,7 @@ OPS: tuple[OpDef, ...] = (
     TOP_K_V2,
     TOP_K,
     IN_TOP_K,
+    IN_TOP_K_V2,
 )
 API: dict[str, Any] = {
     "where": where,

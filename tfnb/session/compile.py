@@ -21,6 +21,7 @@ from tfnb.passes.deref import deref
 from tfnb.passes.expand import expand
 from tfnb.passes.fold import fold
 from tfnb.passes.prune import Request, prune
+from tfnb.passes.ref_switch import open_ref_switches
 from tfnb.passes.simplify import drop_no_ops, simplify
 from tfnb.placement.place import check_devices, place
 from tfnb.runtime.plan import Plan
@@ -59,7 +60,7 @@ def compile_step(request: Request, context: Context, observe: Observe | None = N
     seen = _Observer(observe, context.settings.verify)
     g = seen("prune", prune(request))
     check_devices(g, list(context.devices), context.soft_placement)
-    g = seen("expand", expand(deref(drop_no_ops(g))))
+    g = seen("expand", expand(deref(open_ref_switches(drop_no_ops(g)))))
     if context.optimize:
         for name, run in (("fold", fold), ("simplify", simplify), ("cse", cse), ("fold", fold), ("simplify", simplify)):
             g = seen(name, run(g))

@@ -1,0 +1,52 @@
+"""Metrics over batches. That they agree with TensorFlow: tests/oracle/test_metrics.py."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb import errors
+
+
+def test_accuracy_over_batches():
+    labels, guesses = tf.placeholder(tf.int64, [None]), tf.placeholder(tf.int64, [None, 1])
+    value, update = tf.metrics.accuracy(labels, guesses, updates_collections="updates")
+    other, _ = tf.contrib.metrics.streaming_accuracy(guesses, labels, name="again")
+    assert tf.get_collection("updates") == [update]
+    names = [v.op.name for v in tf.local_variables()]
+    assert names == ["accuracy/total", "accuracy/count", "again/total", "again/count"]
+    assert tf.global_variables() == tf.trainable_variables() == []
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        assert session.run([value, other]) == [0, 0]
+        assert session.run(update, {labels: [1, 2], guesses: [[1], [0]]}) == 0.5
+        assert session.run(update, {labels: [3, 3], guesses: [[3], [3]]}) == 0.75
+        assert session.run(value) == 0.75
+
+
+def test_precision_recall_and_area():
+    labels, scores = tf.placeholder(tf.bool, [4]), tf.placeholder(tf.float32, [4])
+    metrics = [
+        tf.metrics.precision(labels, scores > 0.5),
+        tf.metrics.recall(labels, scores > 0.5),
+        tf.metrics.auc(labels, scores),
+    ]
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        updates = [update for _, update in metrics]
+        feeds = {labels: [True, False, True, False], scores: [0.9, 0.8, 0.3, 0.1]}
+        np.testing.assert_allclose(session.run(updates, feeds), [0.5, 0.5, 0.75], atol=1e-3)
+        session.run(tf.local_variables_initializer())
+        assert session.run([value for value, _ in metrics])[:2] == [0, 0]
+
+
+def test_what_is_refused():
+    with pytest.raises(errors.ShapeError, match="do not fit"):
+        tf.metrics.accuracy(tf.zeros([3]), tf.zeros([4]))
+    with pytest.raises(errors.InvalidArgumentError, match="curve"):
+        tf.metrics.auc(tf.zeros([3]), tf.zeros([3]), curve="AB")
+    with pytest.raises(errors.InvalidArgumentError, match="thresholds"):
+        tf.metrics.auc(tf.zeros([3]), tf.zeros([3]), num_thresholds=2)
+    with pytest.raises(errors.InvalidArgumentError, match="0 to 1"):
+        tf.metrics.sensitivity_at_specificity(tf.zeros([3]), tf.zeros([3]), 2.0)

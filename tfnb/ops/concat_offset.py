@@ -1,0 +1,72 @@
+"""Where the operands of a concatenation begin in its result: what TensorFlow's gradients of `Concat` slice by.
+
+Invariant: it looks at shapes only, so it is usually known when a cluster is compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir import scalar as s
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import normalize_axis
+from tfnb.types import INDEX, Shape
+
+__all__ = ["OPS"]
+
+
+def _shapes(c: Infer) -> tuple[Shape, ...]:
+    found = c.shapes[1].with_rank(1)
+    for shape in c.shapes[2:]:
+        found = found.merge_with(shape)
+    return (found,) * (len(c.shapes) - 1)
+
+
+def _host(call: HostCall, concat_dim: np.ndarray, *shapes: Any) -> tuple[np.ndarray, ...]:
+    parts = shapes[0] if len(shapes) == 1 and isinstance(shapes[0], (list, tuple)) else shapes
+    rank = len(parts[0])
+    axis = normalize_axis(int(concat_dim), rank)
+    others = np.arange(rank) != axis
+    found, start = [], 0
+    for part in parts:
+        if len(part) != rank or np.any(part[others] != parts[0][others]):
+            raise InvalidArgumentError(
+                f"ConcatOffset: shapes {[p.tolist() for p in parts]} differ in more than axis {axis}"
+            )
+        offset = np.zeros(rank, part.dtype)
+        offset[axis] = start
+        start += int(part[axis])
+        found.append(offset)
+    return tuple(found)
+
+
+def _lower(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    rank = site.inputs[1].shape[0]
+    axis = site.load(0, ())
+    axis = s.where(s.lt(axis, 0), s.add(axis, rank), axis)
+    start = s.const(0, site.outputs[port].dtype)
+    for i in range(port):
+        start = s.add(start, site.load(1 + i, idx))
+    return s.where(s.eq(idx[0], axis), start, s.const(0, site.outputs[port].dtype))
+
+
+CONCAT_OFFSET = OpDef(
+    "ConcatOffset",
+    inputs="concat_dim: int32, shape: N*shape_type",
+    outputs="offset: N*shape_type",
+    types={"shape_type": INDEX},
+    doc="""For each of N shapes, where its tensor begins in the concatenation: 0 but for axis `concat_dim`.
+
+    concat_dim: an int32 scalar. shape: N integer vectors of one length. offset: N vectors of that length.
+    Errors: the shapes differ in another axis, or the axis is out of range.""",
+    infer=_shapes,
+    host=_host,
+    lower=_lower,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+OPS: tuple[OpDef, ...] = (CONCAT_OFFSET,)

@@ -1,0 +1,66 @@
+"""References on branches: TensorFlow's `cond` sends a variable's reference through a RefSwitch; ours stays outside.
+
+Each reader on a branch reads the variable itself, and each writer writes it, both behind the branch's pivot. Invariant:
+afterwards no RefSwitch has a reader; what a branch did to a variable still happens only where the branch is taken.
+"""
+
+from __future__ import annotations
+
+from tfnb.ir.edit import EditNode, GraphEdit
+from tfnb.ir.graph import Edge, Graph
+from tfnb.ops.control_flow import REF_SWITCH, SWITCH
+from tfnb.ops.shaping import IDENTITY
+
+__all__ = ["open_ref_switches"]
+
+
+def open_ref_switches(graph: Graph) -> Graph:
+    """The graph without references that pass through RefSwitch nodes."""
+    found = [i for i, n in graph.nodes.items() if n.opdef is REF_SWITCH]
+    if not found:
+        return graph
+    edit = GraphEdit(graph)
+    for i in found:
+        for port in (0, 1):
+            _bypass(graph, edit, i, port)
+    return edit.freeze()
+
+
+def _bypass(graph: Graph, edit: GraphEdit, switch: int, port: int) -> None:
+    """Gives the consumers of one branch the reference itself, or a read of it."""
+    taken = Edge(switch, port)
+    readers = dict.fromkeys(graph.consumers.get(taken, ()))
+    if not readers and taken not in edit.fetches:
+        return
+    node = edit.nodes[switch]
+    edit.at(node)
+    source, pred = node.refs
+    pivot = IDENTITY(SWITCH(edit.tensor(pred), edit.tensor(pred), graph=edit)[port], graph=edit).op
+    read: EditNode | None = None
+    for reader in (edit.nodes[r] for r in readers):
+        refs = []
+        for k, e in enumerate(reader.refs):
+            if e != taken:
+                refs.append(e)
+            elif _wants_reference(reader, k):
+                refs.append(source)
+                reader.control = (*reader.control, pivot.id)
+            else:
+                read = read or _read(edit, source, pivot)
+                refs.append(Edge(read.id, 0))
+        reader.refs = tuple(refs)
+    if taken in edit.fetches:
+        read = read or _read(edit, source, pivot)
+        edit.fetches = [Edge(read.id, 0) if f == taken else f for f in edit.fetches]
+
+
+def _read(edit: GraphEdit, source: Edge, pivot: EditNode) -> EditNode:
+    """The variable's value, read where the branch is taken."""
+    made: EditNode = IDENTITY(edit.tensor(source), graph=edit).op
+    made.control = (*made.control, pivot.id)
+    return made
+
+
+def _wants_reference(node: EditNode, k: int) -> bool:
+    args = node.opdef.input_args
+    return all(a.number is None and not a.type_list for a in args) and args[k].ref
