@@ -1,0 +1,338 @@
+"""Files as sequences of records: lines, records of a fixed length, TFRecords (white paper, section 4.5).
+
+Records are taken many at a time, so the work per record is a slice and a checksum; readers and data sets share it.
+Invariant: a record that is given passed its checksums; an error names the file and the offset, and what came before
+it is still given.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import io
+import os
+import struct
+import zlib
+from collections.abc import Callable
+from functools import cache
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+    UnknownError,
+)
+
+__all__ = ["FixedLengthFile", "RecordFile", "TFRecordFile", "TextFile", "masked_crc"]
+
+_WORD = 0xFFFFFFFF
+_DELTA = 0xA282EAD8  # of TensorFlow's masked checksums
+_CHUNK = 1 << 20  # bytes read at once
+_MAX_HEADS = 4096  # record headers that are remembered as good
+_LARGEST = 1 << 40  # bytes: a longer record is no record
+
+
+@cache
+def _crc32c() -> Callable[[Any], int]:
+    found: Callable[[Any], int] = importlib.import_module("crc32c").crc32c
+    return found
+
+
+def masked_crc(data: bytes) -> int:
+    """TensorFlow's checksum of a record's parts: CRC32C, rotated and shifted."""
+    crc = _crc32c()(data)
+    return ((crc >> 15 | crc << 17) + _DELTA) & _WORD
+
+
+def open_file(name: bytes | str) -> Any:
+    """The file, for reading bytes. Raises our errors, which name it."""
+    path = os.fsdecode(name)
+    kinds: tuple[tuple[type[Exception], type[OpError]], ...] = (
+        (FileNotFoundError, NotFoundError),
+        (PermissionError, PermissionDeniedError),
+        (IsADirectoryError, FailedPreconditionError),
+        (ValueError, InvalidArgumentError),
+    )
+    try:
+        if not path:
+            raise FileNotFoundError("the file name is empty")
+        return open(path, "rb", buffering=_CHUNK)
+    except (OSError, ValueError) as e:
+        kind = next((ours for theirs, ours in kinds if isinstance(e, theirs)), UnknownError)
+        raise kind(f"{path}: {getattr(e, 'strerror', None) or e}") from None
+
+
+class _Inflate(io.RawIOBase):
+    """A zlib stream as a file for reading."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._inflate = zlib.decompressobj()
+
+    def read(self, size: int = -1) -> bytes:
+        out = b""
+        while not out and not self._inflate.eof:
+            held = self._inflate.unconsumed_tail or self._file.read(_CHUNK)
+            if not held:
+                raise EOFError("the compressed stream ends before its end marker")
+            out = self._inflate.decompress(held, max(size, 0))
+        return out
+
+
+def _decompressed(file: Any, compression: str) -> Any:
+    """A file's bytes. `compression`: "", "GZIP" or "ZLIB"."""
+    if compression == "GZIP":
+        return gzip.GzipFile(fileobj=file, mode="rb")
+    if compression == "ZLIB":
+        return _Inflate(file)
+    if compression in ("", "NONE"):
+        return file
+    raise InvalidArgumentError(f"the compression {compression!r} is none of '', 'GZIP', 'ZLIB'")
+
+
+class RecordFile:
+    """A file of records. `take(n)` gives the next `n` at most, none at the end; `places` where each of them stood.
+
+    `position` is the place of the next record, for `skip_to`.
+    """
+
+    def __init__(self, name: bytes | str, compression: str = "") -> None:
+        self.name = os.fsdecode(name)
+        self._disk = open_file(name)
+        self._file = _decompressed(self._disk, compression)
+        self.places: list[int] = []
+        self.position = 0
+
+    def take(self, n: int) -> list[bytes]:
+        raise AssertionError("a kind of file says how")
+
+    def skip_to(self, position: int) -> None:
+        """Goes forward to a place that `position` named before."""
+        while self.position < position and self.take(1):
+            pass
+
+    def close(self) -> None:
+        self._file.close()
+        self._disk.close()
+
+    def __del__(self) -> None:
+        disk = getattr(self, "_disk", None)
+        if disk is not None:
+            disk.close()
+
+    def _lost(self, e: Exception) -> DataLossError:
+        return DataLossError(f"{self.name}: the compressed data is broken at record {self.position}: {e}")
+
+
+_BROKEN = (zlib.error, EOFError, gzip.BadGzipFile)
+
+
+class TextFile(RecordFile):
+    """Lines without their ends; places are line numbers from 1."""
+
+    def __init__(self, name: bytes | str, skip_lines: int = 0, compression: str = "") -> None:
+        super().__init__(name, compression)
+        if compression:
+            self._file = io.BufferedReader(_Raw(self._file), _CHUNK)
+        for _ in range(skip_lines):
+            self._file.readline()
+        self.position = skip_lines
+
+    def take(self, n: int) -> list[bytes]:
+        try:
+            lines = list(islice(self._file, n))
+        except _BROKEN as e:
+            raise self._lost(e) from None
+        self.places = list(range(self.position + 1, self.position + 1 + len(lines)))
+        self.position += len(lines)
+        if any(b"\r" in line for line in lines):
+            return [line.rstrip(b"\n").rstrip(b"\r") for line in lines]
+        return [line.rstrip(b"\n") for line in lines]
+
+
+class _Raw(io.RawIOBase):
+    """What `BufferedReader` needs of a decompressing file."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class FixedLengthFile(RecordFile):
+    """Records of `length` bytes, every `hop` bytes (0: one after the other), between a header and a footer.
+
+    Places are record numbers. With `exact`, bytes that make no whole record are an error.
+    """
+
+    def __init__(
+        self, name: bytes | str, length: int, header: int = 0, footer: int = 0, hop: int = 0, exact: bool = False
+    ) -> None:  # fmt: skip
+        super().__init__(name)
+        size = os.fstat(self._file.fileno()).st_size
+        self._length, self._hop, self._header = length, hop or length, header
+        body = size - header - footer
+        if exact and body % length:
+            self.close()
+            raise InvalidArgumentError(
+                f"Excluding the header ({header} bytes) and footer ({footer} bytes), input file {self.name} has body "
+                f"length {body} bytes, which is not an exact multiple of the record length ({length} bytes)."
+            )
+        self._count = (body - length) // self._hop + 1 if body >= length else 0
+        self._file.seek(header)
+
+    def take(self, n: int) -> list[bytes]:
+        n = max(0, min(n, self._count - self.position))
+        if not n:
+            self.places = []
+            return []
+        length, hop = self._length, self._hop
+        self._file.seek(self._header + self.position * hop)
+        data = self._file.read((n - 1) * hop + length)
+        self.places = list(range(self.position, self.position + n))
+        self.position += n
+        return [data[i : i + length] for i in range(0, (n - 1) * hop + 1, hop)]
+
+    def skip_to(self, position: int) -> None:
+        self.position = min(position, self._count)
+
+
+class TFRecordFile(RecordFile):
+    """TFRecords: length, its checksum, data, its checksum. Places are offsets of the (decompressed) file.
+
+    With `skip_corrupt`, records whose checksum is wrong are left out and counted in `skipped`; a damaged length or
+    a truncated end loses the rest of the file, which counts as one.
+    """
+
+    def __init__(self, name: bytes | str, compression: str = "", skip_corrupt: bool = False) -> None:
+        super().__init__(name, compression)
+        self.skipped = 0
+        self._skip = skip_corrupt
+        self._heads: dict[bytes, int] = {}  # header of 12 bytes -> length, of those that were checked
+        self._buffer = b""
+        self._at = 0  # place of the next record in the buffer
+        self._ended = False
+        self._error: OpError | None = None  # why, if it was not the end of the file
+
+    def take(self, n: int) -> list[bytes]:
+        found: list[bytes] = []
+        places: list[int] = []
+        while len(found) < n:
+            if self._ended:
+                if found or self._error is None:
+                    break
+                raise self._error
+            begin = self._at
+            starts, datas = self._scan(n - len(found))
+            if not datas:
+                if not self._ended and not self._fill(self._needed):
+                    break
+                continue
+            base = self.position - begin
+            self.position = base + self._at
+            self._check(datas, starts, base, found, places)
+        self.places = places
+        return found
+
+    def _scan(self, n: int) -> tuple[list[int], list[bytes]]:
+        """Up to `n` whole records of the buffer, their data not yet checked; `_needed`: bytes for one more."""
+        buffer, at, heads = self._buffer, self._at, self._heads
+        starts: list[int] = []
+        datas: list[bytes] = []
+        end = len(buffer)
+        self._needed = 12
+        for _ in range(n):
+            head = buffer[at : at + 12]
+            length = heads.get(head)
+            if length is None:
+                if len(head) < 12:
+                    break
+                length = self._check_head(head, at)
+                if length is None:
+                    break
+            stop = at + 12 + length
+            if stop + 4 > end:
+                self._needed = length + 16
+                break
+            starts.append(at)
+            datas.append(buffer[at + 12 : stop])
+            at = stop + 4
+        self._at = at
+        return starts, datas
+
+    def _check_head(self, head: bytes, at: int) -> int | None:
+        length, crc = struct.unpack("<QI", head)
+        if masked_crc(head[:8]) != crc or length > _LARGEST:
+            self._fail(self.position + at - self._at, "corrupted record")
+            return None
+        if len(self._heads) >= _MAX_HEADS:
+            self._heads.clear()
+        self._heads[head] = length
+        return int(length)
+
+    def _check(
+        self, datas: list[bytes], starts: list[int], base: int, found: list[bytes], places: list[int]
+    ) -> None:
+        """Hands on the records whose checksum is right, up to the first wrong one unless those are skipped."""
+        ends = np.array(starts) + np.array([len(d) for d in datas]) + 12
+        raw = np.frombuffer(self._buffer, np.uint8)
+        stored = raw[ends[:, None] + np.arange(4)].view("<u4").reshape(-1)
+        crc = np.array(list(map(_crc32c(), datas)), np.uint64)
+        masked = ((crc >> 15 | crc << 17) & _WORD) + _DELTA & _WORD
+        offsets = [base + s for s in starts]
+        bad = np.flatnonzero(masked != stored).tolist()
+        if not bad:
+            found += datas
+            places += offsets
+            return
+        if self._skip:
+            self.skipped += len(bad)
+            wrong = set(bad)
+            found += [d for i, d in enumerate(datas) if i not in wrong]
+            places += [o for i, o in enumerate(offsets) if i not in wrong]
+            return
+        found += datas[: bad[0]]
+        places += offsets[: bad[0]]
+        self._fail(offsets[bad[0]], "corrupted record")
+
+    def _fill(self, needed: int) -> bool:
+        """Reads on until `needed` bytes are there for the next record, or it is known broken; False at the end."""
+        parts = [self._buffer[self._at :]]
+        have = len(parts[0])
+        try:
+            while have < needed:
+                more = self._file.read(max(_CHUNK, min(needed - have, 64 * _CHUNK)))
+                if not more:
+                    break
+                parts.append(more)
+                have += len(more)
+        except _BROKEN as e:
+            self._fail(self.position, f"broken compression ({e})")
+            return True
+        self._buffer, self._at = b"".join(parts), 0
+        if have >= needed:
+            return True
+        if have:
+            self._fail(self.position, "truncated record")
+        return bool(have)
+
+    def _fail(self, offset: int, what: str) -> None:
+        """The rest of the file cannot be read."""
+        self._ended = True
+        if self._skip:
+            self.skipped += 1
+            return
+        self._error = DataLossError(f"{what} at {offset} in {self.name}")
