@@ -43,3 +43,19 @@ SCATTER(scatter_mul, a * b)
 SCATTER(scatter_div, a / b)
 SCATTER(scatter_min, b < a ? b : a)
 SCATTER(scatter_max, b > a ? b : a)
+
+// rows[i] = the row-major number of the index indices[i, :] (depth numbers) in a tensor whose first dimensions are
+// d0..d7, or -1 for an index outside. Any number of work-items.
+__kernel void nd_rows(__global const INDEX *restrict indices, __global int *restrict rows, int count, int depth, int d0,
+                      int d1, int d2, int d3, int d4, int d5, int d6, int d7)
+{
+    int sizes[8] = {d0, d1, d2, d3, d4, d5, d6, d7};
+    for (int i = get_global_id(0); i < count; i += get_global_size(0)) {
+        int row = 0;
+        for (int j = 0; j < depth; ++j) {
+            INDEX at = indices[(size_t)i * depth + j];
+            row = row < 0 || at < 0 || at >= sizes[j] ? -1 : row * sizes[j] + (int)at;
+        }
+        rows[i] = row;
+    }
+}

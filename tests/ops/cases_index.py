@@ -179,4 +179,35 @@ _PARTITIONS = [
     ),
 ]
 
-CASES: tuple[Case, ...] = (*_STRIDED, *_STRIDED_GRAD, *_GATHERS, *_DENSE, *_PARTITIONS)
+_AT = np.array([[1], [0], [1]], np.int32)
+_UPDATES = [
+    *(
+        Case(f"TensorScatter{name}", (x, at, u), oracle=oracle)
+        for name in ("Update", "Add", "Sub", "Max", "Min")
+        for x, at, u, oracle in (
+            (arr(4, 2), np.array([[2], [0]], np.int32), arr(2, 2), True),
+            (arr(2, 3), np.array([[0, 1], [1, 2]], np.int64), arr(2), True),
+            (ints(3), _AT, ints(3), name != "Update"),
+        )
+    ),
+    Case("TensorScatterMax", (arr(4, lo=5, hi=6), np.array([[2], [0]], np.int32), arr(2))),
+    Case("ScatterNdNonAliasingAdd", (arr(3, 2), _AT, arr(3, 2))),
+    *(
+        Case("TensorStridedSliceUpdate", (x, v(*b), v(*e), v(*st), u), masks)
+        for x, b, e, st, u, masks in (
+            (arr(5), (1,), (4,), (2,), arr(2), {}),
+            (arr(3, 4), (2, 0), (0, 3), (-1, 1), arr(2, 3), {}),
+            (
+                arr(3, 4),
+                (1, 0),
+                (2, 0),
+                (1, 1),
+                arr(4),
+                {"shrink_axis_mask": 1, "begin_mask": 2, "end_mask": 2},
+            ),
+            (ints(2, 2), (0,), (1,), (1,), ints(1, 2), {}),
+        )
+    ),
+]
+
+CASES: tuple[Case, ...] = (*_STRIDED, *_STRIDED_GRAD, *_GATHERS, *_DENSE, *_PARTITIONS, *_UPDATES)

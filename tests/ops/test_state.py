@@ -112,6 +112,78 @@ def test_scatter_shapes(session: Any) -> None:
         tf.scatter_add(tf.Variable(0.0), [0, 1], np.zeros(2, np.float32))
 
 
+@pytest.mark.parametrize("name", ["update", "add", "sub", "max", "min"])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_scatter_by_whole_indices(session: Any, name: str, dtype: str) -> None:
+    start = np.arange(12).reshape(2, 3, 2).astype(dtype)
+    v = tf.Variable(start)
+    at = np.array([[1, 0], [0, 2], [1, 0]])
+    updates = np.array([[3, 30], [7, 1], [-1, 20]]).astype(dtype)
+    change = {
+        "update": lambda a, b: b,
+        "add": np.add,
+        "sub": np.subtract,
+        "max": np.maximum,
+        "min": np.minimum,
+    }[name]
+    wanted = start.copy()
+    for (i, j), u in zip(at, updates, strict=True):
+        wanted[i, j] = change(wanted[i, j], u)
+    session.run(v.initializer)
+    made = getattr(tf, f"scatter_nd_{name}")(v, at, updates)
+    np.testing.assert_array_equal(session.run(made), wanted)
+    np.testing.assert_array_equal(session.run(v), wanted)
+    evaluated = evaluate(made, {}, {v.op: start})
+    np.testing.assert_array_equal(evaluated, wanted)
+
+
+def test_scatter_by_whole_indices_refuses(session: Any) -> None:
+    v = tf.Variable(np.zeros((3, 2), np.float32))
+    with pytest.raises(ShapeError, match=r"\(1, 2\)"):
+        tf.scatter_nd_add(v, [[0]], [[1.0, 2.0, 3.0]])
+    bad = tf.scatter_nd_add(v, [[3]], [[1.0, 2.0]])
+    with pytest.raises(InvalidArgumentError, match=r"\[3\].*\(3, 2\)"):
+        evaluate(bad, {}, {v.op: np.zeros((3, 2), np.float32)})
+    session.run(v.initializer)
+    np.testing.assert_array_equal(session.run(bad), np.zeros((3, 2)))  # a device skips it
+
+
+KEYS: list[Any] = [
+    np.s_[1:3], np.s_[0], np.s_[-1, 2], np.s_[..., 1], np.s_[::-2, 1:], np.s_[1:1], np.s_[:, None, 2:], np.s_[...],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_assigning_to_a_slice(session: Any, key: Any) -> None:
+    start = np.arange(12, dtype=np.float32).reshape(4, 3)
+    v = tf.Variable(start)
+    wanted = start.copy()
+    value = -1 - np.arange(start[key].size, dtype=np.float32).reshape(start[key].shape)
+    wanted[key] = value
+    session.run(v.initializer)
+    np.testing.assert_array_equal(session.run(v[key]), start[key])
+    np.testing.assert_array_equal(session.run(v[key].assign(value)), wanted)
+    np.testing.assert_array_equal(session.run(v), wanted)
+
+
+def test_assigning_to_slices_that_a_run_chooses(session: Any) -> None:
+    v, words = tf.Variable(np.zeros(4, np.int32)), tf.Variable(["a", "b", "c"])
+    i = tf.placeholder(tf.int32, [])
+    step = v[i].assign(7)
+    session.run([v.initializer, words.initializer])
+    assert session.run(step, {i: 2}).tolist() == [0, 0, 7, 0]
+    assert session.run(v[i:].assign([1, 2]), {i: 2}).tolist() == [0, 0, 1, 2]
+    assert session.run(words[1:].assign(["x", "y"])).tolist() == [b"a", b"x", b"y"]
+    assert session.run(tf.strided_slice(v, [0], [1], [1], var=v).assign([5])).tolist() == [
+        5,
+        0,
+        1,
+        2,
+    ]
+    with pytest.raises(InvalidArgumentError, match=r"\(2,\).*\(3,\)"):
+        v[:2].assign([1, 2, 3])
+
+
 HYPER = {
     "lr": 0.3, "alpha": 0.3, "rho": 0.9, "momentum": 0.8, "epsilon": 1e-3, "beta1_power": 0.9**3,
     "beta2_power": 0.99**3, "beta1": 0.9, "beta2": 0.99, "l1": 0.1, "l2": 0.2, "lr_power": -0.5,

@@ -25,6 +25,7 @@ from tfnb.ops.control_flow import NO_OP
 from tfnb.ops.partition import boolean_mask
 from tfnb.ops.scatter import SCATTER_SUB
 from tfnb.ops.shaping import IDENTITY
+from tfnb.ops.slice_assign import variable_slice
 from tfnb.ops.state import (
     ASSIGN,
     ASSIGN_ADD,
@@ -237,7 +238,7 @@ class Variable:
         return SCATTER_SUB(self._ref, sparse_delta.indices, sparse_delta.values)
 
     def __getitem__(self, key: Any) -> Tensor:
-        return self._snapshot[key]
+        return variable_slice(self._snapshot, self._ref, key)
 
     def __iter__(self) -> Any:
         raise DTypeError(f"the variable {self.name} is not iterable", self.op)

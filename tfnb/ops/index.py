@@ -23,7 +23,18 @@ from tfnb.ops.gather import GATHER_V2
 from tfnb.ops.shaping import SHAPE
 from tfnb.types import ALL, INDEX, Dimension, Shape, int32, unknown_shape
 
-__all__ = ["API", "OPS", "STRIDED_SLICE", "STRIDED_SLICE_GRAD", "getitem"]
+__all__ = [
+    "API",
+    "OPS",
+    "STRIDED_SLICE",
+    "STRIDED_SLICE_GRAD",
+    "StridedSliceAttrs",
+    "assignment_key",
+    "entries",
+    "getitem",
+    "slice_parts",
+    "strided_shape",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +157,8 @@ def _entries_of(c: Infer, x: Shape, first: int) -> list[_Entry] | None:
     return entries(x.dims, begin or unknown, end or unknown, strides or unknown, c.attrs)
 
 
-def _strided_shape(c: Infer) -> Shape:
+def strided_shape(c: Infer) -> Shape:
+    """The shape of the slice of input 0 by inputs 1 to 3."""
     found = _entries_of(c, c.shapes[0], 1)
     if found is None:
         return unknown_shape
@@ -168,7 +180,8 @@ def _strided_values(c: Infer) -> Shape | None:
     return None if e.shrink and picked[0] is None else Shape(tuple(picked))
 
 
-def _slices(found: Sequence[_Entry]) -> tuple[slice, ...]:
+def slice_parts(found: Sequence[_Entry]) -> tuple[slice, ...]:
+    """NumPy's index for what the entries name."""
     parts = []
     for e in found:
         if e.axis is None:
@@ -183,7 +196,7 @@ def _slices(found: Sequence[_Entry]) -> tuple[slice, ...]:
 
 def _host_strided(call: HostCall, x: np.ndarray, *index: np.ndarray) -> np.ndarray:
     found = entries(x.shape, *(v.tolist() for v in index), call.attrs)
-    return x[_slices(found)].reshape([e.length for e in found if not e.shrink])
+    return x[slice_parts(found)].reshape([e.length for e in found if not e.shrink])
 
 
 def _site_entries(site: LowerSite, dims: Sequence[int], first: int) -> list[_Entry]:
@@ -227,7 +240,7 @@ STRIDED_SLICE = OpDef(
     input: any dtype. begin, end, strides: integer vectors, an entry per part of the index; negative numbers
     count from the end, strides may be negative but not 0. The masks mark open ends, the ellipsis, new axes, and
     single indices whose axis goes. Errors: too many entries, a single index out of range.""",
-    infer=_strided_shape,
+    infer=strided_shape,
     host=_host_strided,
     lower=_lower_strided,
     grad=_grad_strided,
@@ -247,7 +260,7 @@ def _host_strided_grad(
     dims = shape.tolist()
     found = entries(dims, begin.tolist(), end.tolist(), strides.tolist(), call.attrs)
     out = np.zeros(dims, dy.dtype)
-    out[_slices(found)] = dy.reshape([e.length for e in found if e.axis is not None])
+    out[slice_parts(found)] = dy.reshape([e.length for e in found if e.axis is not None])
     return out
 
 
@@ -424,36 +437,22 @@ def getitem(x: Any, key: Any, name: str | None = None) -> Any:
     return out
 
 
-def strided_slice(
-    input_: Any,
-    begin: Any,
-    end: Any,
-    strides: Any = None,
-    begin_mask: int = 0,
-    end_mask: int = 0,
-    ellipsis_mask: int = 0,
-    new_axis_mask: int = 0,
-    shrink_axis_mask: int = 0,
-    var: Any = None,
-    name: str | None = None,
-) -> Any:
-    """`input_[begin:end:strides]`, the masks as `StridedSlice` has them; strides are 1 unless given.
-
-    Errors: as `StridedSlice`; `var` (assigning to a slice) is not served.
-    """
-    if var is not None:
-        raise InvalidArgumentError(
-            "strided_slice: assigning to a slice of a variable is not served; use tf.scatter_update"
-        )
-    if strides is None:
-        strides = np.ones(
-            len(begin) if not is_tensor_like(begin) else begin.shape.known()[0], np.int32
-        )
-    return STRIDED_SLICE(
-        input_, begin, end, strides, begin_mask=begin_mask, end_mask=end_mask, ellipsis_mask=ellipsis_mask,
-        new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask, name=name,
-    )  # fmt: skip
+def assignment_key(x: Any, key: Any) -> tuple[list[Any], dict[str, int]]:
+    """(begin, end and strides, masks) of `x[key]` as a place to write to; single indices may be tensors."""
+    parsed = _Key()
+    for p in key if isinstance(key, tuple) else (key,):
+        if p is Ellipsis:
+            parsed = parsed.plus(0, 0, 1, ellipsis_mask=True)
+        elif p is None:
+            parsed = parsed.plus(0, 0, 1, new_axis_mask=True)
+        elif isinstance(p, slice):
+            parsed = _plus_slice(parsed, p)
+        else:
+            i = _number(p, "an index")
+            parsed = parsed.plus(i, i + 1, 1, shrink_axis_mask=True)
+    index = [_vector(v, x) for v in (parsed.begin, parsed.end, parsed.strides)]
+    return index, dict(zip(StridedSliceAttrs.__slots__, parsed.masks, strict=True))
 
 
 OPS: tuple[OpDef, ...] = (STRIDED_SLICE, STRIDED_SLICE_GRAD)
-API: dict[str, Any] = {"strided_slice": strided_slice, "newaxis": None}
+API: dict[str, Any] = {"newaxis": None}

@@ -7,7 +7,7 @@ number, so repeated indices never race.
 from __future__ import annotations
 
 from tfnb.errors import UnimplementedError
-from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, TensorInfo
+from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, TensorInfo
 from tfnb.types import float32, float64
 
 __all__ = ["row_count", "scatter_calls", "sparse_apply_calls"]
@@ -28,26 +28,40 @@ def _launch(
     pointers: list[int],
     indices: int,
     defines: dict[str, str],
+    numbered: tuple[Arg, tuple[int, int, int]] | None = None,
 ) -> tuple[KernelCall, ...]:
-    rows, width, count = row_count(site.inputs[0], site.inputs[indices])
+    """One launch; `numbered`: row numbers (int) in other memory than the input, with (rows, width, count)."""
+    rows, width, count = (
+        row_count(site.inputs[0], site.inputs[indices]) if numbered is None else numbered[1]
+    )
     if rows * width * count == 0:
         return ()
     groups = max(1, min(2 * site.units, rows, width * count // _SHARE))
-    types = {"T": site.inputs[0].dtype.cl, "INDEX": site.inputs[indices].dtype.cl}
-    args = (*map(In, pointers), I32(rows), I32(width), I32(count))
+    kind = site.inputs[indices].dtype.cl if numbered is None else "int"
+    types = {"T": site.inputs[0].dtype.cl, "INDEX": kind}
+    memory = [numbered[0] if numbered is not None and p == indices else In(p) for p in pointers]
+    args = (*memory, I32(rows), I32(width), I32(count))
     return (
         KernelCall(file, entry, args, (groups, 1, 1), defines=tuple((types | defines).items())),
     )
 
 
-def scatter_calls(site: KernelSite, entry: str) -> tuple[KernelCall, ...]:
-    """One launch of `entry` for the op's inputs ref, indices, updates."""
+def scatter_calls(
+    site: KernelSite,
+    entry: str,
+    numbers: Arg | None = None,
+    sizes: tuple[int, int, int] = (0, 0, 0),
+) -> tuple[KernelCall, ...]:
+    """One launch of `entry` for the op's inputs ref, indices, updates; or with row `numbers` instead of the indices,
+    and then `sizes` (rows, width, count).
+    """
     dtype = site.inputs[0].dtype
+    numbered = None if numbers is None else (numbers, sizes)
     if entry == "scatter_update" and dtype.is_floating and dtype.size == 2:
-        return _launch(site, "state/scatter.cl", entry, [0, 1, 2], 1, {"T": "ushort"})
+        return _launch(site, "state/scatter.cl", entry, [0, 1, 2], 1, {"T": "ushort"}, numbered)
     if dtype.is_floating and dtype not in (float32, float64):
         raise UnimplementedError(f"{site.op} has no OpenCL kernel for {dtype.name}")
-    return _launch(site, "state/scatter.cl", entry, [0, 1, 2], 1, {})
+    return _launch(site, "state/scatter.cl", entry, [0, 1, 2], 1, {}, numbered)
 
 
 def sparse_apply_calls(
