@@ -359,3 +359,120 @@ def assignments(t):
     done = t.while_loop(lambda i: i < 4, body, [0])
     with t.control_dependencies([done]):
         return [done, v.read_value(), u.read_value()], [], [{}, {}]
+
+
+@program
+def array_of_squares(t):
+    x = real(t, "x")
+
+    def body(i, ta):
+        return i + 1, ta.write(i, t.cast(i, t.float64) * x * x)
+
+    ta = t.TensorArray(t.float64, size=4)
+    ta = t.while_loop(lambda i, _: i < 4, body, [0, ta])[1]
+    return [ta.stack(), ta.size()], [x], [{"x": 1.3}]
+
+
+@program
+def array_read_and_written(t):
+    x = real(t, "x", [3, 2])
+    source = t.TensorArray(t.float64, size=3).unstack(x)
+    target = t.TensorArray(t.float64, size=3)
+
+    def body(i, s, ta):
+        s = t.tanh(s + source.read(i))
+        return i + 1, s, ta.write(i, s * 2.0)
+
+    _, s, ta = t.while_loop(
+        lambda i, *_: i < 3, body, [0, t.zeros([2], t.float64), target]
+    )
+    return [s, ta.stack()], [x], [{"x": np.arange(6.0).reshape(3, 2) / 5}]
+
+
+@program
+def array_grows(t):
+    n, x = t.placeholder(np.int32, [], name="n"), real(t, "x", [2])
+    ta = t.TensorArray(t.float64, size=0, dynamic_size=True, element_shape=[2])
+    _, ta = t.while_loop(
+        lambda i, _: i < n, lambda i, ta: (i + 1, ta.write(i, x * t.cast(i + 1, t.float64))), [0, ta]
+    )
+    return [ta.stack()], [x], [{"n": 3, "x": [1.0, 2.0]}]
+
+
+@program
+def array_ops(t):
+    x = real(t, "x", [4, 2])
+    a = t.TensorArray(t.float64, size=4, clear_after_read=False).unstack(x)
+    b = t.TensorArray(t.float64, size=3, infer_shape=False).split(x, [1, 0, 3])
+    c = t.TensorArray(t.float64, size=4).scatter([2, 0, 3, 1], x)
+    parts = [a.gather([3, 0]), a.read(0) * 2.0, b.concat() * x, c.stack() * 3.0]
+    return parts, [x], [{"x": np.arange(8.0).reshape(4, 2)}]
+
+
+@program
+def array_in_a_branch(t):
+    p, x = t.placeholder(bool, [], name="p"), real(t, "x", [2])
+    ta = t.TensorArray(t.float64, size=2).write(0, x)
+    y = t.cond(p, lambda: ta.write(1, x * x).stack(), lambda: t.stack([x, x * 3.0]))
+    return [y], [x], [{"p": b, "x": [1.0, 2.0]} for b in (True, False)]
+
+
+@program
+def array_through_branches_in_a_loop(t):
+    x = real(t, "x")
+
+    def body(i, y, ta):
+        y = y * x
+        ta = t.cond(t.equal(i % 2, 0), lambda: ta.write(i, y), lambda: ta.write(i, -2.0 * y))
+        return i + 1, y, ta
+
+    ta = t.TensorArray(t.float64, size=4)
+    _, y, ta = t.while_loop(lambda i, *_: i < 4, body, [0, x, ta])
+    return [y, ta.stack()], [x], [{"x": 1.2}]
+
+
+@program
+def array_per_iteration(t):
+    x = real(t, "x", [3])
+
+    def body(i, y):
+        ta = t.TensorArray(t.float64, size=3).unstack(y * x)
+        out = t.TensorArray(t.float64, size=3)
+        _, out = t.while_loop(
+            lambda j, _: j < 3, lambda j, o: (j + 1, o.write(j, t.sin(ta.read(j)))), [0, out]
+        )
+        return i + 1, out.stack()
+
+    y = t.while_loop(lambda i, _: i < 3, body, [0, x])[1]
+    return [y], [x], [{"x": V}]
+
+
+@program
+def array_of_integers(t):
+    x = real(t, "x")
+    ids = t.TensorArray(t.int32, size=3).unstack([2, 0, 1])
+    out = t.TensorArray(t.int32, size=3)
+
+    def body(i, y, o):
+        k = ids.read(i)
+        return i + 1, y * x + t.cast(k, t.float64), o.write(i, k * 2)
+
+    _, y, o = t.while_loop(lambda i, *_: i < 3, body, [0, x, out])
+    return [y, o.stack()], [x], [{"x": 1.2}]
+
+
+@program
+def array_read_twice(t):
+    x = real(t, "x", [3])
+    ta = t.TensorArray(t.float64, size=3, clear_after_read=False).unstack(x)
+    _, y = t.while_loop(
+        lambda i, _: i < 3, lambda i, y: (i + 1, y + ta.read(i) * ta.read(0)), [0, x[0]]
+    )
+    return [y], [x], [{"x": V}]
+
+
+@program
+def array_partly_unused(t):
+    x = real(t, "x", [3])
+    ta = t.TensorArray(t.float64, size=3).unstack(t.sin(x))
+    return [ta.read(1) * 2.0], [x], [{"x": V}]

@@ -6,8 +6,8 @@ gradients are summed. Invariant: only ops that lie on a path from an x to a y ge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from tfnb.client.backward_loop import differentiate
@@ -125,13 +125,24 @@ def gradients(
     seeds = [None] * len(y_list) if grad_ys is None else _listed(grad_ys)
     if len(seeds) != len(y_list):
         raise InvalidArgumentError(f"gradients: {len(seeds)} grad_ys for {len(y_list)} ys")
-    with graph.as_default(), graph.name_scope(name):
+    with graph.as_default(), graph.name_scope(name) as scope, _source(graph, scope):
         here = loops_around(graph.scopes.control_flow)
         walk = _Backward(graph, x_list, y_list, stops, colocate_gradients_with_ops, here)
         for y, seed in zip(y_list, seeds, strict=True):
             walk.add(y, _seed(y, seed))
         walk.run()
         return [walk.gradient(x) for x in x_list]
+
+
+@contextmanager
+def _source(graph: Any, scope: str) -> Iterator[None]:
+    """Tells the gradients of tensor arrays which call they belong to."""
+    scopes = graph.scopes
+    before, scopes.gradient_source = scopes.gradient_source, scope
+    try:
+        yield
+    finally:
+        scopes.gradient_source = before
 
 
 def _listed(value: Any) -> list[Any]:

@@ -1,6 +1,7 @@
-"""Nested structures of lists, tuples, named tuples, dicts and sparse tensors: what loops and branches return.
+"""Nested structures of lists, tuples, named tuples, dicts and composites: what loops and branches return.
 
-Invariant: `pack(s, flatten(s))` is equal to `s`; dicts are walked in the order of their sorted keys.
+A sparse tensor, indexed slices and a tensor array are made of tensors: these are the leaves. Invariant:
+`pack(s, flatten(s))` is equal to `s`; dicts are walked in the order of their sorted keys.
 """
 
 from __future__ import annotations
@@ -8,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tfnb.client.tensor_array import TensorArray
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue, parts_of
 from tfnb.ir.tensor import Tensor
+from tfnb.types import Shape, scalar
 
-__all__ = ["flatten", "pack", "same_structure"]
+__all__ = ["COMPOSITES", "flatten", "pack", "part_shapes", "same_structure"]
+
+COMPOSITES = (SparseTensor, IndexedSlices, TensorArray)
 
 
 def flatten(structure: Any) -> list[Any]:
@@ -21,7 +27,23 @@ def flatten(structure: Any) -> list[Any]:
         return [leaf for key in sorted(structure) for leaf in flatten(structure[key])]
     if isinstance(structure, (list, tuple)):
         return [leaf for part in structure for leaf in flatten(part)]
-    return list(parts_of(structure)) if isinstance(structure, SparseTensor) else [structure]
+    if isinstance(structure, SparseTensor):
+        return list(parts_of(structure))
+    if isinstance(structure, IndexedSlices):
+        return [p for p in (structure.values, structure.indices, structure.dense_shape) if p is not None]
+    return [structure.flow] if isinstance(structure, TensorArray) else [structure]
+
+
+def part_shapes(structure: Any, shape: Shape | None) -> list[Shape | None]:
+    """The shapes of a composite's tensors when that of what it stands for is `shape`; None where nothing is known."""
+    if isinstance(structure, TensorArray):
+        return [scalar]
+    if shape is None:
+        return [None] * len(flatten(structure))
+    if isinstance(structure, SparseTensor):
+        return [Shape((None, shape.ndims)), Shape((None,)), Shape((shape.ndims,))]
+    first = None if shape.dims is None else shape.dims[0]
+    return [shape, Shape((first,)), Shape((shape.ndims,))][: len(flatten(structure))]
 
 
 def pack(structure: Any, leaves: Sequence[Any]) -> Any:
@@ -46,8 +68,11 @@ def _build(structure: Any, source: Iterator[Any]) -> Any:
         return type(structure)([_build(part, source) for part in structure])
     if isinstance(structure, SparseTensor):
         return _sparse(structure, [_build(part, source) for part in parts_of(structure)])
+    if isinstance(structure, IndexedSlices):
+        return IndexedSlices(*[_build(None, source) for _ in flatten(structure)])
     for leaf in source:
-        return leaf
+        made = isinstance(structure, TensorArray) and isinstance(leaf, Tensor)
+        return structure.with_flow(leaf) if made else leaf
     raise RuntimeError("no leaf left")
 
 
@@ -67,4 +92,4 @@ def same_structure(a: Any, b: Any) -> bool:
         if type(a) is not type(b) or len(a) != len(b):
             return False
         return all(same_structure(x, y) for x, y in zip(a, b, strict=True))
-    return isinstance(a, SparseTensor) == isinstance(b, SparseTensor)
+    return all(isinstance(a, kind) == isinstance(b, kind) for kind in COMPOSITES)

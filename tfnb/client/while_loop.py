@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfnb.client.keys import GraphKeys
-from tfnb.client.structure import flatten, pack, same_structure
+from tfnb.client.structure import COMPOSITES, flatten, pack, part_shapes, same_structure
 from tfnb.client.while_context import WhileContext
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
@@ -151,10 +151,10 @@ def _invariants(structure: Any, invariants: Any) -> Any:
             )
         for part, shape in zip(structure, invariants, strict=True):
             yield from _invariants(part, shape)
-    elif isinstance(structure, Tensor):
-        yield as_shape(invariants)
+    elif isinstance(structure, COMPOSITES):
+        yield from part_shapes(structure, None if invariants is None else as_shape(invariants))
     else:
-        yield from structure.part_shapes(None if invariants is None else as_shape(invariants))
+        yield as_shape(invariants)
 
 
 def _at_least_as_known(got: Shape, wanted: Shape) -> bool:

@@ -93,6 +93,7 @@ from tfnb.ops import (
     string_convert,
     strings,
     summary,
+    tensor_array,
     training,
     training_sparse,
 )
@@ -158,6 +159,7 @@ FAMILIES = (
     random_functions,
     candidates,
     state,
+    tensor_array,
     summary,
     scatter,
     scatter_nd,

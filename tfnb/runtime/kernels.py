@@ -308,12 +308,18 @@ class HostKernel:
         return outputs
 
     def _values(self, inputs: Sequence[Value]) -> list[Any]:
-        """The inputs of a raw kernel, which takes no references."""
+        """The inputs of a raw kernel."""
+        if not self._cells and not self._constants:
+            return list(inputs)
         given = iter(inputs)
-        return [
-            self._constants[i] if i in self._constants else next(given)
-            for i in range(self._n_inputs)
-        ]
+        values: list[Any] = []
+        for i in range(self._n_inputs):
+            cell = self._cells.get(i)
+            if cell is not None:
+                values.append(self._state(i, cell))
+            else:
+                values.append(self._constants[i] if i in self._constants else next(given))
+        return values
 
     def finish(self, result: Any) -> list[Value]:
         """The outputs that the kernel's result means; stores what it wrote."""

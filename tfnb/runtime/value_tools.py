@@ -80,15 +80,15 @@ class ValueTools:
         if type(value) is not DeviceTensor or value.array is None:
             array = to_host(value)
             for n in lengths:
-                found.append(array[start] if squeeze else array[start : start + n])
+                part = array[start : start + n]
+                found.append(part.reshape(tail) if squeeze else part)
                 start += n
             return found
         width = TensorInfo(value.info.dtype, tail).nbytes
         for n in lengths:
             shape = tail if squeeze else (n, *tail)
-            view = value.array[start] if squeeze else value.array[start : start + n]
+            view = value.array[start : start + n].reshape(shape)
             arg = self._device.memory.part(value, start * width, n * width)
-            view = np.asarray(view).reshape(shape)
             found.append(DeviceTensor(value.device, TensorInfo(value.info.dtype, shape), arg, view, value.ticket))
             start += n
         return found

@@ -1,0 +1,136 @@
+"""TensorArrayState: what a tensor array holds while a step runs (white paper, section 4.4).
+
+Elements are values as the runtime has them, so what was computed on a device stays there. Invariant: an element is
+written once and never changed; only the array of a gradient sums what is written to one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import FailedPreconditionError, InvalidArgumentError
+from tfnb.types import DType, Shape
+
+__all__ = ["TensorArrayState"]
+
+
+class _Read:
+    """Stands for an element that was given away."""
+
+
+_READ = _Read()
+
+
+class TensorArrayState:
+    """`forward` is the array whose gradient this one collects, None for others."""
+
+    def __init__(
+        self, dtype: DType, size: int, shape: Shape, dynamic: bool = False, clear: bool = True,
+        same_shapes: bool = False, name: str = "", forward: TensorArrayState | None = None,
+    ) -> None:  # fmt: skip
+        if size < 0:
+            raise InvalidArgumentError(f"TensorArray {name!r}: the size must not be negative, got {size}")
+        self.dtype = dtype
+        self.shape = shape
+        self.dynamic = dynamic
+        self.clear = clear
+        self.same_shapes = same_shapes
+        self.name = name
+        self.forward = forward
+        self.gradients: dict[str, TensorArrayState] = {}
+        self.elements: list[Any] = [None] * size
+        self.shapes: list[tuple[int, ...] | None] = [None] * size  # kept when the element is gone
+        self.closed = False
+
+    def __len__(self) -> int:
+        self._check_open()
+        return len(self.elements)
+
+    def gradient(self, source: str) -> TensorArrayState:
+        """The array that collects the gradient by this one's elements, one per `source`."""
+        self._check_open()
+        found = self.gradients.get(source)
+        if found is None:
+            found = self.gradients[source] = TensorArrayState(
+                self.dtype, len(self.elements), self.shape, False, self.clear, self.same_shapes,
+                f"{self.name}_grad", self,
+            )  # fmt: skip
+        return found
+
+    def write(self, index: int, value: Any, tools: Any) -> None:
+        self._check_open()
+        if self.dynamic and index >= len(self.elements):
+            more = index + 1 - len(self.elements)
+            self.elements += [None] * more
+            self.shapes += [None] * more
+        self._check_index(index, "write to")
+        shape = tuple(tools.shape(value))
+        self._check_shape(index, shape)
+        old = self.elements[index]
+        if old is _READ:
+            raise InvalidArgumentError(
+                f"TensorArray {self.name!r}: could not write to index {index}, it has already been read"
+            )
+        if old is not None and self.forward is None:
+            raise InvalidArgumentError(
+                f"TensorArray {self.name!r}: could not write to index {index}, it has already been written to"
+            )
+        self.elements[index] = value if old is None else tools.add([old, value])
+        self.shapes[index] = shape
+
+    def read(self, index: int, tools: Any) -> Any:
+        self._check_open()
+        self._check_index(index, "read from")
+        value = self.elements[index]
+        if value is _READ:
+            raise InvalidArgumentError(
+                f"TensorArray {self.name!r}: could not read index {index} twice, it was cleared after the read before "
+                "(perhaps set clear_after_read=False?)"
+            )
+        if value is None:
+            value = np.zeros(self._zero_shape(index), self.dtype.np)
+        if self.clear:
+            self.elements[index] = _READ
+        return value
+
+    def read_many(self, indices: Sequence[int], tools: Any) -> list[Any]:
+        return [self.read(i, tools) for i in indices]
+
+    def close(self) -> None:
+        self.closed = True
+        self.elements.clear()
+        self.gradients.clear()
+
+    def _zero_shape(self, index: int) -> tuple[int, ...]:
+        """The shape of an element that was never written."""
+        shape = None if self.forward is None else self.forward.shapes[index]
+        if shape is not None:
+            return shape
+        if not self.shape.is_fully_defined():
+            raise InvalidArgumentError(
+                f"TensorArray {self.name!r}: could not read index {index}, nothing was written there, and zeros "
+                f"need an element_shape that is fully known, not {self.shape}"
+            )
+        return self.shape.known()
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise FailedPreconditionError(f"TensorArray {self.name!r} has been closed")
+
+    def _check_index(self, index: int, what: str) -> None:
+        if not 0 <= index < len(self.elements):
+            raise InvalidArgumentError(
+                f"TensorArray {self.name!r}: tried to {what} index {index}, but its size is {len(self.elements)}"
+            )
+
+    def _check_shape(self, index: int, shape: tuple[int, ...]) -> None:
+        if not self.shape.is_compatible_with(Shape(shape)):
+            raise InvalidArgumentError(
+                f"TensorArray {self.name!r}: could not write to index {index}, the value has shape {list(shape)}, "
+                f"the elements {self.shape}"
+            )
+        if self.same_shapes:
+            self.shape = Shape(shape)
