@@ -476,3 +476,143 @@ def array_partly_unused(t):
     x = real(t, "x", [3])
     ta = t.TensorArray(t.float64, size=3).unstack(t.sin(x))
     return [ta.read(1) * 2.0], [x], [{"x": V}]
+
+
+@program
+def mapped(t):
+    x, w = real(t, "x", [None, 2]), real(t, "w", [2])
+    y = t.map_fn(lambda e: t.sin(e) * w, x)
+    z = t.map_fn(lambda e: (e[0] + e[1], e[0] * 2.0), (x, x), dtype=(t.float64, t.float64))
+    n = t.map_fn(lambda e: t.reduce_sum(t.cast(e, t.int32)), x, dtype=t.int32)
+    return [y, z[0], z[1], n], [x, w], [{"x": M[:, :2], "w": V[:2]}, {"x": M[:1, :2], "w": V[:2]}]
+
+
+@program
+def folded(t):
+    x = real(t, "x", [3, 2])
+    left = t.foldl(lambda a, e: a * 0.5 + t.sin(e), x)
+    right = t.foldr(lambda a, e: a * e, x, initializer=t.ones([2], t.float64))
+    return [left, right], [x], [{"x": M[:, :2]}]
+
+
+@program
+def scanned(t):
+    x = real(t, "x", [3])
+    sums = t.scan(lambda a, e: a + e * e, x)
+    pairs = t.scan(
+        lambda a, e: (a[0] * e, a[1] + a[0]), x, initializer=(t.ones([], t.float64), t.zeros([], t.float64))
+    )
+    return [sums, *pairs], [x], [{"x": V}]
+
+
+@program
+def scanned_backwards(t):
+    x = real(t, "x", [3])
+    return [t.scan(lambda a, e: a * 0.5 + e, x, reverse=True)], [x], [{"x": V}]
+
+
+@program
+def map_in_map(t):
+    x = real(t, "x", [2, 3])
+    y = t.map_fn(lambda row: t.map_fn(lambda e: e * t.reduce_sum(row), row), x)
+    return [y], [x], [{"x": M[:2]}]
+
+
+class Cell:
+    """A recurrent cell with a pair of states, for both libraries."""
+
+    def __init__(self, t, units):
+        self.t, self.units = t, units
+        rng = np.random.default_rng(1)
+        self.w = t.Variable(rng.uniform(-0.5, 0.5, (5, units)))
+
+    def __call__(self, inputs, state, scope=None):
+        t, (a, b) = self.t, state
+        h = t.tanh(t.matmul(t.concat([inputs, a], 1), self.w))
+        return h * b, (h, b + h)
+
+    @property
+    def output_size(self):
+        return self.units
+
+    @property
+    def state_size(self):
+        return (self.units, self.units)
+
+    def zero_state(self, batch, dtype):
+        shape = self.t.stack([batch, self.units])
+        return (self.t.zeros(shape, dtype), self.t.ones(shape, dtype))
+
+
+SEQUENCES = np.random.default_rng(0).uniform(-1, 1, (4, 5, 2))
+
+
+@program
+def recurrent(t):
+    x = real(t, "x", [4, 5, 2])
+    cell = Cell(t, 3)
+    y, (a, b) = t.nn.dynamic_rnn(cell, x, initial_state=cell.zero_state(4, t.float64))
+    return [y, a, b], [x, cell.w], [{"x": SEQUENCES}]
+
+
+@program
+def recurrent_with_lengths(t):
+    x = real(t, "x", [None, None, 2])
+    n = t.placeholder(np.int32, [None], name="n")
+    cell = Cell(t, 3)
+    y, (a, b) = t.nn.dynamic_rnn(
+        cell, x, sequence_length=n, initial_state=cell.zero_state(t.shape(x)[0], t.float64), swap_memory=True
+    )
+    feeds = [{"x": SEQUENCES, "n": [5, 2, 0, 3]}, {"x": SEQUENCES[:2, :3], "n": [1, 2]}]
+    return [y, a, b], [x, cell.w], feeds
+
+
+@program
+def recurrent_time_major(t):
+    x = real(t, "x", [5, 4, 2])
+    cell = Cell(t, 3)
+    y, (a, b) = t.nn.dynamic_rnn(
+        cell, x, initial_state=cell.zero_state(4, t.float64), time_major=True, parallel_iterations=1
+    )
+    return [y[3:]], [x, cell.w], [{"x": SEQUENCES.transpose(1, 0, 2)}]
+
+
+@program
+def recurrent_both_ways(t):
+    x = real(t, "x", [4, 5, 2])
+    n = t.placeholder(np.int32, [4], name="n")
+    fw, bw = Cell(t, 3), Cell(t, 3)
+    (y, z), (s, r) = t.nn.bidirectional_dynamic_rnn(
+        fw, bw, x, n, fw.zero_state(4, t.float64), bw.zero_state(4, t.float64)
+    )
+    return [y, z, *s, *r], [x, fw.w, bw.w], [{"x": SEQUENCES, "n": [5, 2, 1, 3]}]
+
+
+@program
+def recurrent_raw(t):
+    x = real(t, "x", [5, 4, 2])
+    n = t.placeholder(np.int32, [4], name="n")
+    cell = Cell(t, 3)
+    inputs = t.TensorArray(t.float64, size=5, clear_after_read=False).unstack(x)
+
+    def loop_fn(time, output, state, loop_state):
+        following = cell.zero_state(4, t.float64) if output is None else state
+        finished = time >= n
+        over = t.reduce_all(finished)
+        nothing = t.zeros([4, 2], t.float64)
+        value = t.cond(over, lambda: nothing, lambda: inputs.read(time))
+        return finished, value, following, output, None
+
+    if t.__name__ != "tfnb":
+
+        class TheirCell(t.nn.rnn_cell.RNNCell):
+            def __call__(self, inputs, state, scope=None):
+                return cell(inputs, state)
+
+            output_size, state_size = 3, (3, 3)
+
+        stepped = TheirCell()
+    else:
+        stepped = cell
+    emitted, (a, b), _ = t.nn.raw_rnn(stepped, loop_fn)
+    return [emitted.stack(), a, b], [x, cell.w], [{"x": SEQUENCES.transpose(1, 0, 2), "n": [5, 2, 1, 3]}]

@@ -13,7 +13,7 @@ from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import range_
-from tfnb.ops.shaping import IDENTITY, SHAPE
+from tfnb.ops.shaping import IDENTITY, shape_of
 from tfnb.ops.tensor_array import (
     TENSOR_ARRAY,
     TENSOR_ARRAY_CLOSE,
@@ -177,7 +177,7 @@ class TensorArray:
         with graph.as_default(), graph.name_scope(name or "TensorArrayUnstack"):
             value = self._tensor(value)
             rows = value.shape.dims[0] if value.shape.dims else None
-            return self.scatter(range_(0, SHAPE(value)[0] if rows is None else rows), value)
+            return self.scatter(range_(0, shape_of(value)[0] if rows is None else rows), value)
 
     unpack = unstack
 

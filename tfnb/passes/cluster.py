@@ -16,7 +16,7 @@ from tfnb.ir.const import foldable
 from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
 from tfnb.ir.scalar_host import host_kernel
-from tfnb.passes.context import contexts
+from tfnb.passes.context import contexts, frames_left
 
 __all__ = ["Clustered", "cluster", "root_variable"]
 
@@ -73,8 +73,15 @@ class _Levels:
         self.level: dict[int, int] = {}
         self.context = contexts(graph)
         self._derivable: dict[int, bool] = {}
-        for i in graph.order:
-            self.level[i] = self._find(graph.nodes[i])
+        self._left = frames_left(graph)
+        self._frames: dict[str, int] = {}  # the highest level of a loop's Enters
+        while True:
+            before = dict(self._frames)
+            self.level.clear()
+            for i in graph.order:
+                self.level[i] = self._find(graph.nodes[i])
+            if self._frames == before:
+                break
 
     def on_device(self, i: int) -> bool:
         node = self.graph.nodes[i]
@@ -98,7 +105,16 @@ class _Levels:
         for c in node.control:
             if c in self.level:
                 found = max(found, self._after(self.graph.nodes[c], node, device, False))
-        return found
+        return self._through_door(node, found)
+
+    def _through_door(self, node: Node, level: int) -> int:
+        """What leaves a loop has waited for all that entered it."""
+        if node.opdef.kind is Kind.ENTER:
+            name = node.attrs.frame_name
+            self._frames[name] = max(level, self._frames.get(name, 0))
+        elif node.id in self._left:
+            level = max(level, self._frames.get(self._left[node.id], 0))
+        return level
 
     def _after(self, before: Node, node: Node, device: bool, cut: bool) -> int:
         level = self.level[before.id]

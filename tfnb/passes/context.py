@@ -12,7 +12,7 @@ from typing import Any
 from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
 
-__all__ = ["contexts"]
+__all__ = ["contexts", "frames_left"]
 
 Context = frozenset[Any]
 _ROOT: Context = frozenset()
@@ -67,3 +67,23 @@ def _leave(context: Context, outer: Mapping[str, Context]) -> Context:
         return context
     innermost = max(frames, key=lambda name: len(outer[name]))
     return outer[innermost]
+
+
+def frames_left(graph: Graph) -> Mapping[int, str]:
+    """Exit's id -> the frame it leads out of."""
+    inside: dict[int, tuple[str, ...]] = {}
+    left: dict[int, str] = {}
+    if not any(n.opdef.kind is Kind.EXIT for n in graph.nodes.values()):
+        return left
+    for i in graph.order:
+        node = graph.nodes[i]
+        before = [inside[e.id] for e in node.inputs if e.id in inside]
+        before += [inside[c] for c in node.control if c in inside]
+        frames = max(before, key=len, default=())
+        if node.opdef.kind is Kind.ENTER:
+            frames = (*frames, node.attrs.frame_name)
+        elif node.opdef.kind is Kind.EXIT and frames:
+            left[i] = frames[-1]
+            frames = frames[:-1]
+        inside[i] = frames
+    return left

@@ -85,7 +85,7 @@ class Propagator:
                 f"{self.plan.name(ready.node)} gave {len(outputs)} outputs, "  # type: ignore[arg-type]
                 f"its plan says {n_outputs}"
             )
-        return self._drain() if self._work else []
+        return self._drain() if self._work or not self._running else []
 
     def cancel(self) -> None:
         """Schedule nothing any more: `done` only takes note, a loop in progress stops."""
