@@ -21,6 +21,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import FILL, ZEROS_LIKE, zeros_like
 from tfnb.ops.control_flow import CONTROL_TRIGGER, SWITCH
 from tfnb.ops.loop_stack import LOOP_STACK, LOOP_STACK_POP, LOOP_STACK_PUSH
+from tfnb.ops.math_binary import ADD
 from tfnb.ops.shaping import IDENTITY, SHAPE
 from tfnb.types import Shape, int32
 
@@ -54,7 +55,7 @@ class BackwardLoop(WhileContext):
             self._number: Any = loop.take(loop.merges[-1])
             self._kept: Operation = CONTROL_TRIGGER(name="kept", graph=self.graph)
             with self.graph.control_dependencies([self._kept]):
-                following = self._number + 1
+                following: Any = ADD(self._number, 1)
             loop.close(len(loop.merges) - 1, following)
         return loop.exits[-1]
 

@@ -39,7 +39,7 @@ def map_fn(
             TensorArray(as_dtype(d), size=n, infer_shape=infer_shape) for d in flatten(wanted)
         ]
 
-        def body(i: Tensor, written: Any) -> Any:
+        def body(i: Any, written: Any) -> Any:
             found = fn(pack(elems, inputs.at(i)))
             if not same_structure(wanted, found):
                 raise InvalidArgumentError(
@@ -92,7 +92,7 @@ def scan(
         if at is not None:
             targets = [t.write(at, a) for t, a in zip(targets, flatten(start), strict=True)]
 
-        def body(k: Tensor, accumulated: Any, written: Any) -> Any:
+        def body(k: Any, accumulated: Any, written: Any) -> Any:
             i = n - 1 - k if reverse else k
             found = fn(accumulated, pack(elems, inputs.at(i)))
             if not same_structure(structure, found):
@@ -118,7 +118,7 @@ def _fold(
         inputs = _read_from(graph, arrays)
         start, done = _begin(graph, inputs, elems, initializer, n, backwards)
 
-        def body(k: Tensor, accumulated: Any) -> Any:
+        def body(k: Any, accumulated: Any) -> Any:
             i = n - 1 - k if backwards else k
             return k + 1, fn(accumulated, pack(elems, inputs.at(i)))
 

@@ -43,7 +43,8 @@ def part_shapes(structure: Any, shape: Shape | None) -> list[Shape | None]:
     if isinstance(structure, SparseTensor):
         return [Shape((None, shape.ndims)), Shape((None,)), Shape((shape.ndims,))]
     first = None if shape.dims is None else shape.dims[0]
-    return [shape, Shape((first,)), Shape((shape.ndims,))][: len(flatten(structure))]
+    found: list[Shape | None] = [shape, Shape((first,)), Shape((shape.ndims,))]
+    return found[: len(flatten(structure))]
 
 
 def pack(structure: Any, leaves: Sequence[Any]) -> Any:

@@ -205,7 +205,7 @@ class TensorArray:
         """How many elements there are, an int32 scalar."""
         static = None if self._dynamic else self._static_size()
         if static is not None:
-            return self.graph.to_tensor(static, int32)  # type: ignore[no-any-return]
+            return self.graph.to_tensor(static, int32)
         found: Tensor = TENSOR_ARRAY_SIZE(self._handle, self._flow, name=name)
         return found
 
