@@ -571,7 +571,7 @@ def recurrent_with_lengths(t):
 def recurrent_time_major(t):
     x = real(t, "x", [5, 4, 2])
     cell = Cell(t, 3)
-    y, (a, b) = t.nn.dynamic_rnn(
+    y, _ = t.nn.dynamic_rnn(
         cell, x, initial_state=cell.zero_state(4, t.float64), time_major=True, parallel_iterations=1
     )
     return [y[3:]], [x, cell.w], [{"x": SEQUENCES.transpose(1, 0, 2)}]
