@@ -322,3 +322,21 @@ def test_beginning_with_a_checkpoint(sess, tmp_path):
         other.run(b.assign(0.0))
         tf.contrib.framework.assign_from_checkpoint_fn(path, {"old/b": b, "no": x}, True)(other)
         assert other.run(b) == 3.0
+
+
+def test_threads_may_save_at_once(sess, tmp_path):
+    v = tf.Variable(np.arange(1000.0))
+    saver = tf.train.Saver(max_to_keep=2)
+    start(sess)
+    threads = [
+        threading.Thread(target=lambda k=k: [saver.save(sess, str(tmp_path / "m"), j % 2) for j in range(k, k + 5)])
+        for k in range(3)
+    ]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for path in saver.last_checkpoints:
+        saver.restore(sess, path)
+        assert sess.run(v)[-1] == 999.0
+    assert len(list(tmp_path.glob("*.safetensors"))) == 2

@@ -367,7 +367,7 @@ def report_uninitialized_variables(
         if not found:
             return graph.constant(np.empty((0,), object))
         missing = [LOGICAL_NOT(IS_VARIABLE_INITIALIZED(v)) for v in found]
-        names = graph.constant(np.array([v.op.name for v in found], object))
+        names = graph.constant(np.array([v.op.name.encode() for v in found], object))
         return boolean_mask(names, graph.to_tensor(missing))
 
 

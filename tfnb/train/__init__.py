@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.train import (
+    basic_hooks,
     batching,
     best_checkpoints,
     bucketing,
@@ -18,11 +19,18 @@ from tfnb.train import (
     input_producers,
     learning_rate_decay,
     meta_graph,
+    monitored_session,
     moving_averages,
     optimize_loss,
     optimizers,
     queue_runner,
     saver,
+    saving_hooks,
+    scaffold,
+    session_manager,
+    session_run_hook,
+    supervisor,
+    timer,
 )
 
 __all__ = ["API"]
@@ -43,5 +51,13 @@ MODULES = (
     input_producers,
     batching,
     bucketing,
+    session_run_hook,
+    timer,
+    basic_hooks,
+    saving_hooks,
+    session_manager,
+    scaffold,
+    monitored_session,
+    supervisor,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

@@ -8,6 +8,7 @@ variables before it assigns any.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,6 +19,7 @@ import numpy as np
 from tfnb.client.meta_graph import export_meta_graph
 from tfnb.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, NotFoundError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.files import os_errors
 from tfnb.ir.protos import proto
 from tfnb.ops.checkpoint_files import Checkpoint, Item, is_checkpoint, write_checkpoint
 from tfnb.train.best_checkpoints import BestCheckpoints
@@ -86,6 +88,7 @@ class Saver:
         self._names: SaverNames | None = None
         self._chosen: list[Saveable] | None = None
         self._graph: Any = None
+        self._lock = threading.Lock()
         self._writer: ThreadPoolExecutor | None = None
         self._pending: Future[str] | None = None
         if saver_def is not None:
@@ -132,10 +135,10 @@ class Saver:
         path = self._path(sess, save_path, global_step, latest_filename)
         names = self._built()
         if self._chosen is None or self._chosen:
-            sess.run(names.save_tensor_name, {names.filename_tensor_name: path})
-            if write_meta_graph:
-                self.export_meta_graph(meta_graph_path(path, meta_graph_suffix))
-            self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
+            with self._lock:  # threads may save too
+                sess.run(names.save_tensor_name, {names.filename_tensor_name: path})
+                self._write_meta(path, meta_graph_suffix, write_meta_graph)
+                self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
         return path
 
     def export_meta_graph(
@@ -183,16 +186,22 @@ class Saver:
         ]
 
         def write() -> str:
-            write_checkpoint(path, items)
-            if write_meta_graph:
-                self.export_meta_graph(meta_graph_path(path, meta_graph_suffix))
-            self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
+            with self._lock:
+                write_checkpoint(path, items)
+                self._write_meta(path, meta_graph_suffix, write_meta_graph)
+                self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
             return path
 
         if self._writer is None:
             self._writer = ThreadPoolExecutor(1, thread_name_prefix="tfnb-saver")
         self._pending = self._writer.submit(write)
         return self._pending
+
+    def _write_meta(self, path: str, suffix: str, wanted: bool) -> None:
+        if wanted:
+            meta = meta_graph_path(path, suffix)
+            with os_errors(meta):
+                self.export_meta_graph(meta)
 
     def wait(self) -> None:
         """Returns when no save is being written. Raises what the last asynchronous one met."""

@@ -106,8 +106,9 @@ def add_saver(
     with graph.name_scope(name or "save"), graph.control_dependencies(None):
         default = graph.constant(np.array((filename or "model").encode(), object), name="filename")
         prefix = PLACEHOLDER_WITH_DEFAULT(default, shape=Shape(()), name="Const")
-        groups = _by_device(chosen) if sharded else [(None, chosen)]
-        saved = _add_sharded_save(prefix, groups) if sharded else _add_save(prefix, chosen)
+        in_parts = sharded and bool(chosen)
+        groups = _by_device(chosen) if in_parts else [(None, chosen)]
+        saved = _add_sharded_save(prefix, groups) if in_parts else _add_save(prefix, chosen)
         restores = []
         for device, members in groups:
             with graph.device(device):
