@@ -33,7 +33,7 @@ def _weights(value):
 
 
 def _is_float(x):
-    return np.asarray(x).dtype in (np.float32, np.float64)
+    return np.asarray(x).dtype in (np.float32, np.float64, np.complex64)
 
 
 def _differentiable(case):
@@ -60,7 +60,7 @@ def _theirs(case):
 
 
 def _their_gradients(inputs, outputs, weights):
-    floats = [t for t in inputs if t.dtype in (tf1.float32, tf1.float64)]
+    floats = [t for t in inputs if t.dtype in (tf1.float32, tf1.float64, tf1.complex64)]
     pairs = [(y, w) for y, w in zip(outputs, weights, strict=True) if w is not None]
     if not floats or not pairs:
         return []
@@ -108,12 +108,13 @@ def _close(case, ours, theirs, what):
     assert ours.dtype == theirs.dtype, (
         f"{case.id}, {what}: {ours.dtype}, TensorFlow's {theirs.dtype}"
     )
-    if ours.dtype.kind in "fV" or ours.dtype.name == "bfloat16":
+    if ours.dtype.kind in "cfV" or ours.dtype.name == "bfloat16":
         wide = ours.dtype == np.float64
         rtol, atol = (1e-9, 1e-12) if wide else (max(case.rtol, 2e-5), max(case.atol, 2e-6))
+        exact = np.complex128 if ours.dtype.kind == "c" else np.float64
         np.testing.assert_allclose(
-            ours.astype(np.float64),
-            theirs.astype(np.float64),
+            ours.astype(exact),
+            theirs.astype(exact),
             rtol=rtol,
             atol=atol,
             err_msg=f"{case.id}, {what}",

@@ -68,6 +68,8 @@ def _special(name: str) -> Callable[[_Array], _Array]:
 
 
 def _sigmoid(x: _Array) -> _Array:
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
     e = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
 

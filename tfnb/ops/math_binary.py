@@ -17,12 +17,13 @@ from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast
 from tfnb.ir.tensor import is_tensor_like
 from tfnb.ops.compare import GREATER_EQUAL, LESS_EQUAL, SELECT
+from tfnb.ops.complex_numbers import holomorphic
 from tfnb.ops.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.math_unary import LOG, SQUARE
 from tfnb.ops.reduce_sum import unbroadcast
 from tfnb.ops.shaping import IDENTITY
-from tfnb.types import FLOATS, INTS, REALS, DType, Shape, float32, float64, unknown_shape
+from tfnb.types import FLOATS, INTS, NUMBERS, REALS, DType, Shape, float32, float64, unknown_shape
 
 __all__ = [
     "ADD",
@@ -44,7 +45,12 @@ __all__ = [
     "truediv",
 ]
 
-_TYPE_WORDS = {FLOATS: "one float type", REALS: "one real number type", INTS: "one integer type"}
+_TYPE_WORDS = {
+    FLOATS: "one float type",
+    NUMBERS: "one number type",
+    REALS: "one real number type",
+    INTS: "one integer type",
+}
 
 
 def _both(fn: Callable[..., tuple[Any, Any]]) -> Callable[[Any, Any], Any]:
@@ -78,7 +84,7 @@ def _binary(
         shape. Errors: the dtypes differ, the shapes do not fit.""",
         infer=broadcast,
         scalar=lambda attrs, x, y: fn(x, y),
-        grad=grad,
+        grad=holomorphic(grad) if callable(grad) else grad,
         api=api,
     )
 
@@ -119,11 +125,11 @@ def _div_no_nan(x: Expr, y: Expr) -> Expr:
     return s.where(s.eq(y, zero), zero, s.div(x, y))
 
 
-ADD = _binary("Add", "x + y", s.add, _both(lambda op, dy, x, y: (dy, dy)), "add")
-SUB = _binary("Sub", "x - y", s.sub, _both(lambda op, dy, x, y: (dy, -dy)), "sub subtract")
-MUL = _binary("Mul", "x y", s.mul, _both(lambda op, dy, x, y: (dy * y, dy * x)), "mul multiply")
-DIV = _binary("Div", "x / y; for integers without the fraction", s.div, _both(_grad_quotient), "")
-REAL_DIV = _binary("RealDiv", "x / y", s.div, _both(_grad_quotient), "realdiv")
+ADD = _binary("Add", "x + y", s.add, _both(lambda op, dy, x, y: (dy, dy)), "add", NUMBERS)
+SUB = _binary("Sub", "x - y", s.sub, _both(lambda op, dy, x, y: (dy, -dy)), "sub subtract", NUMBERS)
+MUL = _binary("Mul", "x y", s.mul, _both(lambda op, dy, x, y: (dy * y, dy * x)), "mul multiply", NUMBERS)
+DIV = _binary("Div", "x / y; for integers without the fraction", s.div, _both(_grad_quotient), "", NUMBERS)
+REAL_DIV = _binary("RealDiv", "x / y", s.div, _both(_grad_quotient), "realdiv", NUMBERS)
 TRUNCATE_DIV = _binary(
     "TruncateDiv",
     "x / y without its fraction (towards zero)",
@@ -194,7 +200,7 @@ ADD_N = OpDef(
     "AddN",
     inputs="inputs: N*T",
     outputs="sum: T",
-    types={"T": REALS},
+    types={"T": NUMBERS},
     doc="""The elementwise sum of tensors of one shape, without broadcasting.
 
     inputs: at least one tensor, of one number type and shape. sum: that dtype and shape. Errors: the shapes
@@ -216,7 +222,7 @@ def operands(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _true_type(dtype: DType) -> DType:
-    if dtype.is_floating:
+    if dtype.is_floating or dtype.is_complex:
         return dtype
     return float32 if dtype.size < 4 else float64
 
@@ -237,7 +243,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
 def div(x: Any, y: Any, name: str | None = None) -> Any:
     """x / y elementwise as `/` of Python 2: integers give the quotient rounded down, floats the true one."""
     x, y = operands(x, y)
-    return (REAL_DIV if x.dtype.is_floating else FLOOR_DIV)(x, y, name=name)
+    return (FLOOR_DIV if x.dtype.is_integer else REAL_DIV)(x, y, name=name)
 
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Any:

@@ -14,18 +14,23 @@ from typing import Any
 import numpy as np
 
 from tfnb.ir import scalar as s
+from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, unchanged
+from tfnb.ops.complex_numbers import complex_abs, holomorphic
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.reduce_sum import unbroadcast
-from tfnb.types import FLOATS, REALS, SIGNED_INTS, DType, float32, float64
+from tfnb.types import COMPLEX, FLOATS, NUMBERS, REALS, SIGNED_INTS, DType, float32, float64
 
-__all__ = ["OPS", "SIGN", "SQUARE"]
+__all__ = ["API", "OPS", "SIGN", "SQUARE", "absolute"]
 
 _SIGNED = (*FLOATS, *SIGNED_INTS)
+_SMOOTH = (*FLOATS, *COMPLEX)
 _TYPE_WORDS = {
     FLOATS: "a float type",
+    _SMOOTH: "a float or complex type",
+    NUMBERS: "any number type",
     REALS: "any real number type",
     _SIGNED: "a signed number type",
 }
@@ -51,7 +56,7 @@ def _unary(
         x: {_TYPE_WORDS[types]}, any shape. y: dtype and shape of x.""",
         infer=unchanged,
         scalar=lambda attrs, x: fn(x),
-        grad=grad,
+        grad=holomorphic(grad) if callable(grad) else grad,
         api=api,
     )
 
@@ -78,13 +83,13 @@ def _grad_op(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: An
         name,
         inputs="y: T, dy: T",
         outputs="z: T",
-        types={"T": FLOATS},
+        types={"T": _SMOOTH},
         doc=f"""The gradient of {name.removesuffix("Grad")} by its own value: z = {formula}, elementwise.
 
-        y, dy: a float type, one shape. z: their dtype and shape.""",
+        y, dy: a float or complex type, one shape. z: their dtype and shape.""",
         infer=broadcast,
         scalar=lambda attrs, y, dy: fn(y, dy),
-        grad=grad,
+        grad=holomorphic(grad),
     )
 
 
@@ -112,57 +117,57 @@ SIGMOID_GRAD = _grad_op(
     lambda op, g: (g * op.inputs[1] * (1.0 - 2.0 * op.inputs[0]), SIGMOID_GRAD(op.inputs[0], g)),
 )  # fmt: skip
 
-ABS = _unary("Abs", "|x|", s.abs_, lambda op, dy: dy * SIGN(op.x), "abs", _SIGNED)
-NEG = _unary("Neg", "-x", s.neg, lambda op, dy: -dy, "neg negative", REALS)
+ABS = _unary("Abs", "|x|", s.abs_, lambda op, dy: dy * SIGN(op.x), "", _SIGNED)
+NEG = _unary("Neg", "-x", s.neg, lambda op, dy: -dy, "neg negative", NUMBERS)
 SIGN = _unary(
     "Sign", "-1, 0 or 1 as x is negative, zero or positive", s.sign, lambda op, dy: ZEROS_LIKE(op.x), "sign",
     _SIGNED, "NaN stays NaN.",
 )  # fmt: skip
 RECIPROCAL = _unary(
-    "Reciprocal", "1 / x", s.recip, lambda op, dy: RECIPROCAL_GRAD(op.y, dy), "reciprocal"
+    "Reciprocal", "1 / x", s.recip, lambda op, dy: RECIPROCAL_GRAD(op.y, dy), "reciprocal", types=_SMOOTH
 )
-INV = _unary("Inv", "1 / x", s.recip, lambda op, dy: INV_GRAD(op.y, dy), "inv")
-SQUARE = _unary("Square", "x^2", lambda x: x * x, lambda op, dy: dy * (2.0 * op.x), "square", REALS)
-SQRT = _unary("Sqrt", "the square root of x", s.sqrt, lambda op, dy: SQRT_GRAD(op.y, dy), "sqrt")
-RSQRT = _unary("Rsqrt", "1 / sqrt(x)", s.rsqrt, lambda op, dy: RSQRT_GRAD(op.y, dy), "rsqrt")
-EXP = _unary("Exp", "e^x", s.exp, lambda op, dy: dy * op.y, "exp")
+INV = _unary("Inv", "1 / x", s.recip, lambda op, dy: INV_GRAD(op.y, dy), "inv", types=_SMOOTH)
+SQUARE = _unary("Square", "x^2", lambda x: x * x, lambda op, dy: dy * (2.0 * op.x), "square", NUMBERS)
+SQRT = _unary("Sqrt", "the square root of x", s.sqrt, lambda op, dy: SQRT_GRAD(op.y, dy), "sqrt", types=_SMOOTH)
+RSQRT = _unary("Rsqrt", "1 / sqrt(x)", s.rsqrt, lambda op, dy: RSQRT_GRAD(op.y, dy), "rsqrt", types=_SMOOTH)
+EXP = _unary("Exp", "e^x", s.exp, lambda op, dy: dy * op.y, "exp", _SMOOTH)
 EXPM1 = _unary(
     "Expm1",
     "e^x - 1",
     s.expm1,
     lambda op, dy: dy * EXP(op.x),
     "expm1",
-    note="Exact for small x, too.",
+    note="Exact for small x, too.", types=_SMOOTH,
 )
 LOG = _unary(
-    "Log", "the natural logarithm of x", s.log, lambda op, dy: dy * RECIPROCAL(op.x), "log"
+    "Log", "the natural logarithm of x", s.log, lambda op, dy: dy * RECIPROCAL(op.x), "log", _SMOOTH
 )
 LOG1P = _unary(
     "Log1p", "ln(1 + x)", s.log1p, lambda op, dy: dy * RECIPROCAL(1.0 + op.x), "log1p",
-    note="Exact for small x, too.",
+    note="Exact for small x, too.", types=_SMOOTH,
 )  # fmt: skip
-SIN = _unary("Sin", "sin x", s.sin, lambda op, dy: dy * COS(op.x), "sin")
-COS = _unary("Cos", "cos x", s.cos, lambda op, dy: -dy * SIN(op.x), "cos")
-TAN = _unary("Tan", "tan x", s.tan, lambda op, dy: dy * SQUARE(RECIPROCAL(COS(op.x))), "tan")
+SIN = _unary("Sin", "sin x", s.sin, lambda op, dy: dy * COS(op.x), "sin", types=_SMOOTH)
+COS = _unary("Cos", "cos x", s.cos, lambda op, dy: -dy * SIN(op.x), "cos", types=_SMOOTH)
+TAN = _unary("Tan", "tan x", s.tan, lambda op, dy: dy * SQUARE(RECIPROCAL(COS(op.x))), "tan", types=_SMOOTH)
 ASIN = _unary("Asin", "arcsin x", s.asin, lambda op, dy: dy * RSQRT(1.0 - SQUARE(op.x)), "asin")
 ACOS = _unary("Acos", "arccos x", s.acos, lambda op, dy: -dy * RSQRT(1.0 - SQUARE(op.x)), "acos")
 ATAN = _unary(
     "Atan", "arctan x", s.atan, lambda op, dy: dy * RECIPROCAL(1.0 + SQUARE(op.x)), "atan"
 )
-SINH = _unary("Sinh", "sinh x", s.sinh, lambda op, dy: dy * COSH(op.x), "sinh")
-COSH = _unary("Cosh", "cosh x", s.cosh, lambda op, dy: dy * SINH(op.x), "cosh")
+SINH = _unary("Sinh", "sinh x", s.sinh, lambda op, dy: dy * COSH(op.x), "sinh", types=_SMOOTH)
+COSH = _unary("Cosh", "cosh x", s.cosh, lambda op, dy: dy * SINH(op.x), "cosh", types=_SMOOTH)
 ASINH = _unary("Asinh", "arsinh x", s.asinh, lambda op, dy: dy / COSH(op.y), "asinh")
 ACOSH = _unary("Acosh", "arcosh x", s.acosh, lambda op, dy: dy / SINH(op.y), "acosh")
 ATANH = _unary(
     "Atanh", "artanh x", s.atanh, lambda op, dy: dy * RECIPROCAL(1.0 - SQUARE(op.x)), "atanh"
 )
-TANH = _unary("Tanh", "tanh x", s.tanh, lambda op, dy: TANH_GRAD(op.y, dy), "tanh nn.tanh")
+TANH = _unary("Tanh", "tanh x", s.tanh, lambda op, dy: TANH_GRAD(op.y, dy), "tanh nn.tanh", types=_SMOOTH)
 SIGMOID = _unary(
     "Sigmoid",
     "1 / (1 + e^-x)",
     s.sigmoid,
     lambda op, dy: SIGMOID_GRAD(op.y, dy),
-    "sigmoid nn.sigmoid",
+    "sigmoid nn.sigmoid", types=_SMOOTH,
 )
 _ERF_SLOPE = 2.0 / math.sqrt(math.pi)
 ERF = _unary(
@@ -239,8 +244,17 @@ POLYGAMMA = OpDef(
     api="polygamma",
 )
 
+
+
+def absolute(x: Any, name: str | None = None) -> Any:
+    """|x|, elementwise: the dtype of x, for complex numbers that of their parts."""
+    x = graph_of([x]).to_tensor(x)
+    return complex_abs(x, name) if x.dtype.is_complex else ABS(x, name=name)
+
+
 OPS: tuple[OpDef, ...] = (
     RECIPROCAL_GRAD, INV_GRAD, SQRT_GRAD, RSQRT_GRAD, TANH_GRAD, SIGMOID_GRAD, ABS, NEG, SIGN, RECIPROCAL, INV,
     SQUARE, SQRT, RSQRT, EXP, EXPM1, LOG, LOG1P, SIN, COS, TAN, ASIN, ACOS, ATAN, SINH, COSH, ASINH, ACOSH, ATANH,
     TANH, SIGMOID, ERF, ERFC, LGAMMA, DIGAMMA, FLOOR, CEIL, RINT, ROUND, IS_NAN, IS_INF, IS_FINITE, ZETA, POLYGAMMA,
 )  # fmt: skip
+API: dict[str, Any] = {"abs": absolute, "math.abs": absolute}

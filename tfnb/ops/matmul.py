@@ -14,11 +14,12 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.shapes import normalize_axis, with_rank
+from tfnb.ops.complex_numbers import conj, holomorphic
 from tfnb.ops.kernels_matmul import matmul_calls
 from tfnb.ops.math_binary import operands
 from tfnb.ops.move import TRANSPOSE
 from tfnb.ops.shaping import RESHAPE, shape_of
-from tfnb.types import REALS, Shape, unknown_shape
+from tfnb.types import NUMBERS, Shape, unknown_shape
 
 __all__ = ["API", "BATCH_MAT_MUL", "MAT_MUL", "OPS", "batch_matmul", "matmul"]
 
@@ -33,7 +34,7 @@ class MatMulAttrs:
 
 @dataclass(frozen=True, slots=True)
 class BatchMatMulAttrs:
-    """`adj_x`, `adj_y`: use the transpose of each of those matrices."""
+    """`adj_x`, `adj_y`: use the (conjugate) transpose of each of those matrices."""
 
     adj_x: bool = False
     adj_y: bool = False
@@ -93,7 +94,7 @@ MAT_MUL = OpDef(
     "MatMul",
     inputs="a: T, b: T",
     outputs="product: T",
-    types={"T": REALS},
+    types={"T": NUMBERS},
     attrs=MatMulAttrs,
     doc="""The product of two matrices.
 
@@ -103,7 +104,7 @@ MAT_MUL = OpDef(
     host=_host_matmul,
     opencl=matmul_calls,
     epilogue=True,
-    grad=lambda op, g: _grads(_times, *op.inputs, op.attrs.transpose_a, op.attrs.transpose_b, g),
+    grad=holomorphic(lambda op, g: _grads(_times, *op.inputs, op.attrs.transpose_a, op.attrs.transpose_b, g)),
     defaults={"grad_a": None, "grad_b": None},
 )
 
@@ -123,18 +124,23 @@ def _batch_shape(c: Infer) -> Shape:
     return Shape((*batch.as_list(), *_product_dims(c, x, y, c.attrs.adj_x, c.attrs.adj_y)))
 
 
+def _host_batch(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    tx, ty = call.attrs.adj_x, call.attrs.adj_y
+    return _host_product(call, np.conj(x) if tx else x, np.conj(y) if ty else y, tx, ty)
+
+
 BATCH_MAT_MUL = OpDef(
     "BatchMatMul",
     inputs="x: T, y: T",
     outputs="output: T",
-    types={"T": REALS},
+    types={"T": NUMBERS},
     attrs=BatchMatMulAttrs,
     doc="""The products of corresponding matrices of two stacks.
 
     x: shape (..., m, k), or (..., k, m) with `adj_x`. y: shape (..., k, n), or (..., n, k) with `adj_y`; one
     number type and equal leading dimensions. output: shape (..., m, n). Errors: the shapes do not fit.""",
     infer=_batch_shape,
-    host=lambda call, x, y: _host_product(call, x, y, call.attrs.adj_x, call.attrs.adj_y),
+    host=_host_batch,
     opencl=matmul_calls,
     epilogue=True,
     grad=lambda op, g: _grads(_batch_times, *op.inputs, op.attrs.adj_x, op.attrs.adj_y, g),
@@ -164,7 +170,9 @@ def matmul(
     a, b = operands(a, b)
     ta, tb = transpose_a or adjoint_a, transpose_b or adjoint_b
     if max(a.shape.ndims or 0, b.shape.ndims or 0) > 2:
+        a, b = (conj(a) if transpose_a else a), (conj(b) if transpose_b else b)
         return BATCH_MAT_MUL(a, b, adj_x=ta, adj_y=tb, name=name or "MatMul")
+    a, b = (conj(a) if adjoint_a else a), (conj(b) if adjoint_b else b)
     return MAT_MUL(a, b, transpose_a=ta, transpose_b=tb, name=name)
 
 

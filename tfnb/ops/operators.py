@@ -24,7 +24,7 @@ from tfnb.ops.compare import (
 )
 from tfnb.ops.index import getitem
 from tfnb.ops.math_binary import ADD, FLOOR_DIV, FLOOR_MOD, MUL, POW, SUB, operands, truediv
-from tfnb.ops.math_unary import ABS, NEG
+from tfnb.ops.math_unary import NEG, absolute
 from tfnb.ops.matmul import matmul
 from tfnb.ops.pack import pack_nested
 from tfnb.ops.sparse_functions import sparse_divide, sparse_multiply
@@ -68,7 +68,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "gt": _of(GREATER),
     "ge": _of(GREATER_EQUAL),
     "neg": NEG,
-    "abs": ABS,
+    "abs": absolute,
     "invert": LOGICAL_NOT,
     "getitem": getitem,
     "pack_nested": pack_nested,

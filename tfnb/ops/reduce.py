@@ -17,6 +17,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef,
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, scalar_shape
 from tfnb.ops.compare import EQUAL, SELECT
+from tfnb.ops.complex_numbers import holomorphic
 from tfnb.ops.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.reduce_sum import (
@@ -32,7 +33,7 @@ from tfnb.ops.reduce_sum import (
 )
 from tfnb.ops.scan import CUMPROD
 from tfnb.ops.shaping import shape_of, size_of
-from tfnb.types import FLOATS, INDEX, REALS, DType, Shape, int32, int64, unknown_shape
+from tfnb.types import FLOATS, INDEX, NUMBERS, REALS, DType, Shape, int32, int64, unknown_shape
 
 __all__ = ["ALL_OF", "ANY_OF", "ARG_MAX", "ARG_MIN", "L2_LOSS", "MAX", "MEAN", "MIN", "OPS", "PROD"]
 
@@ -150,8 +151,8 @@ PROD = _reduction(
     "The product of the elements along some axes.",
     "1",
     _host_prod,
-    _grad_prod,
-    REALS,
+    holomorphic(_grad_prod),
+    NUMBERS,
     "prod",
 )
 
@@ -202,11 +203,11 @@ MEAN = OpDef(
     "Mean",
     inputs="input: T, reduction_indices: Tidx",
     outputs="output: T",
-    types={"T": REALS, "Tidx": INDEX},
+    types={"T": NUMBERS, "Tidx": INDEX},
     attrs=ReductionAttrs,
     doc=_REDUCTION_DOC.format(
         what="The mean of the elements along some axes; for integers the quotient without its fraction.",
-        types="any real number type",
+        types="any number type",
         empty="NaN (0 for integers)",
     ),
     infer=infer_reduction,
