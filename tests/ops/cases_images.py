@@ -66,4 +66,78 @@ _COLOURS = [
     Case("AdjustContrastv2", (arr(2, 3, 4, 2), np.float32(1.7)), float32_only=True),
 ]
 
-CASES = [*_RESIZE, *_COLOURS]
+_BOXES = np.array(
+    [[0.1, 0.2, 0.7, 0.9], [0.8, 0, 0.1, 1], [-0.3, 0.5, 0.4, 1.2], [0, 0, 1, 1]], np.float32
+)
+_OF = np.array([1, 0, 1, 0], np.int32)
+
+
+def _grid(k: tuple[int, int], s: tuple[int, int], r: tuple[int, int], padding: str) -> dict:
+    wrapped = {n: [1, *v, 1] for n, v in (("ksizes", k), ("strides", s), ("rates", r))}
+    return {**wrapped, "padding": padding}
+
+
+_WINDOWS = [
+    *(
+        Case("ExtractImagePatches", (arr(2, 5, 6, 2),), _grid((2, 3), (2, 1), r, p))
+        for r in ((1, 1), (2, 1))
+        for p in ("SAME", "VALID")
+    ),
+    Case("ExtractImagePatches", (ints(1, 3, 3, 1),), _grid((1, 1), (3, 2), (1, 1), "VALID")),
+    *(
+        Case(
+            "CropAndResize",
+            (arr(2, 5, 6, 2), _BOXES, _OF, size(*to)),
+            {"method": m, "extrapolation_value": 0.5},
+            float32_only=True,
+            atol=1e-5,
+        )
+        for to, m in (((3, 4), "bilinear"), ((1, 2), "bilinear"), ((3, 4), "nearest"))
+    ),
+    *(
+        Case(
+            "CropAndResizeGradImage",
+            (arr(4, 3, 2, 2), _BOXES, _OF, size(2, 5, 6, 2)),
+            {"T": "float32", "method": m},
+            float32_only=True,
+        )
+        for m in ("bilinear", "nearest")
+    ),
+    *(
+        Case(
+            "CropAndResizeGradBoxes",
+            (arr(4, *to, 2), arr(2, 5, 6, 2), _BOXES, _OF),
+            float32_only=True,
+            atol=1e-4,
+        )
+        for to in ((3, 2), (1, 4))
+    ),
+]
+
+_SCORES = np.array([0.5, 0.9, 0.5, 0.2, 0.7], np.float32)
+_NEAR = np.array(
+    [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [1, 0, 0, -0.1], [0, 10, 1, 11], [0, 10.1, 1, 11]], np.float32
+)
+_DRAWN = [
+    *(
+        Case("DrawBoundingBoxes", (arr(2, 9, 8, c), _BOXES.reshape(2, 2, 4)), float32_only=True)
+        for c in (1, 3, 4)
+    ),
+    *(
+        Case(
+            "NonMaxSuppression",
+            (_NEAR, _SCORES, np.int32(n)),
+            {"iou_threshold": t},
+            float32_only=True,
+        )
+        for n, t in ((3, 0.5), (9, 0.01), (0, 1.0))
+    ),
+    Case("NonMaxSuppressionV2", (_NEAR, _SCORES, np.int32(4), np.float32(0.3)), float32_only=True),
+    Case(
+        "NonMaxSuppressionV3",
+        (_NEAR, _SCORES, np.int32(4), np.float32(1), np.float32(0.4)),
+        float32_only=True,
+    ),
+]
+
+CASES = [*_RESIZE, *_COLOURS, *_WINDOWS, *_DRAWN]

@@ -130,6 +130,23 @@ def test_png_crosses(channels, dtype):
         np.testing.assert_array_equal(evaluate(tfnb.image.decode_png(theirs, dtype=dtype)), image)
 
 
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("normalized", [True, False])
+def test_glimpse(centered, normalized):
+    offsets = np.array([[0.3, -0.7], [-1.2, 2.5]], np.float32) * (1 if normalized else 2)
+    flags = {
+        "centered": centered,
+        "normalized": normalized,
+        "uniform_noise": False,
+        "noise": "zero",
+    }
+    with tfnb.Graph().as_default():
+        ours = evaluate(tfnb.image.extract_glimpse(FLOAT, [3, 4], offsets, **flags))
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        made = tensorflow.raw_ops.ExtractGlimpse(input=FLOAT, size=[3, 4], offsets=offsets, **flags)
+        np.testing.assert_array_equal(ours, session.run(made))
+
+
 def test_jpeg_by_the_fast_transform_is_near():
     """TensorFlow's default transform is the fast one; ours is always the accurate. They differ by a few units."""
     smooth = np.cumsum(RNG.normal(0, 4, (40, 50, 3)), 1)
