@@ -46,6 +46,7 @@ _LAZY = {
     "NameAttrList": "tfnb.ir.messages",
     "MetaGraphDef": "tfnb.ir.messages",
     "TensorProto": "tfnb.ir.messages",
+    "test": "tfnb.train.testing",
     "notebook": "tfnb.notebook",
     "datasets": "tfnb.datasets",
 }

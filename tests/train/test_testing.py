@@ -1,0 +1,82 @@
+"""tf.test, and what programs find beside their own file."""
+
+from __future__ import annotations
+
+import unittest
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb import errors
+
+
+def cases():
+    """Made here, or pytest would run them as well."""
+
+    class Case(tf.test.TestCase):
+        def runTest(self):
+            with self.test_session() as session:
+                x = tf.constant([1.0, 2.0])
+                self.assertAllClose(x * 2.0, [2.0, 4.0])
+                self.assertAllEqual(session.run(x), x)
+                self.assertShapeEqual(np.zeros(2), x)
+                self.assertNear(1.0, 1.05, 0.1)
+                self.assertArrayNear([1.0], [1.01], 0.1)
+                self.assertAllClose({"a": x}, {"a": [1.0, 2.0]})
+                with self.assertRaisesOpError("uninitialized"):
+                    session.run(tf.Variable(1.0).value())
+            with self.test_session() as again:
+                assert again is session
+            assert Path(self.get_temp_dir()).is_dir()
+
+    class Wrong(tf.test.TestCase):
+        def runTest(self):
+            self.assertAllClose([1.0], [1.1])
+
+    return Case, Wrong
+
+
+def test_a_test_case_runs():
+    Case, Wrong = cases()
+    result = unittest.TestResult()
+    Case().run(result)
+    assert result.wasSuccessful(), result.failures + result.errors
+    result = unittest.TestResult()
+    Wrong().run(result)
+    assert len(result.failures) == 1
+
+
+def test_gradients_are_checked():
+    with tf.Graph().as_default(), tf.Session():
+        x = tf.placeholder(tf.float64, [2, 3])
+        y = tf.tanh(x) @ tf.constant(np.ones((3, 2)))
+        exact, measured = tf.test.compute_gradient(x, [2, 3], y, [2, 2])
+        assert exact.shape == measured.shape == (6, 4)
+        assert tf.test.compute_gradient_error(x, [2, 3], y, [2, 2]) < 1e-6
+        z = x * tf.stop_gradient(x)
+        assert tf.test.compute_gradient_error(x, [2, 3], z, [2, 3], np.ones((2, 3))) > 0.5
+        table = tf.placeholder(tf.float64, [4, 2])
+        rows = tf.gather(table, [1, 1, 3])
+        assert tf.test.compute_gradient_error(table, [4, 2], rows, [3, 2]) < 1e-6
+        with pytest.raises(errors.InvalidArgumentError, match="float"):
+            tf.test.compute_gradient(tf.constant(1), [], tf.constant(1), [])
+
+
+def test_the_machine():
+    assert tf.test.is_built_with_cuda() is False
+    assert tf.test.is_gpu_available(cuda_only=True) is False
+    assert Path(tf.test.get_temp_dir()).is_dir()
+
+
+def test_resources(tmp_path):
+    assert Path(tf.resource_loader.get_data_files_path()) == Path(__file__).resolve().parent
+    assert tf.resource_loader.load_resource(Path(__file__).name).startswith(b'"""tf.test')
+    with pytest.raises(errors.NotFoundError):
+        tf.load_op_library(str(tmp_path / "zero_out.so"))
+    (tmp_path / "zero_out.so").write_bytes(b"\x7fELF")
+    with pytest.raises(errors.UnimplementedError, match="OpenCL"):
+        tf.load_op_library(str(tmp_path / "zero_out.so"))
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.user_ops.my_fact()) == b"0! == 1"

@@ -1,0 +1,269 @@
+"""`tf.test`: test cases with sessions and comparisons of arrays, and numerical checks of gradients.
+
+Invariant: every test of a `TestCase` begins with an empty default graph and the same seed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+import tempfile
+import unittest
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock as mock
+
+import numpy as np
+
+from tfnb.client.gradients import gradients
+from tfnb.errors import InvalidArgumentError, OpError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ops.constants import ones_like
+from tfnb.session.api import Session, list_devices
+from tfnb.session.default import get_default_session
+from tfnb.types import as_dtype
+
+__all__ = [
+    "TestCase",
+    "compute_gradient",
+    "compute_gradient_error",
+    "get_temp_dir",
+    "gpu_device_name",
+    "is_built_with_cuda",
+    "is_gpu_available",
+    "main",
+    "test_src_dir_path",
+]
+test = sys.modules[__name__]  # what tf.test is
+_SEED = 87654321
+
+
+def get_temp_dir() -> str:
+    """A folder of this process for files of tests, removed by the system."""
+    if not _TEMPORARY:
+        _TEMPORARY.append(tempfile.mkdtemp(prefix="tfnb_test_"))
+    return _TEMPORARY[0]
+
+
+_TEMPORARY: list[str] = []
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Runs the tests of the program (`unittest.main`)."""
+    unittest.main(argv=argv)
+
+
+def is_built_with_cuda() -> bool:
+    """False: kernels are OpenCL's."""
+    return False
+
+
+def gpu_device_name() -> str:
+    """The name of the first graphics processor that sessions get, or ""."""
+    return next((d["name"] for d in list_devices() if "GPU" in str(d["name"]).upper()), "")
+
+
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
+    """Is there a graphics processor (for OpenCL; never one for CUDA)?"""
+    return not cuda_only and bool(gpu_device_name())
+
+
+def test_src_dir_path(relative_path: str) -> str:
+    """The path below the running program's folder."""
+    return str(Path(sys.argv[0]).resolve().parent / relative_path)
+
+
+test_src_dir_path.__test__ = False  # type: ignore[attr-defined]
+
+
+class TestCase(unittest.TestCase):
+    """`unittest.TestCase` with `test_session()` and assertions on arrays."""
+
+    __test__ = True
+
+    def setUp(self) -> None:
+        super().setUp()
+        scope = GraphBuilder().as_default()
+        scope.__enter__().seed = _SEED
+        self.addCleanup(scope.__exit__, None, None, None)
+        np.random.seed(_SEED)
+        self._cached: Session | None = None
+
+    def tearDown(self) -> None:
+        if getattr(self, "_cached", None) is not None:
+            self._cached.close()  # type: ignore[union-attr]
+            self._cached = None
+        super().tearDown()
+
+    def get_temp_dir(self) -> str:
+        """A new folder for this test."""
+        return tempfile.mkdtemp(dir=get_temp_dir())
+
+    @contextmanager
+    def session(self, graph: Any = None, config: Any = None, use_gpu: bool = False,
+                force_gpu: bool = False) -> Iterator[Session]:  # fmt: skip
+        """A session as the default one, with `graph` (default: the default graph)."""
+        with Session(graph=graph, config=config) as made:
+            yield made
+
+    @contextmanager
+    def test_session(self, graph: Any = None, config: Any = None, use_gpu: bool = False,
+                     force_gpu: bool = False) -> Iterator[Session]:  # fmt: skip
+        """As `session`; without arguments all calls in one test share a session."""
+        if graph is not None or config is not None:
+            with self.session(graph, config) as made:
+                yield made
+            return
+        if self._cached is None:
+            self._cached = Session()
+        with self._cached.graph.as_default(), self._cached.as_default():
+            yield self._cached
+
+    test_session.__test__ = False  # type: ignore[attr-defined]
+    cached_session = test_session
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The values, by the default session."""
+        session = get_default_session()
+        if session is None:
+            with self.test_session() as made:
+                return made.run(tensors)
+        return session.run(tensors)
+
+    def _array(self, value: Any) -> np.ndarray:
+        return np.asarray(self.evaluate(value) if hasattr(value, "graph") else value)
+
+    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+        np.testing.assert_array_equal(self._array(a), self._array(b), err_msg=msg or "")
+
+    def assertAllClose(
+        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
+    ) -> None:
+        if isinstance(a, dict):
+            self.assertEqual(set(a), set(b), msg)
+            for key in a:
+                self.assertAllClose(a[key], b[key], rtol, atol, msg)
+            return
+        a, b = self._array(a), self._array(b)
+        self.assertEqual(a.shape, b.shape, msg)
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=msg or "")
+
+    def assertAllCloseAccordingToType(
+        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, half_rtol: float = 1e-3, half_atol: float = 1e-3
+    ) -> None:
+        a, b = self._array(a), self._array(b)
+        half = 2 in (a.dtype.itemsize, b.dtype.itemsize)
+        self.assertAllClose(
+            a.astype(np.float64), b.astype(np.float64), half_rtol if half else rtol, half_atol if half else atol
+        )  # fmt: skip
+
+    def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
+        self.assertTrue(f1 == f2 or math.fabs(f1 - f2) <= err, msg or f"{f1} and {f2} differ by more than {err}")
+
+    def assertArrayNear(self, farray1: Any, farray2: Any, err: float) -> None:
+        self.assertEqual(len(farray1), len(farray2))
+        for f1, f2 in zip(farray1, farray2, strict=True):
+            self.assertNear(float(f1), float(f2), err)
+
+    assertNDArrayNear = assertArrayNear
+
+    def assertShapeEqual(self, np_array: Any, tf_tensor: Any) -> None:
+        self.assertEqual(list(np.shape(np_array)), tf_tensor.shape.as_list())
+
+    def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
+        self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r} does not begin with {expected_start!r}")
+
+    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> AbstractContextManager[Any]:
+        """An `OpError` whose message matches the expression, or for which the predicate holds."""
+        return _RaisesOpError(self, expected_err_re_or_predicate)
+
+
+class _RaisesOpError:
+    def __init__(self, case: unittest.TestCase, wanted: Any) -> None:
+        self._case, self._wanted = case, wanted
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        if error is None:
+            self._case.fail("no OpError was raised")
+        if not isinstance(error, OpError):
+            return False
+        wanted = self._wanted
+        fits = wanted(error) if callable(wanted) else re.search(wanted, str(error)) is not None
+        if not fits:
+            self._case.fail(f"the error {error} is not the one expected: {wanted}")
+        return True
+
+
+def compute_gradient(x: Any, x_shape: Sequence[int], y: Any, y_shape: Sequence[int], x_init_value: Any = None,
+                     delta: float = 1e-3, init_targets: Any = None, extra_feed_dict: Any = None) -> Any:  # fmt: skip
+    """The Jacobian of y by x from the gradients and by differences of 2 `delta`: two arrays [size of x, size of y].
+
+    For a list of x, a list of such pairs. Needs a default session; `init_targets` are run first. Raises
+    `InvalidArgumentError` for what is not floating.
+    """
+    session = get_default_session()
+    if session is None:
+        raise InvalidArgumentError("compute_gradient needs a default session: use `with tf.Session():`")
+    if init_targets is not None:
+        session.run(init_targets)
+    if isinstance(x, (list, tuple)):
+        inits = [None] * len(x) if x_init_value is None else x_init_value
+        return [
+            _jacobians(session, xi, si, y, y_shape, vi, delta, extra_feed_dict)
+            for xi, si, vi in zip(x, x_shape, inits, strict=True)
+        ]
+    return _jacobians(session, x, x_shape, y, y_shape, x_init_value, delta, extra_feed_dict)
+
+
+def _jacobians(
+    session: Any, x: Any, x_shape: Any, y: Any, y_shape: Any, init: Any, delta: float, extra: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    for t in (x, y):
+        if not t.dtype.is_floating:
+            raise InvalidArgumentError(f"compute_gradient: {t.name} is {t.dtype.name}, needed a float")
+    dtype = as_dtype(x.dtype).np
+    value = np.random.random_sample(x_shape) if init is None else np.asarray(init)
+    value = value.astype(dtype).reshape(tuple(x_shape))
+    feeds = dict(extra or {})
+    with x.graph.as_default():
+        dy = ones_like(y)
+        grad = gradients(y, x, dy)[0]
+    rows, columns = value.size, int(np.prod(y_shape, dtype=int))
+    exact = np.zeros((rows, columns), dtype)
+    for j in range(columns if grad is not None else 0):
+        unit = np.zeros(columns, as_dtype(y.dtype).np)
+        unit[j] = 1
+        exact[:, j] = _dense(session.run(grad, {**feeds, x: value, dy: unit.reshape(tuple(y_shape))}), value.shape)
+    measured = np.zeros((rows, columns), dtype)
+    for i in range(rows):
+        ends = []
+        for sign in (1, -1):
+            moved = value.copy()
+            moved.flat[i] += sign * delta
+            ends.append(np.asarray(session.run(y, {**feeds, x: moved})).ravel())
+        measured[i] = (ends[0] - ends[1]) / (2 * delta)
+    return exact, measured
+
+
+def _dense(found: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A gradient as a vector; that of a lookup adds up its rows."""
+    if not hasattr(found, "indices"):
+        return np.asarray(found).ravel()
+    whole = np.zeros(shape, np.asarray(found.values).dtype)
+    np.add.at(whole, found.indices, found.values)
+    return whole.ravel()
+
+
+def compute_gradient_error(x: Any, x_shape: Sequence[int], y: Any, y_shape: Sequence[int], x_init_value: Any = None,
+                           delta: float = 1e-3, init_targets: Any = None,
+                           extra_feed_dict: Any = None) -> float:  # fmt: skip
+    """The largest difference between the two Jacobians of `compute_gradient`."""
+    found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
+    pairs = found if isinstance(found, list) else [found]
+    return max((float(np.max(np.abs(a - b), initial=0.0)) for a, b in pairs), default=0.0)
