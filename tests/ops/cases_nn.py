@@ -209,7 +209,39 @@ _SAMPLERS = (
         device=False,
         grad=False,
     ),
+    *(
+        Case(
+            op,
+            (_TRUE,),
+            {"num_true": 2, "num_sampled": 4, "unique": True, "range_max": 5, "seed": 1},
+            oracle=False,
+            device=False,
+            grad=False,
+        )
+        for op in ("LearnedUnigramCandidateSampler", "ThreadUnsafeUnigramCandidateSampler")
+    ),
+    Case(
+        "AllCandidateSampler",
+        (_TRUE,),
+        {"num_true": 2, "num_sampled": 6, "unique": True},
+        device=False,
+        grad=False,
+    ),
     Case("ComputeAccidentalHits", (_TRUE, np.array([2, 7, 5, 4], np.int64)), {"num_true": 2}),
 )
 
-CASES: tuple[Case, ...] = (*_ACTIVATIONS, *_SOFTMAX, *_BIAS, *_LRN, *_PYTHON, *_NORM, *_NORM_OPS, *_SAMPLERS)
+_FORMS = (
+    Case("BiasAddV1", (arr(2, 3, 4), arr(4)), oracle=False),
+    *(
+        Case(
+            "BatchNormWithGlobalNormalizationGrad",
+            (arr(2, 3, 2, 3), arr(3), arr(3, lo=0.5, hi=2.0), arr(3), arr(2, 3, 2, 3)),
+            {"variance_epsilon": 0.01, "scale_after_normalization": scaled},
+            oracle=False,
+            atol=2e-5,
+        )
+        for scaled in (True, False)
+    ),
+)
+
+CASES: tuple[Case, ...] = (*_ACTIVATIONS, *_SOFTMAX, *_BIAS, *_LRN, *_PYTHON, *_NORM, *_NORM_OPS, *_SAMPLERS, *_FORMS)

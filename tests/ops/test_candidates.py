@@ -21,6 +21,30 @@ def sampled(make: Any, times: int = 1) -> list[Any]:
             return [session.run(made) for _ in range(times)]
 
 
+def test_learned_unigrams() -> None:
+    """Drawn as often as seen before, each class once to begin with; per session."""
+    with tf.Graph().as_default():
+        classes = tf.placeholder(tf.int64, [None, 1])
+        ids, true_count, _ = tf.nn.learned_unigram_candidate_sampler(classes, 1, 4000, False, 4, seed=4)
+        for _ in range(2):  # a new session knows nothing
+            with tf.Session() as session:
+                first = session.run([ids, true_count], {classes: [[2]] * 95 + [[0]]})
+                second = session.run([ids, true_count], {classes: [[2], [0], [1]]})
+            np.testing.assert_allclose(np.bincount(first[0], minlength=4) / 4000, [0.25] * 4, atol=0.03)
+            np.testing.assert_allclose(first[1], np.full((96, 1), 1000.0), rtol=1e-6)
+            seen = np.array([2, 1, 96, 1]) / 100
+            np.testing.assert_allclose(np.bincount(second[0], minlength=4) / 4000, seen, atol=0.03)
+            np.testing.assert_allclose(second[1][:, 0], seen[[2, 0, 1]] * 4000, rtol=1e-6)
+
+
+def test_all_candidates() -> None:
+    ((ids, true_count, count),) = sampled(lambda: tf.nn.all_candidate_sampler(TRUE, 1, 5, True))
+    assert ids.tolist() == [0, 1, 2, 3, 4]
+    assert true_count.tolist() == [[1.0], [1.0]] and count.tolist() == [1.0] * 5
+    with pytest.raises(InvalidArgumentError, match="class 3"):
+        sampled(lambda: tf.nn.all_candidate_sampler(TRUE, 1, 3, True))
+
+
 def chances(name: str) -> np.ndarray:
     k = np.arange(10)
     if name == "uniform":

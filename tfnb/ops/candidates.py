@@ -21,7 +21,16 @@ from tfnb.ir.shapes import with_rank
 from tfnb.ops.random_functions import seeds_for
 from tfnb.types import Shape, int64
 
-__all__ = ["API", "LOG_UNIFORM_CANDIDATE_SAMPLER", "OPS"]
+__all__ = [
+    "API",
+    "LOG_UNIFORM_CANDIDATE_SAMPLER",
+    "OPS",
+    "SAMPLER_DOC",
+    "SamplerAttrs",
+    "infer_sampler",
+    "sampler_function",
+    "sampler_kernel",
+]
 
 Draw = Callable[[np.ndarray], np.ndarray]  # numbers in [0, 1) -> classes
 Chance = Callable[[np.ndarray], np.ndarray]  # classes -> their probabilities
@@ -131,7 +140,9 @@ def _distinct(draw: Draw, key: Any, wanted: int) -> tuple[np.ndarray, int]:
     raise InvalidArgumentError(f"fewer than {wanted} different classes have a chance to be drawn")
 
 
-def _sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> Callable[..., Any]:
+def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> Callable[..., Any]:
+    """The host kernel of a sampler: `distribution(call)` gives how to draw and the classes' chances."""
+
     def kernel(
         call: HostCall, true_classes: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -161,7 +172,7 @@ def _sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> 
     return kernel
 
 
-def _infer_sampler(c: Infer) -> tuple[Shape, ...]:
+def infer_sampler(c: Infer) -> tuple[Shape, ...]:
     a = c.attrs
     classes = with_rank(c, 0, 2).as_list()
     if classes[1] not in (None, a.num_true):
@@ -171,7 +182,7 @@ def _infer_sampler(c: Infer) -> tuple[Shape, ...]:
     return Shape((a.num_sampled,)), Shape((classes[0], a.num_true)), Shape((a.num_sampled,))
 
 
-_DOC = """
+SAMPLER_DOC = """
 
 true_classes: int64, shape (batch, num_true). sampled_candidates: int64, shape (num_sampled,).
 true_expected_count: float32, shape (batch, num_true); sampled_expected_count: float32, shape (num_sampled,):
@@ -184,10 +195,10 @@ def _sampler(name: str, distribution: Any, doc: str, attrs: type = SamplerAttrs)
         name,
         "true_classes: int64",
         "sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32",
-        doc + _DOC,
+        doc + SAMPLER_DOC,
         attrs=attrs,
-        infer=_infer_sampler,
-        host=_sampler_kernel(distribution),
+        infer=infer_sampler,
+        host=sampler_kernel(distribution),
         grad=NOT_DIFFERENTIABLE,
         stateful=True,
     )
@@ -243,7 +254,9 @@ COMPUTE_ACCIDENTAL_HITS = OpDef(
 )
 
 
-def _function(op: OpDef, name: str) -> Callable[..., Any]:
+def sampler_function(op: OpDef, name: str) -> Callable[..., Any]:
+    """The public function of a sampler with the attributes of `SamplerAttrs`."""
+
     def call(
         true_classes: Any,
         num_true: int,
@@ -312,10 +325,10 @@ OPS: tuple[OpDef, ...] = (
     LOG_UNIFORM_CANDIDATE_SAMPLER, UNIFORM_CANDIDATE_SAMPLER, FIXED_UNIGRAM_CANDIDATE_SAMPLER, COMPUTE_ACCIDENTAL_HITS,
 )  # fmt: skip
 API: dict[str, Any] = {
-    "nn.log_uniform_candidate_sampler": _function(
+    "nn.log_uniform_candidate_sampler": sampler_function(
         LOG_UNIFORM_CANDIDATE_SAMPLER, "log_uniform_candidate_sampler"
     ),
-    "nn.uniform_candidate_sampler": _function(
+    "nn.uniform_candidate_sampler": sampler_function(
         UNIFORM_CANDIDATE_SAMPLER, "uniform_candidate_sampler"
     ),
     "nn.fixed_unigram_candidate_sampler": fixed_unigram_candidate_sampler,
