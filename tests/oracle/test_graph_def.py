@@ -249,3 +249,96 @@ def test_tensor_protos_are_theirs():
         )
         assert mine.dtype == theirs.dtype
         np.testing.assert_array_equal(mine, theirs)
+
+
+def test_their_functions_run_here():
+    from tensorflow.python.framework import function
+
+    @function.Defun(tf1.float32, tf1.float32, func_name="Inner")
+    def inner(x, y):
+        a, b = tf1.split(x, 2)
+        return a * y, b + y
+
+    @function.Defun(tf1.float32, func_name="Outer")
+    def outer(x):
+        first, second = inner(x, tf1.reduce_sum(x))
+        return tf1.concat([first, second], 0)
+
+    @function.Defun(tf1.float32, tf1.float32, func_name="SquareGrad")
+    def square_grad(x, dy):
+        return dy * x * 7.0
+
+    @function.Defun(tf1.float32, func_name="MySquare", grad_func=square_grad)
+    def square(x):
+        return x * x
+
+    graph = tf1.Graph()
+    with graph.as_default():
+        x = tf1.placeholder(tf1.float32, [4], name="x")
+        y = tf1.identity(outer(x), name="y")
+        z = tf1.identity(square(x), name="z")
+        tf1.identity(tf1.gradients(y, x)[0], name="dy")
+        tf1.identity(tf1.gradients(z, x)[0], name="dz")
+        init = tf1.no_op(name="init").name
+    wanted = (["y:0", "z:0", "dy:0", "dz:0"], None, {"x:0": np.array([1, 2, 3, 4], np.float32)})
+    ours = loaded(tfnb, graph.as_graph_def())
+    compare(fetch(tfnb, ours, wanted, init), fetch(tf1, graph, wanted, init))
+    with ours.as_default(), tfnb.Session() as sess:  # gradients of functions that a file brought
+        more = [
+            tfnb.gradients(ours.get_tensor_by_name(n), ours.get_tensor_by_name("x:0"))[0]
+            for n in ("y:0", "z:0")
+        ]
+        np.testing.assert_allclose(sess.run(more, wanted[2]), fetch(tf1, graph, wanted, init)[0][2:])
+
+
+def test_their_later_function_calls_run_here():
+    graph = tf1.Graph()
+    with graph.as_default():
+        x = tf1.placeholder(tf1.float32, [3], name="x")
+        f = tensorflow.function(lambda v: (v * 2.0, tf1.reduce_sum(v)))
+        a, b = f(x)
+        names = [tf1.identity(a, name="a").name, tf1.identity(b, name="b").name]
+        init = tf1.no_op(name="init").name
+    assert {"PartitionedCall", "StatefulPartitionedCall"} & {op.type for op in graph.get_operations()}
+    wanted = (names, None, {"x:0": np.array([1, 2, 3], np.float32)})
+    ours = loaded(tfnb, graph.as_graph_def())
+    compare(fetch(tfnb, ours, wanted, init), fetch(tf1, graph, wanted, init))
+
+
+def test_our_functions_run_there():
+    @tfnb.function_op
+    def layer(x, w):
+        a, b = tfnb.split(tfnb.tanh(tfnb.matmul(x, w)), 2, axis=1)
+        return tfnb.nn.relu(a) + b
+
+    graph = tfnb.Graph()
+    with graph.as_default():
+        x = tfnb.placeholder(tfnb.float32, [4, 3], name="x")
+        w = tfnb.Variable(X[:3, :2])
+        y = tfnb.identity(layer(x, w), name="y")
+        tfnb.identity(tfnb.gradients(y, w)[0], name="dw")
+        init = tfnb.global_variables_initializer().name
+    wanted = (["y:0", "dw:0"], None, {"x:0": X})
+    theirs = loaded(tf1, tf1.GraphDef.FromString(graph.as_graph_def().SerializeToString()))
+    compare(fetch(tfnb, graph, wanted, init), fetch(tf1, theirs, wanted, init))
+
+
+def test_their_meta_graph_comes_with_its_variables(tmp_path):
+    graph, wanted, init = build(tf1, perceptron)
+    with graph.as_default():
+        message = tf1.train.export_meta_graph(str(tmp_path / "theirs.meta"))
+        count, trainable = len(tf1.global_variables()), [v.name for v in tf1.trainable_variables()]
+    assert message.collection_def
+    with tfnb.Graph().as_default() as ours:
+        tfnb.train.import_meta_graph(str(tmp_path / "theirs.meta"))
+        assert [v.name for v in tfnb.trainable_variables()] == trainable
+        assert len(tfnb.global_variables()) == count
+        compare(fetch(tfnb, ours, wanted, init), fetch(tf1, graph, wanted, init))
+    mine, wanted, init = build(tfnb, perceptron)
+    tfnb.train.export_meta_graph(str(tmp_path / "ours.meta"), graph=mine)
+    with tf1.Graph().as_default() as theirs:
+        tf1.train.import_meta_graph(str(tmp_path / "ours.meta"))
+        assert [v.name for v in tf1.trainable_variables()] == [
+            v.name for v in mine.get_collection("trainable_variables")
+        ]
+        compare(fetch(tfnb, mine, wanted, init), fetch(tf1, theirs, wanted, init))

@@ -16,6 +16,7 @@ from tfnb.client import (
     file_names,
     flags,
     functional,
+    function_op,
     gfile,
     gradients,
     graph_api,
@@ -51,6 +52,7 @@ __all__ = ["API"]
 MODULES = (
     graph_api,
     graph_def,
+    function_op,
     graph_util,
     meta_graph,
     variables,

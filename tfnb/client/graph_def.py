@@ -12,10 +12,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tfnb.client.function_op import make_gradient, symbolic_gradient
 from tfnb.errors import DTypeError, GraphError, NotFoundError
 from tfnb.ir.builder import GraphBuilder, all_or_nothing
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graphdef.decode import import_graph_def as decode_graph_def
+from tfnb.ir.graphdef.functions import Library
 from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.tensor_proto import make_ndarray, make_tensor_proto
 from tfnb.ir.opdef import OpDef
@@ -30,6 +32,11 @@ def find_op(name: str) -> OpDef:
         return CATALOG[name]
     except NotFoundError:
         raise GraphError(f"no op is named {name[:200]!r}") from None
+
+
+def library(message: Any) -> Library:
+    """The functions of a GraphDef's library, beside the catalogue."""
+    return Library(message, find_op, make_gradient, symbolic_gradient)
 
 
 def import_graph_def(
@@ -50,9 +57,9 @@ def import_graph_def(
     graph = get_default_graph()
     with all_or_nothing(graph):
         if name == "":
-            return decode_graph_def(graph, graph_def, find_op, input_map, return_elements)
+            return decode_graph_def(graph, graph_def, library, input_map, return_elements)
         with graph.name_scope(name or "import") as scope:
-            return decode_graph_def(graph, graph_def, find_op, input_map, return_elements, scope)
+            return decode_graph_def(graph, graph_def, library, input_map, return_elements, scope)
 
 
 def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:

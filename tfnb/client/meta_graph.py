@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tfnb.client.graph_def import find_op, write_message
+from tfnb.client.graph_def import library, write_message
 from tfnb.client.keys import GraphKeys
 from tfnb.client.variables import Variable
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
@@ -167,7 +167,7 @@ def import_scoped_meta_graph(
         if import_scope:
             with graph.name_scope(import_scope) as scope:
                 pass
-        import_graph_def(graph, nodes, find_op, input_map, None, scope)
+        import_graph_def(graph, nodes, library, input_map, None, scope)
         found = _collections(graph, message, scope)
         graph_collections = {key: items for key, items in found.items() if items}
     for key, items in graph_collections.items():

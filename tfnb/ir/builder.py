@@ -73,6 +73,8 @@ class GraphBuilder(Collections):
     Use `with graph.as_default():` to build into it. Thread-safe: each thread has its own scopes.
     """
 
+    captures = False  # a function's body takes tensors of the graph around it
+
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._names = Names()

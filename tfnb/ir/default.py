@@ -66,7 +66,12 @@ def pushed(graph: Any) -> Iterator[Any]:
 
 
 def graph_of(inputs: Iterable[Any]) -> Any:
-    """The graph of the first graph element among `inputs` (lists are looked into), else the default graph."""
+    """Inside a function's body, that body. Else the graph of the first graph element among `inputs`.
+
+    Lists are looked into; without any such element it is the default graph.
+    """
+    if _stack.graphs and _stack.graphs[-1].captures:
+        return _stack.graphs[-1]
     for x in inputs:
         if isinstance(x, (list, tuple)):
             for y in x:

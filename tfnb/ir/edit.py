@@ -61,6 +61,10 @@ class EditNode:
     def set_spec(self, index: int, spec: TensorSpec) -> None:
         self.specs[index] = spec
 
+    def replace_input(self, index: int, tensor: Tensor) -> None:
+        """Makes `tensor` input `index`."""
+        self.refs = (*self.refs[:index], Edge(tensor.op.id, tensor.index), *self.refs[index + 1 :])
+
     def freeze(self) -> Node:
         return Node(
             self.id, self.name, self.opdef, self.refs, self.control, self.attrs, self.types,

@@ -226,6 +226,7 @@ class OpDef:
                  something else of the step could go on meanwhile
     api          the public names ("nn.relu relu"), for ops whose call needs no wrapper
     partial      (Infer) -> Shape or None: the output, an integer vector, read as a partly known shape
+    body         the function (ir.function) that a node of this op calls; the compiler puts its graph in place
     defaults     for graphs from files: the dtype of a type variable that no input determines and that may be left
                  out ({"out_type": int32}), and the one value served of a standard attribute that `attrs` lacks
                  (None: any, for it says nothing about the result)
@@ -257,6 +258,7 @@ class OpDef:
     shape_only: bool = False
     rows: int | None = None
     raw: bool = False
+    body: Any = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
     start: Callable[..., Any] | None = None
     blocking: bool = False

@@ -32,7 +32,7 @@ class PopAttrs:
     """`slot`: which of the stack's tensors it is; `shape`: its static shape."""
 
     slot: int = 0
-    shape: Any = None
+    shape: Shape = unknown_shape
 
 
 def handle_of(thing: Any) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Compiling a step: one readable function from the user's graph to a plan with its kernels (white paper, section 3).
 
-prune -> expand -> fold -> cse -> simplify -> place -> cluster -> plan. `observe` sees the graph after every stage.
-Invariant: a compiled step holds nothing of a run; all runs and threads share it.
+prune -> inline -> expand -> fold -> cse -> simplify -> place -> cluster -> plan. `observe` sees the graph after every
+stage. Invariant: a compiled step holds nothing of a run; all runs and threads share it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tfnb.passes.cse import cse
 from tfnb.passes.deref import deref
 from tfnb.passes.expand import expand
 from tfnb.passes.fold import fold
+from tfnb.passes.inline import inline
 from tfnb.passes.prune import Request, prune
 from tfnb.passes.ref_switch import open_ref_switches
 from tfnb.passes.simplify import drop_no_ops, simplify
@@ -59,6 +60,7 @@ def compile_step(request: Request, context: Context, observe: Observe | None = N
     """Raises `OpError`s that name the node to blame; nothing is compiled for the device before the first run."""
     seen = _Observer(observe, context.settings.verify)
     g = seen("prune", prune(request))
+    g = seen("inline", inline(g))
     check_devices(g, list(context.devices), context.soft_placement)
     g = seen("expand", expand(deref(open_ref_switches(drop_no_ops(g)))))
     if context.optimize:

@@ -26,7 +26,7 @@ from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
 from tfnb.types import DType, Shape
 
-__all__ = ["decode_attrs", "encode_attrs", "encode_value", "numbers_of", "type_lists_of"]
+__all__ = ["decode_attrs", "encode_attrs", "encode_value", "numbers_of", "output_places", "type_lists_of"]
 
 _KINDS = {bool: "b", int: "i", float: "f", str: "s", bytes: "s", Shape: "shape", DType: "type", np.ndarray: "tensor"}
 
@@ -54,7 +54,10 @@ def _form(hint: Any) -> Form:
         return _form(typing.get_args(hint)[0])._replace(listed=True)
     options = [t for t in (typing.get_args(hint) or (hint,)) if t is not type(None)]
     if len(options) == 1:
-        return _form(options[0]) if options[0] is not hint else Form(_KINDS[hint], raw=hint is bytes)
+        if options[0] is not hint:
+            return _form(options[0])
+        if hint in _KINDS:
+            return Form(_KINDS[hint], raw=hint is bytes)
     if set(options) == {str, bytes}:
         return Form("s", raw=True)
     raise InternalError(f"an attribute of type {hint} has no form in a GraphDef")
@@ -69,6 +72,16 @@ def numbers_of(opdef: OpDef) -> tuple[str, ...]:
 def type_lists_of(opdef: OpDef) -> frozenset[str]:
     """The type variables that are lists: "T" of "[T]"."""
     return frozenset(a.type for a in (*opdef.input_args, *opdef.output_args) if a.type_list)
+
+
+def output_places(opdef: OpDef, attrs: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Output name -> (number of its first tensor, how many there are)."""
+    found, start = {}, 0
+    for a in opdef.output_args:
+        count = len(attrs.get(a.type, ())) if a.type_list else attrs.get(a.number, 0) if a.number else 1
+        found[a.name] = (start, count)
+        start += count
+    return found
 
 
 def encode_value(kind: str, listed: bool, value: Any) -> Any:

@@ -21,7 +21,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.types import Shape, TensorSpec, unknown_shape
 
-__all__ = ["import_graph_def"]
+__all__ = ["add_nodes", "import_graph_def"]
 
 _ROUNDS = 12  # of widening the shapes in loops, before all of them are taken as unknown
 
@@ -33,18 +33,42 @@ class _Again(Exception):
 def import_graph_def(
     graph: GraphBuilder,
     graph_def: Any,
-    find_op: Callable[[str], OpDef],
+    library: Callable[[Any], Any],
     input_map: Mapping[str, Any] | None = None,
     return_elements: Sequence[str] | None = None,
     prefix: str = "",
 ) -> list[Any] | None:
     """Adds the nodes of a GraphDef to `graph` under the (unique) name scope `prefix`.
 
-    find_op: op name -> definition. input_map: names of the file's tensors -> what is read instead of them.
-    Gives the operations and tensors that `return_elements` names. Raises `OpError`s that name the node.
+    library(message.library) finds ops and functions. input_map: names of the file's tensors -> what is read instead of
+    them. Gives the operations and tensors that `return_elements` names. Raises `OpError`s that name the node.
     """
     mapped = _read_map(graph, input_map or {})
-    nodes = parse_nodes(as_message("graph", "GraphDef", graph_def), find_op)
+    message = as_message("graph", "GraphDef", graph_def)
+    functions = library(message.library)
+    nodes = [functions.plain(n) for n in message.node]
+    with all_or_nothing(graph):
+        used: set[Link] = set()
+        element = add_nodes(graph, nodes, functions.find, mapped, prefix, used)
+        unused = [str(link) for link in mapped if link not in used]
+        if unused:
+            raise InvalidArgumentError(f"input_map names {unused}, which no node of the GraphDef reads")
+        return None if return_elements is None else [element(name) for name in return_elements]
+
+
+def add_nodes(
+    graph: GraphBuilder,
+    node_defs: Sequence[Any],
+    find_op: Callable[[str], OpDef],
+    mapped: Mapping[Link, Any],
+    prefix: str = "",
+    used: set[Link] | None = None,
+) -> Callable[[Any], Any]:
+    """Adds nodes; gives the function from a name in the file to its operation ("x") or tensor ("x:0").
+
+    `used` gets the keys of `mapped` that some node reads.
+    """
+    nodes = parse_nodes(node_defs, find_op)
     ordered = in_order(nodes, lambda link: link in mapped)
     assumed: dict[str, Shape] = {}
     for attempt in range(_ROUNDS + 1):
@@ -52,14 +76,11 @@ def import_graph_def(
         try:
             with all_or_nothing(graph):
                 building.add(ordered)
-                unused = [str(link) for link in mapped if link not in building.used]
-                if unused:
-                    raise InvalidArgumentError(f"input_map names {unused}, which no node of the GraphDef reads")
-                if return_elements is None:
-                    return None
-                return [building.element(name) for name in return_elements]
         except _Again:
             continue
+        if used is not None:
+            used.update(building.used)
+        return building.element
     raise GraphError("the shapes of the GraphDef's loops do not settle")
 
 
@@ -210,6 +231,8 @@ class _Import:
         if not isinstance(text, str):
             raise DTypeError(f"return_elements: needed names, got {name!r}")
         link = parse_link(text)
+        if link in self.mapped and self.prefix == "":
+            return self.mapped[link]
         if link.name not in self.made or link.port < 0:
             raise NotFoundError(f"return_elements: the GraphDef has no node {text!r}")
         return self._tensor(link) if ":" in text else self.made[link.name]

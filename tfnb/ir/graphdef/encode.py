@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.ir.graphdef.attrs import encode_attrs, encode_value
+from tfnb.errors import GraphError
+from tfnb.ir.graphdef.attrs import encode_attrs, encode_value, output_places
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 
@@ -44,4 +45,63 @@ def as_graph_def(graph: Any, from_version: int | None = None, add_shapes: bool =
     found.versions.producer = PRODUCER
     for op in graph.get_operations()[from_version or 0 :]:
         found.node.append(node_def(op, add_shapes))
+    found.library.CopyFrom(encode_library(graph))
     return found
+
+
+def encode_library(graph: Any) -> Any:
+    """The FunctionDefLibrary of the functions that a graph calls, callees first.
+
+    Raises `GraphError` when two different functions have one name.
+    """
+    found = proto("function").FunctionDefLibrary()
+    seen: dict[str, Any] = {}
+    stack = [op.opdef.body for op in reversed(graph.get_operations()) if op.opdef.body is not None]
+    while stack:
+        function = stack.pop()
+        if seen.get(function.name) is function:
+            continue
+        message = _encode(function)
+        if function.name in seen:
+            if message != _encode(seen[function.name]):
+                raise GraphError(f"two different functions of the graph have the name {function.name!r}")
+            continue
+        seen[function.name] = function
+        found.function.append(message)
+        stack.extend(op.opdef.body for op in function.body.get_operations() if op.opdef.body is not None)
+        if function.gradient_function is not None:
+            other = function.gradient_function()
+            found.gradient.add(function_name=function.name, gradient_func=other.name)
+            stack.append(other)
+    return found
+
+
+def _encode(function: Any) -> Any:
+    found = proto("function").FunctionDef()
+    args = {t.op for t in function.args}
+    signature = found.signature
+    signature.name = function.name
+    signature.is_stateful = function.opdef.stateful
+    for t in function.args:
+        signature.input_arg.add(name=t.op.name, type=t.dtype.enum)
+    for a, t in zip(function.opdef.output_args, function.results, strict=True):
+        signature.output_arg.add(name=a.name, type=t.dtype.enum)
+        found.ret[a.name] = _inner_name(t, args)
+    for op in function.body.get_operations():
+        if op in args:
+            continue
+        node = node_def(op)
+        control = [c.name for c in op.control_inputs if c not in args]
+        node.input[:] = [_inner_name(t, args) for t in op.inputs] + [f"^{c}" for c in control]
+        found.node_def.append(node)
+    return found
+
+
+def _inner_name(t: Tensor, args: set[Any]) -> str:
+    op = t.op
+    if op in args:
+        return str(op.name)
+    for name, (start, count) in output_places(op.opdef, op.types).items():
+        if start <= t.index < start + count:
+            return f"{op.name}:{name}:{t.index - start}"
+    raise GraphError(f"{t.name} is no output of its operation", op)

@@ -62,10 +62,10 @@ def blamed(name: str, error: OpError) -> OpError:
     return error
 
 
-def parse_nodes(graph_def: Any, find_op: Callable[[str], OpDef]) -> dict[str, ParsedNode]:
+def parse_nodes(node_defs: Sequence[Any], find_op: Callable[[str], OpDef]) -> dict[str, ParsedNode]:
     """Name -> node, in the file's order. Raises `GraphError` and its like, naming the node and what is wrong."""
     found: dict[str, ParsedNode] = {}
-    for node in graph_def.node:
+    for node in node_defs:
         try:
             if not _NAME.match(node.name):
                 raise GraphError("not a valid name for an operation")

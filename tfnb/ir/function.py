@@ -1,0 +1,227 @@
+"""Functions: a subgraph under a name, which other graphs call like an op (TensorFlow's FunctionDef).
+
+The body is a graph of its own with `_Arg` nodes for the arguments; a call is one node whose op carries the body, and
+the compiler puts the body in its place. Tensors of outside that the body reads become further arguments. Invariant: a
+body holds no variable and never calls itself, so it can be copied anywhere, and what all copies together hold is
+bounded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tfnb.errors import GraphError, InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder, replace_input
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, Kind, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.types import ALL, DType, Shape, TensorSpec, unknown_shape
+
+__all__ = ["ARG", "MAX_NODES", "Function", "FunctionBuilder", "copy_into"]
+
+MAX_NODES = 1_000_000  # of a function with the functions that it calls put in place
+
+
+@dataclass(frozen=True, slots=True)
+class ArgAttrs:
+    """`index`: which argument; `shape`: its static shape."""
+
+    index: int = 0
+    shape: Shape = unknown_shape
+
+
+ARG = OpDef(
+    "_Arg",
+    outputs="output: T",
+    types={"T": ALL},
+    attrs=ArgAttrs,
+    doc="An argument of the function whose body it stands in.",
+    infer=lambda c: c.attrs.shape,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+    kind=Kind.PLACEHOLDER,
+)
+
+
+class FunctionBuilder(GraphBuilder):
+    """The graph of a function's body. Tensors of the graph around it that ops inside read are captured."""
+
+    captures = True
+
+    def __init__(self, outside: GraphBuilder | None = None) -> None:
+        super().__init__()
+        self.outside = outside
+        self.args: list[Tensor] = []
+        self.captured: dict[Tensor, Tensor] = {}
+        if outside is not None:
+            self.seed = outside.seed
+
+    def add_arg(self, dtype: DType, shape: Shape = unknown_shape, name: str = "arg") -> Tensor:
+        """The next argument; the name gets the form that TensorFlow asks of arguments."""
+        name = re.sub(r"[^a-z0-9_]", "_", name.lower())
+        name = name if name[:1].isalpha() else f"arg_{name}"
+        attrs = ArgAttrs(len(self.args), shape)
+        made = self.create_op(ARG, (), attrs, {"T": dtype}, name).outputs[0]
+        self.args.append(made)
+        return made
+
+    def to_tensor(self, value: Any, dtype: DType | None = None, ref: bool = False) -> Tensor:
+        return self.inside(super().to_tensor(value, dtype, ref))
+
+    def inside(self, t: Tensor) -> Tensor:
+        """The tensor as the body sees it. Raises `GraphError` for a reference, or a tensor of a graph elsewhere."""
+        if t.graph is self:
+            return t
+        if t.spec.ref:
+            raise GraphError(f"a function cannot change the variable {t.op.name!r}; do that outside", t.op)
+        if isinstance(self.outside, FunctionBuilder):
+            t = self.outside.inside(t)
+        if t.graph is not self.outside:
+            raise GraphError(f"the tensor {t.name} is neither of the function nor of the graph around it", t.op)
+        if t not in self.captured:
+            with self.control_dependencies(None):
+                self.captured[t] = self.add_arg(t.dtype, t.shape, t.op.name.rpartition("/")[2])
+        return self.captured[t]
+
+    def create_op(
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any], name: str | None = None
+    ) -> Operation:
+        if opdef.kind is Kind.VARIABLE:
+            raise GraphError("a function's body cannot hold a variable; make it outside and pass its value")
+        return super().create_op(opdef, [self.inside(t) for t in inputs], attrs, types, name)
+
+
+class Function:
+    """A finished body: `args` and `results` are its tensors; `opdef` is the op that calls it.
+
+    gradient(function) gives the op's gradient function, made when it is first wanted. `captured` are the tensors
+    of outside that a call passes behind its own arguments.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body: FunctionBuilder,
+        results: Sequence[Tensor],
+        gradient: Callable[[Function], Callable[..., Any]],
+        output_names: Sequence[str] | None = None,
+        shapes: Callable[[Any], Any] | None = None,
+        description: str = "",
+    ) -> None:
+        self.name = name
+        self.body = body
+        self.args = tuple(body.args)
+        self.results = tuple(results)
+        self.captured = tuple(body.captured)
+        self.gradient_function: Callable[[], Function] | None = None
+        self._gradient = gradient
+        self._shapes = shapes
+        self._inferred: dict[tuple[Shape, ...], tuple[Shape, ...]] = {}
+        body.finalize()
+        self.nodes = sum(op.opdef.body.nodes if op.opdef.body else 1 for op in body.get_operations())
+        if self.nodes > MAX_NODES:
+            raise GraphError(f"the function {name!r} would be {self.nodes} nodes with all it calls; {MAX_NODES} may be")
+        names = output_names or [f"output_{i}" for i in range(len(self.results))]
+        self.opdef = OpDef(
+            name,
+            ", ".join(f"{t.op.name}: {t.dtype.name}" for t in self.args),
+            ", ".join(f"{n}: {t.dtype.name}" for n, t in zip(names, self.results, strict=True)),
+            description or f"Calls the function {name}.",
+            infer=self._infer,
+            grad=lambda op, *grads: self.gradient(op, *grads),
+            stateful=any(op.opdef.stateful and op.opdef is not ARG or op.opdef.writes for op in body.get_operations()),
+            body=self,
+        )  # fmt: skip
+
+    @cached_property
+    def gradient(self) -> Callable[..., Any]:
+        return self._gradient(self)
+
+    @property
+    def effects(self) -> list[Operation]:
+        """The body's operations that do something though nothing reads them."""
+        return [op for op in self.body.get_operations() if op.opdef is not ARG and _has_effect(op)]
+
+    def _infer(self, c: Infer) -> tuple[Shape, ...]:
+        if self._shapes is not None:
+            return tuple(self._shapes(c))
+        if c.shapes not in self._inferred:
+            self._inferred[c.shapes] = self._result_shapes(c.shapes)
+        return self._inferred[c.shapes]
+
+    def _result_shapes(self, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+        """The results' shapes for arguments of these shapes."""
+        for a, given in zip(self.args, shapes, strict=True):
+            if not a.shape.is_compatible_with(given):
+                raise ShapeError(f"{self.name}: the argument {a.op.name!r} has shape {given}, needed {a.shape}")
+        if all(a.shape == given for a, given in zip(self.args, shapes, strict=True)):
+            return tuple(t.shape for t in self.results)
+        scratch = FunctionBuilder()
+        with scratch.as_default():
+            args = [scratch.add_arg(a.dtype, s) for a, s in zip(self.args, shapes, strict=True)]
+            made = copy_into(self, scratch, args)
+        return tuple(made[t].shape for t in self.results)
+
+    @staticmethod
+    def unique_name(name: str, body: GraphBuilder) -> str:
+        """`name` with digits that tell the body from others."""
+        nodes = (f"{op.type} {[t.name for t in op.inputs]} {op.attrs!r} {op.types}" for op in body.get_operations())
+        text = "\n".join(nodes)
+        return f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _has_effect(op: Operation) -> bool:
+    if op.opdef.writes or (op.opdef.stateful and not op.outputs):
+        return True
+    return op.opdef.stateful and not any(t.consumers() for t in op.outputs)
+
+
+def copy_into(function: Function, target: Any, args: Sequence[Tensor], frame: str = "") -> dict[Tensor, Tensor]:
+    """Copies a body's nodes into `target`, a builder or a pass's edit, with `args` in place of its arguments.
+
+    Gives the table of the body's tensors and their copies. Loops get frames of the name `frame` before their own.
+    """
+    if len(args) != len(function.args):
+        raise InvalidArgumentError(f"{function.name} takes {len(function.args)} arguments, got {len(args)}")
+    table = dict(zip(function.args, args, strict=True))
+    made: dict[Operation, Any] = {}
+    late: list[tuple[Any, int, Tensor]] = []
+    for op in function.body.get_operations():
+        if op.opdef is ARG:
+            continue
+        known = [table.get(t) for t in op.inputs]
+        first = next((t for t in known if t is not None), None)
+        attrs = op.attrs
+        if frame and hasattr(attrs, "frame_name"):
+            attrs = dataclasses.replace(attrs, frame_name=f"{frame}/{attrs.frame_name}")
+        inputs = [first if t is None else t for t in known]
+        copied = target.create_op(op.opdef, inputs, attrs, op.types, op.name.rpartition("/")[2])
+        if None in known:  # a loop's Merge, which its NextIteration follows
+            copied.specs[0] = TensorSpec(op.specs[0].dtype, op.specs[0].shape, op.specs[0].ref)
+            late.extend((copied, i, op.inputs[i]) for i, t in enumerate(known) if t is None)
+        copied.origin = op.origin
+        if op.device:
+            copied.device = op.device
+        made[op] = copied
+        table.update(zip(op.outputs, copied.outputs, strict=True))
+    for op, copied in made.items():
+        _wait_for(copied, [made[c] for c in op.control_inputs if c in made])
+    for merge, index, source in late:
+        if isinstance(merge, Operation):
+            replace_input(merge, index, table[source])
+        else:
+            merge.replace_input(index, table[source])
+    return table
+
+
+def _wait_for(node: Any, before: Sequence[Any]) -> None:
+    if isinstance(node, Operation):
+        node.control_inputs = list(dict.fromkeys([*node.control_inputs, *before]))
+    else:
+        node.control = tuple(dict.fromkeys([*node.control, *(b.id for b in before)]))

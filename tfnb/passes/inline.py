@@ -1,0 +1,133 @@
+"""Inline: calls of functions become the functions' bodies.
+
+First of the passes, so that all others see plain nodes. What waits for a call waits for its results and for its
+effects. Invariant: afterwards no node's op has a body; what was alive exactly when a call was still is.
+"""
+
+from __future__ import annotations
+
+from tfnb.errors import GraphError
+from tfnb.ir.edit import EditNode, GraphEdit
+from tfnb.ir.function import MAX_NODES, Function, copy_into
+from tfnb.ir.graph import Edge, Graph, graph_from_operations
+from tfnb.ir.opdef import Kind
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.shaping import IDENTITY
+from tfnb.passes.context import contexts
+
+__all__ = ["inline"]
+
+_PLACES = (Kind.CONST, Kind.VARIABLE)
+
+
+def inline(graph: Graph) -> Graph:
+    """Replaces calls until none is left. Raises `GraphError` when that would be too many nodes."""
+    if not any(n.opdef.body is not None for n in graph.nodes.values()):
+        return graph
+    edit = GraphEdit(graph)
+    run = _Inlining(edit)
+    waiting = [n for n in edit.nodes.values() if n.opdef.body is not None]
+    while waiting:
+        waiting.extend(run.put_in_place(waiting.pop()))
+        if len(edit.nodes) > MAX_NODES:
+            raise GraphError(f"with its functions put in place the step has more than {MAX_NODES} nodes")
+    edit.at(None)
+    run.finish()
+    return edit.freeze()
+
+
+class _Inlining:
+    """`table` says what the results of calls are; `done` which nodes have run when a call has."""
+
+    def __init__(self, edit: GraphEdit) -> None:
+        self.edit = edit
+        self.table: dict[Edge, Edge] = {}
+        self.done: dict[int, tuple[int, ...]] = {}
+        self._can_be_dead = any(n.opdef.kind in (Kind.SWITCH, Kind.ENTER) for n in edit.nodes.values())
+
+    def put_in_place(self, call: EditNode) -> list[EditNode]:
+        """Copies the body of one call; the calls inside it."""
+        edit, function = self.edit, call.opdef.body
+        edit.at(call)
+        args, gate = self._arguments(call)
+        first = edit.next_id
+        copies = copy_into(function, edit, args, frame=call.name)
+        made = [edit.nodes[i] for i in range(first, edit.next_id)]
+        for node in made:
+            if not gate or node.control or node.opdef.kind in _PLACES or self._fed(node):
+                continue
+            if node.opdef.kind is Kind.ENTER:  # a loop's constants come from where the call is
+                t = IDENTITY(node.inputs[0], name="argument", graph=edit)
+                edit.nodes[t.op.id].control = gate
+                node.replace_input(0, t)
+            else:
+                node.control = gate
+        effects = self._effects(function, made)
+        results = []
+        for t in function.results:
+            found = copies[t]
+            if t in function.args or effects or (gate and found.op.opdef.kind in _PLACES):
+                found = IDENTITY(found, graph=edit)
+                edit.nodes[found.op.id].control = tuple(dict.fromkeys((*effects, *gate)))
+            results.append(Edge(found.op.id, found.index))
+        self.table.update({Edge(call.id, port): e for port, e in enumerate(results)})
+        self.done[call.id] = tuple(dict.fromkeys((*(e.id for e in results), *effects))) or gate
+        return [n for n in made if n.opdef.body is not None]
+
+    def _arguments(self, call: EditNode) -> tuple[list[Tensor], tuple[int, ...]]:
+        """The call's inputs, and nodes that are alive exactly when the call is and run behind what it waits for.
+
+        None of these are needed where nothing waits and nothing can be dead.
+        """
+        plain = not call.control and not self._can_be_dead
+        args: list[Tensor] = []
+        gate: list[int] = list(call.control)
+        for t in call.inputs:
+            if t.spec.ref or not (plain or t.op.opdef.kind in _PLACES):
+                t = IDENTITY(t, name="argument", graph=self.edit)
+                self.edit.nodes[t.op.id].control = call.control
+                gate.append(t.op.id)
+            args.append(t)
+        return args, () if plain else tuple(gate)
+
+    def _fed(self, node: EditNode) -> bool:
+        """Does the node read something that can be dead?"""
+        return any(self.edit.nodes[e.id].opdef.kind not in _PLACES for e in node.refs)
+
+    @staticmethod
+    def _effects(function: Function, made: list[EditNode]) -> tuple[int, ...]:
+        """The copies of the body's effects, but those in its own branches and loops, which run as those do."""
+        effects = function.effects
+        if not effects:
+            return ()
+        within = contexts(graph_from_operations(function.body.get_operations()))
+        copies = dict(zip(_plain(function), made, strict=True))
+        return tuple(copies[op].id for op in effects if not within[op.id])
+
+    def finish(self) -> None:
+        """Redirects what read results of calls, or waited for them, and removes the calls."""
+        edit = self.edit
+        for node in edit.nodes.values():
+            if any(c in self.done for c in node.control):
+                node.control = self._through(node.control)
+        edit.targets = list(self._through(tuple(edit.targets)))
+        edit.redirect_all(self.table)
+        edit.remove([i for i in self.done if i in edit.nodes])
+
+    def _through(self, ids: tuple[int, ...]) -> tuple[int, ...]:
+        found: dict[int, None] = {}
+        stack = list(reversed(ids))
+        while stack:
+            i = stack.pop()
+            if i in self.done:
+                stack.extend(reversed(self.done[i]))
+            else:
+                found[i] = None
+        return tuple(found)
+
+
+def _plain(function: Function) -> list[Operation]:
+    """The body's operations in the order in which they are copied."""
+    args = {t.op for t in function.args}
+    return [op for op in function.body.get_operations() if op not in args]
