@@ -145,3 +145,21 @@ def test_they_restart_as_we_do(tmp_path):
     read = theirs.Scalars("a") if "a" in theirs.Tags()["scalars"] else theirs.Tensors("a")
     assert [(e.step) for e in read] == [s for _, s, _ in scalars(tmp_path)]
     assert tf.read_events(tmp_path)["value"].tolist() == [1.0] * 20 + [2.0] * 30
+
+
+def test_they_parse_our_saved_model(tmp_path):
+    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        y = tf.matmul(x, tf.Variable([[1.0], [2.0]]), name="y")
+        session.run(tf.global_variables_initializer())
+        tf.saved_model.simple_save(session, tmp_path / "m", {"x": x}, {"y": y})
+    saved = SavedModel.FromString((tmp_path / "m" / "saved_model.pb").read_bytes())
+    (meta,) = saved.meta_graphs
+    assert list(meta.meta_info_def.tags) == ["serve"]
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        tf1.train.import_meta_graph(meta)
+        session.run("Variable/Assign")
+        got = session.run(meta.signature_def["serving_default"].outputs["y"].name, {"x:0": [[3.0, 4.0]]})
+    assert got.tolist() == [[11.0]]

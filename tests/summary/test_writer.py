@@ -201,3 +201,27 @@ def test_importing_tfnb_loads_no_protobuf():
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
     assert done.stdout.strip() == "[]"
+
+
+def test_tensorboard_reads_the_graph_and_the_metadata(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        with tf.name_scope("layer"):
+            y = tf.matmul(tf.placeholder(tf.float32, [None, 3], name="x"), tf.Variable(tf.ones([3, 2])))
+        session.run(tf.global_variables_initializer())
+        metadata = tf.RunMetadata()
+        traced = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        session.run(y, {"layer/x:0": [[1.0, 2.0, 3.0]]}, options=traced, run_metadata=metadata)
+        with tf.summary.FileWriter(tmp_path, graph) as writer:
+            writer.add_run_metadata(metadata, "step 1", 1)
+            writer.add_meta_graph(tf.train.export_meta_graph())
+    found = EventAccumulator(str(tmp_path)).Reload()
+    nodes = {n.name: n for n in found.Graph().node}
+    assert set(nodes) == {op.name for op in graph.get_operations()}
+    shape = nodes["layer/x"].attr["_output_shapes"].list.shape[0]
+    assert [d.size for d in shape.dim] == [-1, 3]
+    stats = found.RunMetadata("step 1").step_stats.dev_stats
+    ran = {n.node_name for d in stats for n in d.node_stats}
+    assert y.op.name in ran and all(d.device for d in stats)
+    assert found.MetaGraph().graph_def == graph.as_graph_def()

@@ -24,11 +24,13 @@ from tfnb.train import (
     optimize_loss,
     optimizers,
     queue_runner,
+    saved_model,
     saver,
     saving_hooks,
     scaffold,
     session_manager,
     session_run_hook,
+    signatures,
     supervisor,
     timer,
 )
@@ -59,5 +61,7 @@ MODULES = (
     scaffold,
     monitored_session,
     supervisor,
+    signatures,
+    saved_model,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

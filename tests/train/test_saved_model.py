@@ -1,0 +1,141 @@
+"""SavedModel: models saved with signatures, loaded into other graphs; TensorFlow's tags, names and files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.errors import (
+    AlreadyExistsError,
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+)
+
+pytestmark = pytest.mark.opencl
+sm = tf.saved_model
+
+
+@pytest.fixture
+def sess():
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+def model():
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    w = tf.Variable([[1.0], [2.0]], name="w")
+    return x, tf.matmul(x, w, name="y")
+
+
+def test_saved_and_loaded(sess, tmp_path):
+    x, y = model()
+    sess.run(tf.global_variables_initializer())
+    names = tmp_path / "names.txt"
+    names.write_text("a\nb\n")
+    asset = tf.constant(str(names), name="asset")
+    tf.add_to_collection(tf.GraphKeys.ASSET_FILEPATHS, asset)
+    told = tf.Variable("", name="told", collections=[tf.GraphKeys.LOCAL_VARIABLES])
+    signature = sm.signature_def_utils.build_signature_def(
+        {sm.signature_constants.CLASSIFY_INPUTS: sm.utils.build_tensor_info(x)},
+        {"y": sm.utils.build_tensor_info(y)},
+        sm.signature_constants.PREDICT_METHOD_NAME,
+    )
+    builder = sm.builder.SavedModelBuilder(str(tmp_path / "m"))
+    builder.add_meta_graph_and_variables(
+        sess, [sm.tag_constants.SERVING], {"serving_default": signature},
+        assets_collection=tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS), main_op=told.assign(asset).op,
+    )  # fmt: skip
+    builder.add_meta_graph(["train"])
+    assert not (tmp_path / "m").exists()
+    path = builder.save()
+    assert path == str(tmp_path / "m" / "saved_model.pb")
+    assert sm.loader.maybe_saved_model_directory(tmp_path / "m")
+    names.unlink()
+    (tmp_path / "m").rename(tmp_path / "moved")
+    for scope in (None, "loaded"):
+        with tf.Graph().as_default() as graph, tf.Session() as other:
+            meta = sm.loader.load(other, ["serve"], tmp_path / "moved", import_scope=scope)
+            found = meta.signature_def["serving_default"]
+            get = sm.utils.get_tensor_from_tensor_info
+            a, b = get(found.inputs["inputs"], graph, scope), get(found.outputs["y"], None, scope)
+            assert a.shape.as_list() == [None, 2]
+            assert other.run(b, {a: [[3.0, 4.0]]}).tolist() == [[11.0]]
+            prefix = f"{scope}/" if scope else ""
+            file = other.run(f"{prefix}told:0").decode()
+            with open(file) as lines:
+                assert lines.read() == "a\nb\n"
+
+
+def test_simple_save_and_text(sess, tmp_path):
+    x, y = model()
+    sess.run(tf.global_variables_initializer())
+    sm.simple_save(sess, tmp_path / "m", {"x": x}, {"y": y})
+    with tf.Graph().as_default(), tf.Session() as other:
+        meta = sm.load(other, {"serve"}, tmp_path / "m")
+        assert meta.signature_def["serving_default"].method_name == "tensorflow/serving/predict"
+        assert other.run("y:0", {"x:0": [[1.0, 1.0]]}).tolist() == [[3.0]]
+    builder = sm.Builder(tmp_path / "text")
+    builder.add_meta_graph_and_variables(sess, ["serve"])
+    assert builder.save(as_text=True).endswith("saved_model.pbtxt")
+    with tf.Graph().as_default(), tf.Session() as other:
+        sm.load(other, ["serve"], tmp_path / "text")
+        assert other.run("w:0").tolist() == [[1.0], [2.0]]
+
+
+def test_a_model_without_variables(sess, tmp_path):
+    x = tf.placeholder(tf.float32, [], name="x")
+    sm.simple_save(sess, tmp_path / "m", {"x": x}, {"y": tf.multiply(x, 2.0, name="y")})
+    with tf.Graph().as_default(), tf.Session() as other:
+        sm.load(other, ["serve"], tmp_path / "m")
+        assert other.run("y:0", {"x:0": 4.0}) == 8.0
+
+
+def test_what_is_refused(sess, tmp_path):
+    x, y = model()
+    sess.run(tf.global_variables_initializer())
+    with pytest.raises(AlreadyExistsError, match="exists"):
+        sm.Builder(tmp_path)
+    builder = sm.Builder(tmp_path / "m")
+    for call in (lambda: builder.save(), lambda: builder.add_meta_graph(["serve"])):
+        with pytest.raises(FailedPreconditionError):
+            call()
+    builder.add_meta_graph_and_variables(sess, ["serve"])
+    with pytest.raises(FailedPreconditionError, match="already"):
+        builder.add_meta_graph_and_variables(sess, ["serve"])
+    with pytest.raises(InvalidArgumentError, match="asset"):
+        builder.add_meta_graph(["a"], assets_collection=[x])
+    builder.save()
+    with pytest.raises(NotFoundError, match=r"\['gpu'\]"):
+        sm.load(sess, ["gpu"], tmp_path / "m")
+    with pytest.raises(NotFoundError, match="no SavedModel"):
+        sm.load(sess, ["serve"], tmp_path)
+    (tmp_path / "m" / "saved_model.pb").write_bytes(b"\xff\xff")
+    with pytest.raises(DataLossError, match="no SavedModel"):
+        sm.load(sess, ["serve"], tmp_path / "m")
+    with pytest.raises(InvalidArgumentError, match="inputs and outputs"):
+        sm.predict_signature_def({}, {"y": y})
+
+
+def test_other_signatures(sess):
+    examples = tf.placeholder(tf.string, [None])
+    scores = tf.placeholder(tf.float32, None)
+    found = sm.classification_signature_def(examples, None, scores)
+    assert found.method_name == "tensorflow/serving/classify" and set(found.outputs) == {"scores"}
+    assert found.outputs["scores"].tensor_shape.unknown_rank
+    assert sm.regression_signature_def(examples, scores).outputs["outputs"].name == scores.name
+    for bad in (
+        lambda: sm.classification_signature_def(scores, None, scores),
+        lambda: sm.classification_signature_def(examples, None, None),
+        lambda: sm.regression_signature_def(examples, examples),
+        lambda: sm.regression_signature_def(None, scores),
+    ):
+        with pytest.raises(InvalidArgumentError):
+            bad()
+
+
+def test_names_are_tensorflows():
+    assert sm.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY == "serving_default"
+    assert np.all([sm.tag_constants.SERVING == "serve", sm.SERVING == "serve"])

@@ -1,0 +1,111 @@
+"""Signatures of models: which tensors are the inputs and outputs of a computation, under names for others.
+
+Invariant: a signature holds tensor names, dtypes and shapes, so it is read without the program that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor
+from tfnb.types import as_dtype, string
+
+__all__ = ["API", "build_signature_def", "build_tensor_info", "predict_signature_def"]
+
+SIGNATURE_CONSTANTS = {
+    "DEFAULT_SERVING_SIGNATURE_DEF_KEY": "serving_default",
+    "CLASSIFY_INPUTS": "inputs",
+    "CLASSIFY_METHOD_NAME": "tensorflow/serving/classify",
+    "CLASSIFY_OUTPUT_CLASSES": "classes",
+    "CLASSIFY_OUTPUT_SCORES": "scores",
+    "PREDICT_INPUTS": "inputs",
+    "PREDICT_METHOD_NAME": "tensorflow/serving/predict",
+    "PREDICT_OUTPUTS": "outputs",
+    "REGRESS_INPUTS": "inputs",
+    "REGRESS_METHOD_NAME": "tensorflow/serving/regress",
+    "REGRESS_OUTPUTS": "outputs",
+}
+TAG_CONSTANTS = {"SERVING": "serve", "TRAINING": "train", "EVAL": "eval", "GPU": "gpu", "TPU": "tpu"}
+
+
+def build_tensor_info(tensor: Any) -> Any:
+    """The TensorInfo message of a tensor or variable: name, dtype, shape."""
+    given: Tensor = tensor if isinstance(tensor, Tensor) else get_default_graph().to_tensor(tensor)
+    shape = proto("tensor_shape").TensorShapeProto(unknown_rank=given.shape.ndims is None)
+    for d in () if given.shape.ndims is None else given.shape.as_list():
+        shape.dim.add(size=-1 if d is None else d)
+    return proto("meta_graph").TensorInfo(name=given.name, dtype=given.dtype.enum, tensor_shape=shape)
+
+
+def get_tensor_from_tensor_info(tensor_info: Any, graph: Any = None, import_scope: str | None = None) -> Any:
+    """The tensor that a TensorInfo names, in `graph` (default: the default graph)."""
+    name = f"{import_scope}/{tensor_info.name}" if import_scope else tensor_info.name
+    return (graph or get_default_graph()).get_tensor_by_name(name)
+
+
+def build_signature_def(
+    inputs: Mapping[str, Any] | None = None,
+    outputs: Mapping[str, Any] | None = None,
+    method_name: str | None = None,
+) -> Any:
+    """The SignatureDef of TensorInfos by name."""
+    made = proto("meta_graph").SignatureDef(method_name=method_name or "")
+    for field, given in ((made.inputs, inputs), (made.outputs, outputs)):
+        for name, info in (given or {}).items():
+            field[name].CopyFrom(info)
+    return made
+
+
+def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
+    """The signature of a prediction, of tensors by name. Raises `InvalidArgumentError` when one side is empty."""
+    if not inputs or not outputs:
+        raise InvalidArgumentError("predict_signature_def needs inputs and outputs")
+    ins, outs = ({k: build_tensor_info(t) for k, t in g.items()} for g in (inputs, outputs))
+    return build_signature_def(ins, outs, SIGNATURE_CONSTANTS["PREDICT_METHOD_NAME"])
+
+
+def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
+    """The signature of a classification of strings (tf.Example): classes (strings), scores (float32), or both."""
+    outputs = {k: t for k, t in (("classes", classes), ("scores", scores)) if t is not None}
+    if examples is None or not outputs:
+        raise InvalidArgumentError("classification_signature_def needs examples, and classes or scores")
+    if build_tensor_info(examples).dtype != string.enum:
+        raise InvalidArgumentError("classification_signature_def: the examples must be strings")
+    infos = {k: build_tensor_info(t) for k, t in outputs.items()}
+    method = SIGNATURE_CONSTANTS["CLASSIFY_METHOD_NAME"]
+    return build_signature_def({"inputs": build_tensor_info(examples)}, infos, method)
+
+
+def regression_signature_def(examples: Any, predictions: Any) -> Any:
+    """The signature of a regression: examples (strings) to float32 predictions."""
+    if examples is None or predictions is None:
+        raise InvalidArgumentError("regression_signature_def needs examples and predictions")
+    infos = [build_tensor_info(examples), build_tensor_info(predictions)]
+    for what, info, wanted in (("examples", infos[0], "string"), ("predictions", infos[1], "float32")):
+        if info.dtype != as_dtype(wanted).enum:
+            raise InvalidArgumentError(f"regression_signature_def: the {what} must be {wanted}")
+    method = SIGNATURE_CONSTANTS["REGRESS_METHOD_NAME"]
+    return build_signature_def({"inputs": infos[0]}, {"outputs": infos[1]}, method)
+
+
+API: dict[str, Any] = {
+    "saved_model.utils.build_tensor_info": build_tensor_info,
+    "saved_model.build_tensor_info": build_tensor_info,
+    "saved_model.utils.get_tensor_from_tensor_info": get_tensor_from_tensor_info,
+    "saved_model.get_tensor_from_tensor_info": get_tensor_from_tensor_info,
+    **{
+        f"saved_model.{where}{f.__name__}": f
+        for where in ("", "signature_def_utils.")
+        for f in (
+            build_signature_def, predict_signature_def, classification_signature_def, regression_signature_def,
+        )
+    },
+    **{f"saved_model.signature_constants.{k}": v for k, v in SIGNATURE_CONSTANTS.items()},
+    **{f"saved_model.{k}": v for k, v in SIGNATURE_CONSTANTS.items()},
+    **{f"saved_model.tag_constants.{k}": v for k, v in TAG_CONSTANTS.items()},
+    **{f"saved_model.{k}": v for k, v in TAG_CONSTANTS.items()},
+}  # fmt: skip
