@@ -68,8 +68,8 @@ def _first_state(cell: Any, xs: Sequence[Tensor], dtype: Any) -> Any:
     if dtype is None:
         raise InvalidArgumentError("rnn: without an initial_state the dtype must be given")
     for x in xs:
-        if x.shape.ndims is None or x.shape.ndims < 2:
-            raise ShapeError(f"rnn: each input must be [batch, n], got shape {x.shape}")
+        if not x.shape.ndims:
+            raise ShapeError(f"rnn: each input must be [batch, ...], got shape {x.shape}")
     known = next((x.shape.dims[0] for x in xs if x.shape.dims and x.shape.dims[0] is not None), None)
     return cell.zero_state(shape_of(xs[0])[0] if known is None else known, as_dtype(dtype))
 
