@@ -14,7 +14,10 @@ import sys
 from typing import Any
 
 from benchmarks import compiling, peak
+from benchmarks.ops import OPS, WHY
 from benchmarks.programs import PROGRAMS, Program
+
+OP_ROUNDS = 5
 
 
 class _Worker:
@@ -54,11 +57,40 @@ def compare(program: Program, ours: _Worker, peer: _Worker, rounds: int) -> tupl
     return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), ratio
 
 
+def op_table(ours: _Worker, peer: _Worker, only: str) -> list[str]:
+    """Prints the operations' table; the names that need a reason and have none, and the mean if it is too low."""
+    print(f"\n{'operation':24} {'size':6} {'tfnb us':>9} {'TF us':>9} {'ratio':>7}  note")
+    ratios, slow = [], []
+    for op, size in ((o, s) for o in OPS for s in ("small", "large") if only in o.name):
+        for w in (ours, peer):
+            w.ask(f"make op:{op.name}:{size}")
+        took = max(w.ask("round 5")["median"] for w in (ours, peer))
+        steps = max(5, min(300, int(0.03 / took)))
+        pairs = []
+        for i in range(OP_ROUNDS):
+            order = (ours, peer) if i % 2 == 0 else (peer, ours)
+            medians = {w: w.ask(f"round {steps}")["median"] for w in order}
+            pairs.append((medians[ours], medians[peer]))
+        a, b = (1e6 * statistics.median(t) for t in zip(*pairs, strict=True))
+        ratio = statistics.median(y / x for x, y in pairs)
+        ratios.append(ratio)
+        why = WHY.get(f"{op.name} {size}", "")
+        if ratio < 0.5 and not why:
+            slow.append(f"{op.name} {size}")
+        print(f"{op.name:24} {size:6} {a:9.1f} {b:9.1f} {ratio:6.2f}x  {why if ratio < 0.5 else ''}", flush=True)
+    if ratios:
+        mean = statistics.geometric_mean(ratios)
+        print(f"{len(OPS)} operations, geometric mean {mean:.2f}x (target 1.0x)")
+        slow += ["geometric mean of the operations"] if mean < 1.0 else []
+    return slow
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="", help="part of a program's name")
     parser.add_argument("--no-compile", action="store_true", help="leave the compile times out")
+    parser.add_argument("--no-ops", action="store_true", help="leave the table of operations out")
     args = parser.parse_args()
     fast, wide = peak.flops(), peak.bandwidth()
     print(f"this machine: {fast / 1e9:.0f} Gflop/s (NumPy matmul), {wide / 1e9:.1f} GB/s (copy)\n")
@@ -74,6 +106,9 @@ def main() -> None:
         print(f"{p.name:20} {1e3 * a:9.3f} {1e3 * b:9.3f} {ratio:6.2f}x {p.target:6.1f}x {text}  {p.note}", flush=True)
         if ratio < p.target:
             missed.append(p.name)
+    if not args.no_ops:
+        slow = op_table(ours, peer, args.only)
+        missed += slow
     ours.close()
     peer.close()
     if not args.no_compile:

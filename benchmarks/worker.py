@@ -1,6 +1,7 @@
 """One system in a process of its own: builds a program on request and times rounds of steps.
 
-Reads lines `make NAME` and `round N` from standard input; answers with one line of JSON each.
+Reads lines `make NAME` (`make op:NAME:SIZE` for an op of the table) and `round N` from standard input; answers with
+one line of JSON each.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import time
 from typing import Any
 
+from benchmarks.ops import make_op
 from benchmarks.programs import PROGRAMS
 
 
@@ -38,7 +40,11 @@ def main() -> None:
         start = time.perf_counter()
         if verb == "make":
             tf.reset_default_graph()
-            step = next(p for p in PROGRAMS if p.name == argument).make(tf)
+            kind, _, rest = argument.partition(":")
+            if kind == "op":
+                step = make_op(tf, *rest.split(":"))
+            else:
+                step = next(p for p in PROGRAMS if p.name == argument).make(tf)
             step()
             answer: dict[str, Any] = {"seconds": time.perf_counter() - start}
         else:
