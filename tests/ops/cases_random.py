@@ -36,4 +36,24 @@ CASES: tuple[Case, ...] = (
         for n in (0, 1, 6)
         for t in ("int64", "int32")
     ),
+    *(
+        Case("RandomGamma", (shape, a), {"seed": 3}, **_OWN)
+        for shape, a in (
+            (np.array([3], np.int32), arr(2, lo=0.5)),
+            (np.zeros(0, np.int64), arr(lo=1)),
+        )
+    ),
+    Case("RandomPoisson", (np.array([2], np.int32), arr(3, lo=0.5)), {"seed": 3}, **_OWN),
+    Case(
+        "RandomPoissonV2",
+        (np.array([2], np.int32), arr(3, lo=0.5)),
+        {"seed": 3, "dtype": "int32"},
+        **_OWN,
+    ),
+    Case(
+        "ParameterizedTruncatedNormal",
+        (np.array([2, 3], np.int32), arr(2), arr(lo=0.5), arr(hi=-1), arr(lo=1)),
+        {"seed": 3},
+        **_OWN,
+    ),
 )

@@ -201,3 +201,35 @@ def test_bad_arguments() -> None:
             tf.random_uniform([None, 2])
         with pytest.raises(InvalidArgumentError):
             tf.random_normal([2], dtype=tf.int32)
+
+
+def test_gamma_and_poisson_statistics() -> None:
+    """Means and variances within five standard errors; a gamma sample moves with its parameter as its mean does."""
+    n = 20_000
+    with tf.Graph().as_default(), tf.Session() as session:
+        alpha = tf.constant([0.3, 4.0])
+        gamma = tf.random_gamma([n], alpha, beta=2.0, seed=1)
+        slope = tf.gradients(tf.reduce_mean(gamma, 0), alpha)[0]
+        poisson = tf.random_poisson([0.0, 0.4, 30.0], [n], dtype=tf.int32, seed=2)
+        g, d, p = session.run([gamma, slope, poisson])
+    for found, mean, variance in (
+        (g, np.array([0.15, 2.0]), np.array([0.075, 1.0])),
+        (p, np.array([0, 0.4, 30]), np.array([0, 0.4, 30])),
+    ):
+        assert (np.abs(found.mean(0) - mean) <= 5 * np.sqrt(variance / n)).all()
+        assert (np.abs(found.var(0) - variance) <= 0.1 * variance).all()
+    assert p.dtype == np.int32 and g.min() > 0
+    np.testing.assert_allclose(d, 0.5, rtol=0.1)  # the mean is alpha / beta
+
+
+def test_bounded_normal_statistics() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        draw = tf.parameterized_truncated_normal(
+            [2, 20_000], [0.0, 1.0], 1.0, [-1.0, 9.0], [1.0, 10.0], seed=3
+        )
+        found = session.run(draw)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="minvals"):
+            session.run(tf.parameterized_truncated_normal([3], minvals=2.0, maxvals=1.0))
+    assert found[0].min() >= -1 and found[0].max() <= 1 and abs(found[0].mean()) < 0.02
+    assert abs(found[0].var() - 0.2912) < 0.01  # 1 - 2 phi(1) / (2 Phi(1) - 1)
+    assert found[1].min() >= 9 and found[1].max() <= 10 and abs(found[1].mean() - 9.12) < 0.01

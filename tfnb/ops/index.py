@@ -225,7 +225,7 @@ def _grad_strided(op: Any, dy: Any) -> Any:
     return STRIDED_SLICE_GRAD(shape, *index, dy, **_masks(op.attrs)), None, None, None
 
 
-def _masks(attrs: StridedSliceAttrs) -> dict[str, int]:
+def _masks(attrs: StridedSliceAttrs) -> dict[str, Any]:
     return {name: getattr(attrs, name) for name in StridedSliceAttrs.__slots__}
 
 
@@ -437,7 +437,7 @@ def getitem(x: Any, key: Any, name: str | None = None) -> Any:
     return out
 
 
-def assignment_key(x: Any, key: Any) -> tuple[list[Any], dict[str, int]]:
+def assignment_key(x: Any, key: Any) -> tuple[list[Any], dict[str, Any]]:
     """(begin, end and strides, masks) of `x[key]` as a place to write to; single indices may be tensors."""
     parsed = _Key()
     for p in key if isinstance(key, tuple) else (key,):

@@ -60,7 +60,7 @@ def _host_assign(
     return out
 
 
-def _masks(attrs: Any) -> dict[str, int]:
+def _masks(attrs: Any) -> dict[str, Any]:
     return {name: getattr(attrs, name) for name in StridedSliceAttrs.__slots__}
 
 
