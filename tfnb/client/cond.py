@@ -161,4 +161,5 @@ API: dict[str, Any] = {
     "cond": cond,
     "case": case,
     "contrib.framework.smart_cond": smart_cond,
+    "python.layers.utils.smart_cond": smart_cond,
 }

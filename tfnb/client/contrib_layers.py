@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tfnb.client.conv_layers import Conv2DTranspose
 from tfnb.client.initializers import Ones, Zeros, glorot_uniform
 from tfnb.client.keys import GraphKeys
 from tfnb.client.layers import flatten as flatten_layer
@@ -21,14 +22,16 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.activations import RELU
 from tfnb.ops.conv_functions import conv2d as conv2d_op
+from tfnb.ops.depthwise import depthwise_conv2d as depthwise_op
+from tfnb.ops.depthwise import separable_conv2d as separable_op
 from tfnb.ops.matmul import matmul, tensordot
 from tfnb.ops.nn import bias_add
 from tfnb.ops.shaping import IDENTITY
 
-__all__ = ["API", "conv2d", "fully_connected"]
+__all__ = ["API", "conv2d", "fully_connected", "model_variable"]
 
 
-def _variable(name: str, shape: Any, dtype: Any, initializer: Any, regularizer: Any, trainable: bool,
+def model_variable(name: str, shape: Any, dtype: Any, initializer: Any, regularizer: Any, trainable: bool,
               collections: Any) -> Any:  # fmt: skip
     """A model variable; `collections` are more collections for it, or a dict of such by its name."""
     more = collections.get(name, ()) if isinstance(collections, Mapping) else (collections or ())
@@ -47,8 +50,9 @@ def _finished(
     if options["normalizer_fn"] is not None:
         y = options["normalizer_fn"](y, **(options["normalizer_params"] or {}))
     elif options["biases_initializer"] is not None:
-        biases = _variable("biases", [channels], y.dtype, options["biases_initializer"], options["biases_regularizer"],
-                           options["trainable"], options["variables_collections"])  # fmt: skip
+        biases = model_variable("biases", [channels], y.dtype, options["biases_initializer"],
+                                options["biases_regularizer"], options["trainable"],
+                                options["variables_collections"])  # fmt: skip
         y = bias_add(y, biases, data_format=data_format)
     if options["activation_fn"] is not None:
         y = options["activation_fn"](y)
@@ -75,7 +79,7 @@ def fully_connected(inputs: Any, num_outputs: int, activation_fn: Callable[[Any]
             f"fully_connected: the last dimension of the inputs must be known, got shape {x.shape}"
         )
     with variable_scope(scope, "fully_connected", [x], reuse=reuse):
-        weights = _variable("weights", [n, num_outputs], x.dtype, weights_initializer or glorot_uniform(),
+        weights = model_variable("weights", [n, num_outputs], x.dtype, weights_initializer or glorot_uniform(),
                             weights_regularizer, trainable, variables_collections)  # fmt: skip
         rank = len(x.shape)
         y = matmul(x, weights) if rank == 2 else tensordot(x, weights, [[rank - 1], [0]])
@@ -99,7 +103,7 @@ def conv2d(inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, pad
     if channels is None:
         raise ShapeError(f"conv2d: the number of channels must be known, got shape {x.shape}")
     with variable_scope(scope, "Conv", [x], reuse=reuse):
-        weights = _variable("weights", [*_two(kernel_size), channels, num_outputs], x.dtype,
+        weights = model_variable("weights", [*_two(kernel_size), channels, num_outputs], x.dtype,
                             weights_initializer or glorot_uniform(), weights_regularizer, trainable,
                             variables_collections)  # fmt: skip
         y = conv2d_op(
@@ -111,6 +115,65 @@ def conv2d(inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, pad
             dilations=_window(rate, layout),
         )
         return _finished(y, num_outputs, options, layout)
+
+
+def conv2d_transpose(inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, padding: str = "SAME",
+                     data_format: str | None = None, activation_fn: Callable[[Any], Any] | None = RELU,
+                     normalizer_fn: Any = None, normalizer_params: Any = None, weights_initializer: Any = None,
+                     weights_regularizer: Any = None, biases_initializer: Any = Zeros, biases_regularizer: Any = None,
+                     reuse: Any = None, variables_collections: Any = None, outputs_collections: Any = None,
+                     trainable: bool = True, scope: Any = None) -> Tensor:  # fmt: skip
+    """activation(transposed convolution + biases) of inputs of rank 4 with a known number of channels."""
+    options = dict(locals())
+    x = graph_of([inputs]).to_tensor(inputs)
+    layer = Conv2DTranspose(
+        num_outputs, tuple(_two(kernel_size)), tuple(_two(stride)), padding, _layout(data_format), use_bias=False,
+        kernel_initializer=weights_initializer or glorot_uniform(),
+    )  # fmt: skip
+    channels = x.shape.with_rank(4).as_list()[1 if data_format == "NCHW" else 3]
+    if channels is None:
+        raise ShapeError(
+            f"conv2d_transpose: the number of channels must be known, got shape {x.shape}"
+        )
+    with variable_scope(scope, "Conv2d_transpose", [x], reuse=reuse):
+        layer.kernel = model_variable("weights", [*_two(kernel_size), num_outputs, channels], x.dtype,
+                                 layer.kernel_options[0], weights_regularizer, trainable,
+                                 variables_collections)  # fmt: skip
+        layer.bias = None
+        return _finished(layer.call(x), num_outputs, options, data_format or "NHWC")
+
+
+def separable_conv2d(inputs: Any, num_outputs: int | None, kernel_size: Any, depth_multiplier: int = 1,
+                     stride: Any = 1, padding: str = "SAME", data_format: str | None = None, rate: Any = 1,
+                     activation_fn: Callable[[Any], Any] | None = RELU, normalizer_fn: Any = None,
+                     normalizer_params: Any = None, weights_initializer: Any = None,
+                     pointwise_initializer: Any = None, weights_regularizer: Any = None,
+                     biases_initializer: Any = Zeros, biases_regularizer: Any = None, reuse: Any = None,
+                     variables_collections: Any = None, outputs_collections: Any = None, trainable: bool = True,
+                     scope: Any = None) -> Tensor:  # fmt: skip
+    """activation(separable convolution + biases); without `num_outputs` only the convolution of each channel."""
+    options = dict(locals())
+    x = graph_of([inputs]).to_tensor(inputs)
+    layout = data_format or "NHWC"
+    channels = x.shape.with_rank(4).as_list()[1 if layout == "NCHW" else 3]
+    if channels is None:
+        raise ShapeError(
+            f"separable_conv2d: the number of channels must be known, got shape {x.shape}"
+        )
+    first = weights_initializer or glorot_uniform()
+    made = channels * depth_multiplier
+    rest = (weights_regularizer, trainable, variables_collections)
+    with variable_scope(scope, "SeparableConv2d", [x], reuse=reuse):
+        taps = model_variable(
+            "depthwise_weights", [*_two(kernel_size), channels, depth_multiplier], x.dtype, first, *rest
+        )
+        how = (_window(stride, layout), padding, _two(rate), None, layout)
+        if num_outputs is None:
+            return _finished(depthwise_op(x, taps, *how), made, options, layout)
+        point = model_variable(
+            "pointwise_weights", [1, 1, made, num_outputs], x.dtype, pointwise_initializer or first, *rest
+        )
+        return _finished(separable_op(x, taps, point, *how), num_outputs, options, layout)
 
 
 def _two(value: Any) -> list[int]:
@@ -184,6 +247,9 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = No
 
 _FUNCTIONS: dict[str, Any] = {
     "fully_connected": fully_connected, "conv2d": conv2d, "convolution2d": conv2d, "batch_norm": batch_norm,
-    "max_pool2d": max_pool2d, "avg_pool2d": avg_pool2d, "dropout": dropout, "flatten": flatten,
+    "conv2d_transpose": conv2d_transpose, "convolution2d_transpose": conv2d_transpose,
+    "separable_conv2d": separable_conv2d, "separable_convolution2d": separable_conv2d,
+    "max_pool2d": max_pool2d,
+    "avg_pool2d": avg_pool2d, "dropout": dropout, "flatten": flatten,
 }  # fmt: skip
 API: dict[str, Any] = {f"contrib.layers.{name}": function for name, function in _FUNCTIONS.items()}

@@ -238,9 +238,10 @@ class SeparableConv1D(SeparableConv2D):
 
     def call(self, inputs: Tensor, **_: Any) -> Tensor:
         axis = 2 if self.channels_first else 1
-        kernels = (EXPAND_DIMS(k, 0) for k in (self.depthwise_kernel, self.pointwise_kernel))
+        taps, point = (EXPAND_DIMS(k, 0) for k in (self.depthwise_kernel, self.pointwise_kernel))
         steps = (*self.strides, *self.strides)  # the ops want equal ones; an image of height 1 has one row anyway
-        y = self._separable(EXPAND_DIMS(inputs, axis), *kernels, steps, (1, *self.dilation_rate))
+        rate = (1, *self.dilation_rate)
+        y = self._separable(EXPAND_DIMS(inputs, axis), taps, point, steps, rate)
         return self._finish(SQUEEZE(y, squeeze_dims=[axis]))
 
 

@@ -215,6 +215,16 @@ def he_uniform(seed: int | None = None) -> VarianceScaling:
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
+def lecun_normal(seed: int | None = None) -> VarianceScaling:
+    """Normal with variance 1 / fan_in (LeCun 1998)."""
+    return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
+
+
+def lecun_uniform(seed: int | None = None) -> VarianceScaling:
+    """Uniform with variance 1 / fan_in (LeCun 1998)."""
+    return VarianceScaling(1.0, "fan_in", "uniform", seed)
+
+
 def xavier_initializer(
     uniform: bool = True, seed: int | None = None, dtype: Any = float32
 ) -> VarianceScaling:
@@ -240,6 +250,13 @@ API: dict[str, Any] = {
     "uniform_unit_scaling_initializer": UniformUnitScaling,
     "glorot_uniform_initializer": glorot_uniform,
     "glorot_normal_initializer": glorot_normal,
+    "initializers.glorot_uniform": glorot_uniform,
+    "initializers.glorot_normal": glorot_normal,
+    "initializers.lecun_uniform": lecun_uniform,
+    "initializers.lecun_normal": lecun_normal,
+    "initializers.uniform_unit_scaling": UniformUnitScaling,
+    "contrib.layers.python.layers.initializers.xavier_initializer": xavier_initializer,
+    "contrib.layers.python.layers.initializers.variance_scaling_initializer": variance_scaling_initializer,
     "initializers.he_normal": he_normal,
     "initializers.he_uniform": he_uniform,
 }

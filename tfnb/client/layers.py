@@ -219,4 +219,5 @@ API: dict[str, Any] = {
     "layers.Flatten": Flatten,
     "layers.dense": dense,
     "layers.flatten": flatten,
+    "python.layers.core.Dense": Dense,
 }

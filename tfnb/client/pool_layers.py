@@ -16,12 +16,12 @@ from tfnb.ops.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d, 
 __all__ = ["API", "AveragePooling2D", "MaxPooling2D", "average_pooling2d", "max_pooling2d"]
 
 
-def _max_pool1d(x: Any, *window: Any) -> Any:
-    return pool1d(MAX_POOL, x, *window, None)
+def _max_pool1d(x: Any, size: Any, step: Any, padding: str, data_format: str) -> Any:
+    return pool1d(MAX_POOL, x, size, step, padding, data_format, None)
 
 
-def _avg_pool1d(x: Any, *window: Any) -> Any:
-    return pool1d(AVG_POOL, x, *window, None)
+def _avg_pool1d(x: Any, size: Any, step: Any, padding: str, data_format: str) -> Any:
+    return pool1d(AVG_POOL, x, size, step, padding, data_format, None)
 
 
 class _Pooling(Layer):
@@ -41,7 +41,7 @@ class _Pooling(Layer):
     def call(self, inputs: Tensor, **_: Any) -> Tensor:
         inputs.shape.with_rank(self.rank + 2)
         window = (list(self.pool_size), list(self.strides), self.padding, self.data_format)
-        return type(self).pool(inputs, *window)  # type: ignore[no-any-return]
+        return type(self).pool(inputs, *window)
 
 
 class MaxPooling1D(_Pooling):

@@ -267,7 +267,7 @@ class GlobalNormAttrs:
 
 def _infer_global(c: Infer) -> Shape:
     x = with_rank(c, 0, 4)
-    channels = Shape(x.as_list()[3:])
+    channels = Shape(tuple(x.as_list()[3:]))
     for i in range(1, 5):
         channels = channels.merge_with(with_rank(c, i, 1))
     return x.merge_with(Shape((None, None, None, channels.as_list()[0])))

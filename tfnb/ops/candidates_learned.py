@@ -161,7 +161,7 @@ def all_candidate_sampler(
 ) -> list[Any]:  # fmt: skip
     """All classes 0, ..., num_sampled - 1, each expected once; see the op AllCandidateSampler."""
     graph = graph_of((true_classes,))
-    return ALL_CANDIDATE_SAMPLER(  # type: ignore[no-any-return]
+    return ALL_CANDIDATE_SAMPLER(
         graph.to_tensor(true_classes, int64), num_true=int(num_true), num_sampled=int(num_sampled), unique=bool(unique),
         name=name, **seeds_for(graph, seed),
     )  # fmt: skip

@@ -241,6 +241,10 @@ API: dict[str, Any] = {
     "nn.softmax_cross_entropy_with_logits_v2": softmax_cross_entropy_with_logits_v2,
     "nn.sparse_softmax_cross_entropy_with_logits": sparse_softmax_cross_entropy_with_logits,
     "nn.sigmoid_cross_entropy_with_logits": sigmoid_cross_entropy_with_logits,
+    # the names under which contrib kept 0.x's order of arguments, which ours is
+    "contrib.nn.deprecated_flipped_softmax_cross_entropy_with_logits": softmax_cross_entropy_with_logits,
+    "contrib.nn.deprecated_flipped_sparse_softmax_cross_entropy_with_logits": sparse_softmax_cross_entropy_with_logits,
+    "contrib.nn.deprecated_flipped_sigmoid_cross_entropy_with_logits": sigmoid_cross_entropy_with_logits,
     "nn.weighted_cross_entropy_with_logits": weighted_cross_entropy_with_logits,
     "nn.log_poisson_loss": log_poisson_loss,
 }

@@ -149,7 +149,7 @@ class GlobalNormGradAttrs:
 
 def _infer_global_grad(c: Infer) -> tuple[Shape, ...]:
     t = with_rank(c, 0, 4).merge_with(with_rank(c, 4, 4))
-    channels = Shape(t.as_list()[3:])
+    channels = Shape(tuple(t.as_list()[3:]))
     for i in (1, 2, 3):
         try:
             channels = channels.merge_with(with_rank(c, i, 1))

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
+from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, with_rank
@@ -134,7 +134,7 @@ def _grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
         return ()
     n, pixels = site.outputs[0].shape[0], site.outputs[0].size // site.outputs[0].shape[0]
     ints = (n, site.inputs[1].size // n, pixels, int(site.attrs.include_batch_in_index))
-    args = (In(1), In(2), Out(0), *map(I32, ints))
+    args: tuple[Arg, ...] = (In(1), In(2), Out(0), *map(I32, ints))
     defines = (("T", site.outputs[0].dtype.cl), ("TI", site.inputs[2].dtype.cl))
     groups = max(1, min(n, 4 * site.units))
     return (

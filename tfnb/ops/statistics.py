@@ -39,11 +39,12 @@ def sufficient_statistics(
         along = np.asarray(axes, np.int32).reshape(-1)
         if value.shape.ndims is not None:
             along = np.asarray(normalize_axes(along, value.shape.ndims), np.int32)
-        dims = [None if value.shape.dims is None else value.shape.dims[i] for i in along]
-        if any(d is None for d in dims):
-            count = cast_to(reduce_prod(GATHER(shape_of(value), along)), value.dtype)
-        else:
+        known = [] if value.shape.dims is None else [value.shape.dims[i] for i in along]
+        dims = [d for d in known if d is not None]
+        if len(dims) == len(along):
             count = graph.constant(np.asarray(np.prod(dims), value.dtype.np))
+        else:
+            count = cast_to(reduce_prod(GATHER(shape_of(value), along)), value.dtype)
         away = value if shift is None else value - shift
         sums = SUM(away, along, keep_dims=keep, name="mean_ss")
         squares = SUM(away * away, along, keep_dims=keep, name="var_ss")
