@@ -18,6 +18,19 @@
 #define SIZES                                                                                   \
     int n, int ih, int iw, int c, int m, int kh, int kw, int oh, int ow, int sy, int sx, int dy, \
         int dx, int pt, int pl
+// `statement` for each channel k of the input and each channel j that it makes: one plain loop where m is 1, which the
+// compiler can turn into vectors.
+#define EACH_CHANNEL(statement)                   \
+    if (m == 1)                                   \
+        for (int k = 0, j = 0; k < c; ++k, ++j) { \
+            statement;                            \
+        }                                         \
+    else                                          \
+        for (int k = 0, j = 0; k < c; ++k)        \
+            for (int q = 0; q < m; ++q, ++j) {    \
+                statement;                        \
+            }
+
 #define KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 
 KERNEL depthwise_conv2d(
@@ -39,13 +52,7 @@ KERNEL depthwise_conv2d(
                         continue;
                     __global const T *restrict from = in + (((size_t)(r / oh) * ih + iy) * iw + ix) * c;
                     __global const T *restrict tap = w + (size_t)(ky * kw + kx) * wide;
-                    if (m == 1)
-                        for (int k = 0; k < c; ++k)
-                            to[k] += from[k] * tap[k];
-                    else
-                        for (int k = 0; k < c; ++k)
-                            for (int q = 0; q < m; ++q)
-                                to[k * m + q] += from[k] * tap[k * m + q];
+                    EACH_CHANNEL(to[j] += from[k] * tap[j])
                 }
             }
         }
@@ -71,13 +78,7 @@ KERNEL depthwise_conv2d_input_grad(
                     __global const T *restrict from =
                         grad + (((size_t)(r / ih) * oh + y0 / sy) * ow + x0 / sx) * wide;
                     __global const T *restrict tap = w + (size_t)(ky * kw + kx) * wide;
-                    if (m == 1)
-                        for (int k = 0; k < c; ++k)
-                            to[k] += from[k] * tap[k];
-                    else
-                        for (int k = 0; k < c; ++k)
-                            for (int q = 0; q < m; ++q)
-                                to[k] += from[k * m + q] * tap[k * m + q];
+                    EACH_CHANNEL(to[k] += from[j] * tap[j])
                 }
             }
         }
@@ -101,13 +102,7 @@ KERNEL depthwise_conv2d_filter_grad(
                     continue;
                 __global const T *restrict from = in + (((size_t)(r / oh) * ih + iy) * iw + ix) * c;
                 __global const T *restrict slope = grad + ((size_t)r * ow + x) * wide;
-                if (m == 1)
-                    for (int k = 0; k < c; ++k)
-                        to[k] += from[k] * slope[k];
-                else
-                    for (int k = 0; k < c; ++k)
-                        for (int q = 0; q < m; ++q)
-                            to[k * m + q] += from[k] * slope[k * m + q];
+                EACH_CHANNEL(to[j] += from[k] * slope[j])
             }
         }
     }
