@@ -47,6 +47,7 @@ _LAZY = {
     "MetaGraphDef": "tfnb.ir.messages",
     "TensorProto": "tfnb.ir.messages",
     "test": "tfnb.train.testing",
+    "Model": "tfnb.train.model",
     "notebook": "tfnb.notebook",
     "datasets": "tfnb.datasets",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.client import (
+    chain,
     compat,
     cond,
     contrib_layers,
@@ -86,6 +87,7 @@ MODULES = (
     rnn_wrappers,
     rnn,
     seq2seq,
+    chain,
     resources,
     summaries,
     flags,
