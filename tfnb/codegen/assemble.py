@@ -172,7 +172,7 @@ class Assembler:
         return a
 
     def _library(self, call: KernelCall) -> int:
-        module = Module(file=call.file, defines=call.defines)
+        module = Module(call.source, call.file, call.defines)
         return self.libraries.setdefault(module, len(self.libraries) + 1)
 
     def _copy(self, d: CopyDef) -> None:

@@ -101,7 +101,10 @@ Arg = In | Out | Temp | I32 | F32 | F64 | BiasIn
 
 @dataclass(frozen=True, slots=True)
 class KernelCall:
-    """One launch: `entry` of `kernels_cl/<file>` over `groups` work-groups of `local` work-items."""
+    """One launch: `entry` of `kernels_cl/<file>` over `groups` work-groups of `local` work-items.
+
+    `source` is the program's text where it stands in no file (an op that a user registered).
+    """
 
     file: str
     entry: str
@@ -109,6 +112,7 @@ class KernelCall:
     groups: tuple[int, int, int] = (1, 1, 1)
     local: tuple[int, int, int] = (1, 1, 1)
     defines: tuple[tuple[str, str], ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,10 @@ class Catalog(Mapping[str, OpDef]):
             raise AlreadyExistsError(f"there is an op {op.name!r} already")
         self._ops[op.name] = op
 
+    def redefine(self, op: OpDef) -> None:
+        """Adds an op, in place of one of its name: for a notebook cell that is run again."""
+        self._ops[op.name] = op
+
     def __getitem__(self, name: str) -> OpDef:
         try:
             return self._ops[name]

@@ -8,6 +8,7 @@ Invariant: the key of a program covers its text with all includes, its options, 
 from __future__ import annotations
 
 import hashlib
+import linecache
 import re
 import sys
 import threading
@@ -265,11 +266,13 @@ class ProgramLibrary:
 
 
 def _named(file: str, kept: str) -> str:
-    """The file a message is about: compilers give the program's own text a passing name."""
-    return file if file.endswith(".clh") else kept
+    """The file or cell a message is about: compilers give the program's own text a passing name."""
+    return file if file.endswith(".clh") or linecache.getlines(file) else kept
 
 
 def _line(file: str, source: str, number: int) -> str:
+    if linecache.getlines(file):  # the text of a user's op says where it stands
+        return linecache.getline(file, number).strip()
     text = source
     if file.endswith(".clh"):
         try:

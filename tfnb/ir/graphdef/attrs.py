@@ -149,6 +149,8 @@ def decode_attrs(opdef: OpDef, given: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in opdef.defaults.items():
         if name in opdef.types:
             found.setdefault(name, value)
+    for name in lists & opdef.types.keys():
+        found.setdefault(name, ())
     return found
 
 

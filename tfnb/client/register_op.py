@@ -1,0 +1,188 @@
+"""`tf.register_op`: an op of one's own from a notebook cell, with a Python kernel and, if wanted, one in OpenCL C.
+
+The op is like those of the library: it has a signature, a shape function, kernels and a gradient, stands in graphs and
+GraphDefs by its name, and its kernel's text is built with the cell's own line numbers. Invariant: a cell that is run
+again replaces its op for graphs built from then on; ops of the library cannot be replaced.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import linecache
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import AlreadyExistsError, InvalidArgumentError, OpError, UnknownError
+from tfnb.ir.kernelcall import F32, I32, In, KernelCall, KernelSite, Out
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef, parse_signature
+from tfnb.ir.origin import user_origin
+from tfnb.ops import CATALOG
+from tfnb.ops.catalog import op_function
+from tfnb.types import ALL, DEVICE_FLOATS, Shape, as_dtype, as_shape, unknown_shape
+
+__all__ = ["API", "register_op"]
+
+_LOCAL = 64
+_DTYPES = {d.name for d in ALL}
+_ENTRY = re.compile(r"\b(?:__)?kernel\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?void\s+(\w+)", re.DOTALL)
+_mine: set[str] = set()  # names that register_op gave, and may give again
+
+
+def register_op(
+    inputs: str,
+    outputs: str,
+    *,
+    name: str | None = None,
+    types: Mapping[str, Any] | None = None,
+    attrs: Mapping[str, Any] | None = None,
+    shape: Callable[[Infer], Any] | None = None,
+    grad: Callable[..., Any] | None = None,
+    opencl: str | None = None,
+    arguments: Callable[[KernelSite], Sequence[int | float]] | None = None,
+    grid: Callable[[KernelSite], tuple[tuple[int, ...], tuple[int, ...]]] | None = None,
+    stateful: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: makes an op of a function of NumPy arrays, its host kernel; gives the function that adds a node.
+
+    inputs, outputs: signatures such as "x: T, y: T" and "z: T"; a type is a dtype's name or a variable of `types`,
+    which maps it to the dtypes it may be (a variable it lacks may be float32 and float64). name: the op's, by default
+    the function's in CamelCase. attrs: names and default values, given to the kernel as keywords. shape: from a view
+    with `shapes`, `attrs` and `value(i)` to the outputs' shapes (default: the first input's). grad: `(op, *dys)` to one
+    gradient per input, or None.
+
+    opencl: a kernel in OpenCL C; its first `__kernel` is launched with pointers to the inputs and the outputs, then
+    `arguments(site)`, ints and floats (default: the first output's number of elements). Type variables are macros of
+    their OpenCL type; bool is uchar. grid: `site` to the numbers of work-groups and of work-items in each (default:
+    one work-item per element of the first output, in groups of 64, so the kernel must check its bound).
+
+    Raises `InvalidArgumentError` for a text without a kernel, `AlreadyExistsError` for the name of a library op. A
+    kernel that does not compile is a `KernelBuildError` of the step, with the compiler's message and the cell's line.
+    """
+    origin = user_origin()
+    text = None if opencl is None else _located(opencl, origin)
+
+    def make(kernel: Callable[..., Any]) -> Callable[..., Any]:
+        title = name or "".join(p.capitalize() for p in kernel.__name__.split("_"))
+        op = OpDef(
+            title,
+            inputs,
+            outputs,
+            inspect.getdoc(kernel) or f"{kernel.__name__}, registered at {origin}.",
+            types=_types(inputs, outputs, types),
+            attrs=_attrs_class(title, attrs or {}),
+            infer=lambda c: _shapes(c, shape, op),
+            host=lambda call, *arrays: _run(kernel, call, arrays),
+            grad=grad or NOT_DIFFERENTIABLE,
+            opencl=None if text is None else lambda site: _calls(op, text, site, arguments, grid),
+            stateful=stateful,
+        )
+        if op.name in CATALOG and op.name not in _mine:
+            raise AlreadyExistsError(f"there is an op {op.name!r} in the library; give another name=")
+        CATALOG.redefine(op)
+        _mine.add(op.name)
+        return op_function(op, kernel.__name__)
+
+    return make
+
+
+def _located(text: str, origin: Any) -> str:
+    """The text, told to the compiler as lines of the file or cell it stands in."""
+    if _ENTRY.search(text) is None:
+        raise InvalidArgumentError("register_op: the OpenCL text has no `__kernel void name(...)`")
+    if origin is None:
+        return text
+    source = "".join(linecache.getlines(origin.filename))
+    starts = [m.start() for m in re.finditer(re.escape(text), source)]
+    if not starts:
+        return text
+    lines = [source.count("\n", 0, at) + 1 for at in starts]
+    line = min(lines, key=lambda n: abs(n - origin.lineno))
+    return f'#line {line} "{origin.filename}"\n{text}'
+
+
+def _types(inputs: str, outputs: str, given: Mapping[str, Any] | None) -> dict[str, tuple[Any, ...]]:
+    """Type variable -> allowed dtypes; variables that `given` lacks are floats of the device."""
+    found = {}
+    for var, allowed in (given or {}).items():
+        many = allowed if isinstance(allowed, (list, tuple)) else (allowed,)
+        found[var] = tuple(as_dtype(t) for t in many)
+    for arg in (*parse_signature(inputs), *parse_signature(outputs)):
+        if arg.type not in _DTYPES:
+            found.setdefault(arg.type, DEVICE_FLOATS)
+    return found
+
+
+def _attrs_class(title: str, attrs: Mapping[str, Any]) -> type:
+    fields: list[Any] = []
+    for key, value in attrs.items():
+        if not isinstance(value, (bool, int, float, str)):
+            raise InvalidArgumentError(f"register_op: the attribute {key!r} must be a bool, int, float or str")
+        fields.append((key, type(value), dataclasses.field(default=value)))
+    return dataclasses.make_dataclass(f"{title}Attrs", fields, frozen=True, slots=True)
+
+
+def _shapes(c: Infer, shape: Callable[[Infer], Any] | None, op: OpDef) -> tuple[Shape, ...]:
+    count = len(op.output_args)
+    if shape is None:
+        return ((c.shapes[0] if c.shapes else unknown_shape),) * count
+    found = shape(c)
+    several = isinstance(found, (list, tuple)) and all(
+        isinstance(s, (Shape, list, tuple)) or s is None for s in found
+    )
+    return tuple(as_shape(s) for s in found) if several and len(found) == count else (as_shape(found),)
+
+
+def _run(kernel: Callable[..., Any], call: HostCall, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    keywords = {f.name: getattr(call.attrs, f.name) for f in dataclasses.fields(call.attrs)}
+    try:
+        found = kernel(*arrays, **keywords)
+    except OpError:
+        raise
+    except Exception as e:
+        raise UnknownError(f"the kernel of {call.op.type}: {type(e).__name__}: {e}", call.op) from e
+    results = found if isinstance(found, (tuple, list)) else (found,)
+    if len(results) != len(call.outputs):
+        raise InvalidArgumentError(
+            f"the kernel of {call.op.type} gave {len(results)} arrays for {len(call.outputs)} outputs", call.op
+        )
+    return tuple(np.asarray(r, spec.dtype.np) for r, spec in zip(results, call.outputs, strict=True))
+
+
+def _calls(
+    op: OpDef, text: str, site: KernelSite, arguments: Callable[..., Any] | None, grid: Callable[..., Any] | None
+) -> tuple[KernelCall, ...]:
+    size = site.outputs[0].size if site.outputs else 1
+    if size == 0:
+        return ()
+    more = (size,) if arguments is None else tuple(arguments(site))
+    groups, local = (((size + _LOCAL - 1) // _LOCAL,), (_LOCAL,)) if grid is None else grid(site)
+    pairs = [*zip(op.input_args, site.inputs, strict=True), *zip(op.output_args, site.outputs, strict=True)]
+    defines = {a.type: info.dtype.cl for a, info in pairs if a.type in op.types}
+    found = _ENTRY.search(text)
+    return (
+        KernelCall(
+            "",
+            found[1] if found else "",
+            (
+                *(In(i) for i in range(len(site.inputs))),
+                *(Out(i) for i in range(len(site.outputs))),
+                *(F32(v) if isinstance(v, float) else I32(int(v)) for v in more),
+            ),
+            _three(groups),
+            _three(local),
+            tuple(sorted(defines.items())),
+            text,
+        ),
+    )
+
+
+def _three(sizes: Sequence[int]) -> tuple[int, int, int]:
+    a, b, c = (*(int(n) for n in sizes), 1, 1)[:3]
+    return a, b, c
+
+
+API: dict[str, Any] = {"register_op": register_op}
