@@ -332,3 +332,25 @@ def test_tensorboard_reads_the_same(tmp_path):
         assert ours["step"].tolist() == [e.step for e in found]
         assert ours["wall_time"].tolist() == [e.wall_time for e in found]
         np.testing.assert_array_equal(ours["value"], np.array([e.value for e in found], "f"))
+
+
+def test_patterns_of_lengths(tmp_path):
+    """Trainings repeat their lengths, and change them when a step takes another byte or something else is logged."""
+    rng = np.random.default_rng(0)
+    tags = ["loss", "accuracy", "rate/now"]
+    events = []
+    for k in range(3000):
+        events += [scalar(t, float(k), k) for t in tags]
+        if rng.random() < 0.01:
+            events.append(tf.Event(wall_time=1.0, step=k, graph_def=bytes(int(rng.integers(0, 90)))))
+    data = framed(*events)
+    expected = {(t, k) for t in tags for k in range(3000)}
+    found = scan(data)
+    assert {(p.tag, int(s)) for p in found.points for s in p.step} == expected
+    assert found.records == len(events) and found.end == len(data) and found.skipped == 0
+    damaged = bytearray(data)
+    for place in rng.choice(len(data), 5, replace=False):
+        damaged[place] ^= 16
+    found = scan(bytes(damaged))
+    got = {(p.tag, int(s)) for p in found.points for s in p.step}
+    assert got <= expected and len(got) >= len(expected) - 5

@@ -20,6 +20,7 @@ __all__ = ["Found", "Points", "records", "scan"]
 
 _LARGEST = 1 << 31  # a record that claims more is damage
 _MANY_TAGS = 12  # forms of one length before tags are told apart by sorting
+_LOOK, _JUMP = 32, 4096  # records before a look for a pattern; patterns compared at once
 _MASK_ADD = np.uint32(0xA282EAD8)
 # Lengths below 2**24 have five zero bytes: where to look for the next header behind damage.
 _HEADER_LIKE = re.compile(rb"(?s)(?=.{3}\x00{5}.{4})")
@@ -80,12 +81,37 @@ def records(data: bytes) -> Iterator[tuple[int, int]]:
 # ---- frames --------------------------------------------------------------------------------------
 
 
+class _Frames:
+    """Offsets and lengths, collected one by one or in arrays."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[np.ndarray, np.ndarray]] = []
+        self.offsets: list[int] = []
+        self.lengths: list[int] = []
+
+    def extend(self, offsets: np.ndarray, lengths: np.ndarray) -> None:
+        self._flush()
+        self.parts.append((offsets, lengths))
+
+    def _flush(self) -> None:
+        if self.offsets:
+            self.parts.append((np.array(self.offsets, np.int64), np.array(self.lengths, np.int64)))
+            self.offsets, self.lengths = [], []
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        self._flush()
+        if not self.parts:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        offsets, lengths = zip(*self.parts, strict=True)
+        return np.concatenate(offsets), np.concatenate(lengths)
+
+
 def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
     """Offsets and lengths of the records whose header is good and which are complete."""
+    frames = _Frames()
     lengths_of: dict[bytes, int] = {}
-    offsets: list[int] = []
-    lengths: list[int] = []
-    at, size = 0, len(data)
+    recent: list[bytes] = []  # headers since the last look for a pattern
+    at, size, patience = 0, len(data), _LOOK
     while at + HEADER <= size:
         head = data[at : at + HEADER]
         n = lengths_of.get(head, -1)
@@ -102,11 +128,44 @@ def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
         end = at + HEADER + n + FOOTER
         if end > size:
             break
-        offsets.append(at + HEADER)
-        lengths.append(n)
+        frames.offsets.append(at + HEADER)
+        frames.lengths.append(n)
+        recent.append(head)
         at = end
+        if len(recent) >= patience:
+            jumped = _jump(data, at, recent, lengths_of, frames)
+            patience = _LOOK if jumped > at else min(patience * 2, 64 * _LOOK)
+            recent.clear()
+            at = jumped
     found.end = at
-    return np.array(offsets, np.int64), np.array(lengths, np.int64)
+    return frames.arrays()
+
+
+def _jump(
+    data: bytes, at: int, recent: list[bytes], lengths_of: dict[bytes, int], frames: _Frames
+) -> int:
+    """Where the records no longer follow the pattern of the latest ones, which a training repeats again and again."""
+    period = next(
+        (k for k in range(1, _LOOK // 2 + 1) if recent[-k:] == recent[-2 * k : -k]), None
+    )
+    if period is None:
+        return at
+    heads = recent[-period:]
+    lengths = np.array([lengths_of[h] for h in heads], np.int64)
+    starts = np.concatenate([[0], np.cumsum(lengths + HEADER + FOOTER)])
+    block = int(starts[-1])
+    columns = (starts[:-1, None] + np.arange(HEADER)).reshape(-1)
+    expected = np.frombuffer(b"".join(heads), np.uint8)
+    while (many := min((len(data) - at) // block, _JUMP)) > 0:
+        blocks = np.frombuffer(data, np.uint8, many * block, at).reshape(many, block)
+        same = (blocks[:, columns] == expected).all(axis=1)
+        count = many if same.all() else int(same.argmin())
+        begins = at + block * np.arange(count, dtype=np.int64)[:, None]
+        frames.extend((begins + starts[:-1] + HEADER).reshape(-1), np.tile(lengths, count))
+        at += count * block
+        if count < many:
+            break
+    return at
 
 
 def _length(head: bytes) -> int:
