@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.devices.buffers import Cell
+from tfnb.errors import FailedPreconditionError
 from tfnb.ir.graph import Node
 
 __all__ = ["RandomStates", "ResourceManager", "reset_shared"]
@@ -73,6 +74,7 @@ class ResourceManager:
         self._lock = threading.RLock()
         self._cells: dict[Key, Cell] = {}
         self._others: dict[Key, Any] = {}
+        self.compile_function: Callable[..., Any] | None = None  # of the session; see `function`
 
     def variable(self, node: Node) -> Cell:
         """The cell of a Variable node, by its container and its shared or own name."""
@@ -100,6 +102,18 @@ class ResourceManager:
             if found is None:
                 found = table[container, name] = make()
             return found
+
+    def function(self, fetches: Sequence[Any], feeds: Sequence[Any]) -> Callable[..., list[Any]]:
+        """The part of a graph from `feeds` to `fetches` as a function of arrays, compiled once by the session."""
+        if self.compile_function is None:
+            raise FailedPreconditionError("functions of graphs can be called only within a session")
+        found: Callable[..., list[Any]] = self.compile_function(fetches, feeds)
+        return found
+
+    def find(self, container: str, name: str) -> Any:
+        """The resource of that name, or None."""
+        table = _shared if container else self._others
+        return table.get((container, name))
 
     def others(self) -> list[Any]:
         """All resources of the session's own but variables."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,12 @@ import numpy as np
 
 from tfnb.devices.opencl import make_devices
 from tfnb.errors import CancelledError, ClosedSessionError
+from tfnb.passes.prune import Request
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor, HostThreads
 from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import NodeTime, StepStats
-from tfnb.session.compile import CompiledStep, Context
+from tfnb.session.compile import CompiledStep, Context, compile_step
 from tfnb.session.config import ConfigProto, NodeStats, RunMetadata, RunOptions
 from tfnb.settings import load_settings
 
@@ -56,8 +57,10 @@ class LocalWorker:
             config.allow_soft_placement,
             settings.optimize and config.graph_options.optimize,
         )
+        self.resources.compile_function = self.function
         self._threads = HostThreads()
         self._executors: weakref.WeakKeyDictionary[CompiledStep, Executor] = weakref.WeakKeyDictionary()
+        self._functions: dict[Any, Executor] = {}
         self._running = 0
         self._closed = False
         self._waking: set[Cancellation] = set()  # of the steps that may wait for something
@@ -98,6 +101,19 @@ class LocalWorker:
             if recorder is not None and metadata is not None:
                 metadata.step_stats = [_node_stats(step, t) for t in recorder.in_order()]
 
+    def function(self, fetches: Sequence[Any], feeds: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
+        """A part of a graph as a function of arrays, compiled for this worker: what data sets map with."""
+        key = tuple(fetches), tuple(feeds)
+        with self._idle:
+            executor = self._functions.get(key)
+        if executor is None:
+            step = compile_step(Request(key[0], (), key[1]), self.context)
+            executor = Executor(step.plan, step.payloads, self._threads)
+            with self._idle:
+                executor = self._functions.setdefault(key, executor)
+        run = executor.run
+        return lambda *values: run(values)
+
     def log_placement(self, step: CompiledStep) -> None:
         """Prints where the nodes run, under `log_device_placement`."""
         if self.config.log_device_placement:
@@ -122,6 +138,7 @@ class LocalWorker:
         self._threads.close()
         self.resources.reset()
         self._executors.clear()
+        self._functions.clear()
         for device in self.context.devices.values():
             device.close()
 

@@ -1,0 +1,330 @@
+"""tf.data: sources, transformations, iterators; values as TensorFlow's."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.errors import (
+    DataLossError,
+    DeadlineExceededError,
+    DTypeError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    ShapeError,
+)
+
+pytestmark = pytest.mark.opencl
+Dataset = tf.data.Dataset
+
+
+@pytest.fixture
+def graph():
+    before = set(threading.enumerate())
+    with tf.Graph().as_default() as g:
+        yield g
+    end = time.monotonic() + 5
+    while left := [t for t in threading.enumerate() if t not in before and t.is_alive()]:
+        assert time.monotonic() < end, left
+        time.sleep(0.01)
+
+
+def all_of(dataset, limit=10000):
+    """Every element, as plain Python."""
+    element = dataset.make_one_shot_iterator().get_next()
+    found = []
+    with tf.Session() as s:
+        try:
+            while len(found) < limit:
+                found.append(s.run(element))
+        except OutOfRangeError as e:
+            assert "End of sequence" in str(e)
+            with pytest.raises(OutOfRangeError):
+                s.run(element)
+    return [plain(e) for e in found]
+
+
+def plain(e):
+    if isinstance(e, dict):
+        return {k: plain(v) for k, v in e.items()}
+    if isinstance(e, tuple):
+        return tuple(plain(v) for v in e)
+    return e.tolist() if isinstance(e, (np.ndarray, np.generic)) else e
+
+
+def test_sources(graph):
+    assert all_of(Dataset.range(3)) == [0, 1, 2]
+    assert all_of(Dataset.range(5, 1, -2)) == [5, 3]
+    assert all_of(Dataset.from_tensors(([1, 2], "a"))) == [([1, 2], b"a")]
+    rows = Dataset.from_tensor_slices({"x": [[1, 2], [3, 4]], "y": np.array([0.5, 1.5])})
+    assert rows.output_types == {"x": tf.int32, "y": tf.float64}
+    assert rows.output_shapes["x"].as_list() == [2]
+    assert all_of(rows) == [{"x": [1, 2], "y": 0.5}, {"x": [3, 4], "y": 1.5}]
+    both = Dataset.zip((Dataset.range(3), (Dataset.range(10, 20), rows)))
+    assert all_of(both)[1] == (1, (11, {"x": [3, 4], "y": 1.5}))
+    assert len(all_of(both)) == 2
+    with pytest.raises(ShapeError):
+        Dataset.from_tensor_slices((1, [2]))
+    with pytest.raises(ShapeError):
+        Dataset.from_tensor_slices(([1, 2], [1, 2, 3]))
+
+
+def test_simple_transformations(graph):
+    d = Dataset.range(10)
+    assert all_of(d.take(3).concatenate(d.skip(8))) == [0, 1, 2, 8, 9]
+    assert all_of(d.shard(4, 1)) == [1, 5, 9]
+    assert all_of(d.take(2).repeat(3)) == [0, 1] * 3
+    assert all_of(d.take(2).repeat(), limit=7) == [0, 1, 0, 1, 0, 1, 0]
+    assert all_of(d.take(0).repeat()) == []
+    assert all_of(d.batch(4)) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    dropped = d.batch(4, drop_remainder=True)
+    assert all_of(dropped) == [[0, 1, 2, 3], [4, 5, 6, 7]] and dropped.output_shapes.as_list() == [4]
+    assert all_of(d.apply(tf.contrib.data.batch_and_drop_remainder(6))) == [[0, 1, 2, 3, 4, 5]]
+    assert all_of(d.batch(4).apply(tf.contrib.data.unbatch())) == list(range(10))
+    assert all_of(d.take(-1)) == list(range(10)) and all_of(d.skip(-1)) == []
+    rows = np.arange(12.0).reshape(6, 2)
+    assert all_of(Dataset.from_tensor_slices((rows, ["a"] * 6)).batch(4))[1] == (rows[4:].tolist(), [b"a"] * 2)
+
+
+def test_map_filter_and_captured_tensors(graph):
+    k = tf.constant(10, tf.int64)
+    d = Dataset.range(6).map(lambda x: (x * k, x + 1))
+    assert all_of(d) == [(i * 10, i + 1) for i in range(6)]
+    assert all_of(d.filter(lambda a, b: tf.equal(b % 2, 0)).map(lambda a, b: {"s": a + b})) == [
+        {"s": 12}, {"s": 34}, {"s": 56}
+    ]  # fmt: skip
+    assert all_of(Dataset.range(200).map(lambda x: x * 2, num_parallel_calls=4)) == list(range(0, 400, 2))
+    assert d.output_shapes[0].as_list() == []
+    words = Dataset.from_tensor_slices(["1,2", "3,4"]).map(lambda s: tf.decode_csv(s, [[0], [0.0]])[0])
+    assert all_of(words) == [1, 3]
+    cond = Dataset.range(4).map(lambda x: tf.cond(x > 1, lambda: x, lambda: -x))
+    assert all_of(cond) == [0, -1, 2, 3]
+    with pytest.raises(DTypeError, match="boolean"):
+        d.filter(lambda a, b: a)
+    with pytest.raises(InvalidArgumentError, match="None"):
+        d.map(lambda a, b: None)
+    assert all(not op.name.startswith("map") or op.type != "Mul" for op in graph.get_operations())
+
+
+def test_flat_map_and_interleave(graph):
+    d = Dataset.range(1, 5)
+    assert all_of(d.flat_map(lambda n: Dataset.range(n))) == [0, 0, 1, 0, 1, 2, 0, 1, 2, 3]
+    mixed = d.interleave(lambda n: Dataset.from_tensors(n).repeat(3), cycle_length=2, block_length=2)
+    assert all_of(mixed) == [1, 1, 2, 2, 1, 2, 3, 3, 4, 4, 3, 4]
+    nested = d.flat_map(lambda n: Dataset.range(2).map(lambda k: k + n * 10))
+    assert all_of(nested) == [10, 11, 20, 21, 30, 31, 40, 41]
+
+
+def test_shuffle(graph):
+    d = Dataset.range(50)
+    twice = all_of(d.shuffle(20, seed=7).repeat(2))
+    assert sorted(twice[:50]) == list(range(50)) and twice[:50] != list(range(50))
+    assert twice[:50] != twice[50:]
+    assert twice == all_of(d.shuffle(20, seed=7).repeat(2))
+    same = all_of(d.shuffle(20, seed=7, reshuffle_each_iteration=False).repeat(2))
+    assert same[:50] == same[50:]
+    assert all(v <= i + 20 for i, v in enumerate(twice[:50]))
+    assert sorted(all_of(d.apply(tf.contrib.data.shuffle_and_repeat(1000, 2)))) == sorted([*range(50)] * 2)
+
+
+def test_padded_batch(graph):
+    d = Dataset.range(1, 5).map(lambda n: (tf.fill([n], n), tf.fill([2, n], tf.as_string(n))))
+    got = all_of(d.padded_batch(3, ([None], [-1, None]), (np.int64(-1), "?")))
+    assert got[0][0] == [[1, -1, -1], [2, 2, -1], [3, 3, 3]]
+    assert got[0][1][0] == [[b"1", b"?", b"?"]] * 2
+    assert got[1][0] == [[4] * 4]
+    fixed = Dataset.range(1, 4).map(lambda n: tf.fill([n], n)).padded_batch(2, [5])
+    assert fixed.output_shapes.as_list() == [None, 5] and all_of(fixed)[0][0] == [1, 0, 0, 0, 0]
+    with pytest.raises(InvalidArgumentError, match="smaller size"):
+        all_of(Dataset.range(1, 4).map(lambda n: tf.fill([n], n)).padded_batch(2, [1]))
+    with pytest.raises(InvalidArgumentError, match="different shapes in component 0"):
+        all_of(Dataset.range(1, 4).map(lambda n: tf.fill([n], n)).batch(2))
+
+
+def test_generators(graph):
+    def numbers(n):
+        for i in range(n):
+            yield {"i": i, "t": ("x" * i, [i, i + 0.5])}
+
+    d = Dataset.from_generator(
+        numbers, {"i": tf.int32, "t": (tf.string, tf.float32)}, {"i": [], "t": ([], [None])}, args=[3]
+    )
+    assert all_of(d)[2] == {"i": 2, "t": (b"xx", [2.0, 2.5])}
+    assert len(all_of(d.repeat(2))) == 6
+    for bad, text in (
+        (lambda: iter([(1, 2)]), "(?s)structure|shape"),
+        (lambda: iter(["a"]), "expected type"),
+        (lambda: iter([[1, 2]]), "shape"),
+        (lambda: iter([1.5]), "expected type"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=text):
+            all_of(Dataset.from_generator(bad, tf.int32, []))
+    with pytest.raises(OpError, match="generator raised ZeroDivisionError"):
+        all_of(Dataset.from_generator(lambda: (1 // 0 for _ in range(1)), tf.int32))
+
+
+def test_cache_reads_once(graph):
+    walks = []
+
+    def once():
+        walks.append(1)
+        yield from range(3)
+
+    d = Dataset.from_generator(once, tf.int32, []).cache().repeat(3)
+    assert all_of(d) == [0, 1, 2] * 3 and len(walks) == 1
+
+
+def test_files(graph, tmp_path):
+    (tmp_path / "a.txt").write_text("1\n2\n3")
+    (tmp_path / "b.txt").write_text("4\n")
+    names = [str(tmp_path / n) for n in ("a.txt", "b.txt")]
+    assert all_of(tf.data.TextLineDataset(names)) == [b"1", b"2", b"3", b"4"]
+    each = Dataset.from_tensor_slices(names).flat_map(lambda n: tf.data.TextLineDataset(n).skip(1))
+    assert all_of(each) == [b"2", b"3"]
+    assert all_of(tf.data.FixedLengthRecordDataset(names[:1], 2, header_bytes=1)) == [b"\n2", b"\n3"]
+    with tf.python_io.TFRecordWriter(str(tmp_path / "r"), tf.python_io.TFRecordOptions("GZIP")) as w:
+        for i in range(5):
+            w.write(b"%d" % i)
+    records = tf.data.TFRecordDataset(str(tmp_path / "r"), compression_type="GZIP")
+    assert all_of(records.batch(2)) == [[b"0", b"1"], [b"2", b"3"], [b"4"]]
+    with pytest.raises(DataLossError, match=f"at 0 in {tmp_path / 'a.txt'}"):
+        all_of(tf.data.TFRecordDataset(names[0]))
+
+
+def test_damaged_records_are_skipped_and_counted(graph, tmp_path):
+    path = str(tmp_path / "r")
+    with tf.python_io.TFRecordWriter(path) as w:
+        for i in range(5):
+            w.write(b"%d" % i)
+    data = bytearray((tmp_path / "r").read_bytes())
+    data[17 * 2 + 12] ^= 1
+    (tmp_path / "r").write_bytes(data)
+    with pytest.raises(DataLossError, match="at 34 in"):
+        all_of(tf.data.TFRecordDataset([path]))
+    d = tf.data.TFRecordDataset([path], skip_corrupt=True)
+    chained = d.map(lambda s: s).batch(10)
+    assert all_of(chained) == [[b"0", b"1", b"3", b"4"]]
+    assert d.skipped == chained.skipped == 1
+    numbers = Dataset.from_tensor_slices(["1", "x", "3"]).map(lambda s: tf.string_to_number(s, tf.int32))
+    some = numbers.apply(tf.contrib.data.ignore_errors())
+    assert all_of(some) == [1, 3] and some.skipped == 1
+    with pytest.raises(InvalidArgumentError):
+        all_of(numbers)
+
+
+def test_initializable_and_reinitializable_iterators(graph):
+    n = tf.placeholder(tf.int64, [])
+    iterator = Dataset.range(n).make_initializable_iterator()
+    x = iterator.get_next()
+    with tf.Session() as s:
+        with pytest.raises(FailedPreconditionError, match="not been initialized"):
+            s.run(x)
+        for count in (2, 3):
+            s.run(iterator.initializer, {n: count})
+            assert [int(s.run(x)) for _ in range(count)] == list(range(count))
+            with pytest.raises(OutOfRangeError):
+                s.run(x)
+        both = tf.data.Iterator.from_structure(tf.int64, [])
+        y = both.get_next()
+        train, test = (both.make_initializer(Dataset.range(a, a + 2)) for a in (0, 100))
+        for init, first in ((train, 0), (test, 100), (train, 0)):
+            s.run(init)
+            assert int(s.run(y)) == first
+        with pytest.raises(DTypeError, match="output types"):
+            both.make_initializer(Dataset.from_tensors(1.0))
+        with pytest.raises(FailedPreconditionError):
+            _ = both.initializer
+
+
+def test_an_iterator_is_chosen_by_a_fed_string(graph):
+    a, b = (Dataset.range(k, k + 5).make_one_shot_iterator() for k in (0, 100))
+    text = tf.placeholder(tf.string, [])
+    x = tf.data.Iterator.from_string_handle(text, tf.int64, []).get_next()
+    with tf.Session() as s:
+        ha, hb = s.run([a.string_handle(), b.string_handle()])
+        assert [int(s.run(x, {text: h})) for h in (ha, hb, ha, hb)] == [0, 100, 1, 101]
+        with pytest.raises(OpError, match="no iterator"):
+            s.run(x, {text: b"/nothing"})
+
+
+def test_each_session_walks_by_itself(graph):
+    x = Dataset.range(5).make_one_shot_iterator().get_next()
+    with tf.Session() as a, tf.Session() as b:
+        assert [int(s.run(x)) for s in (a, a, b, a)] == [0, 1, 0, 2]
+
+
+def test_prefetch_works_ahead_and_stops_with_the_session(graph):
+    made = []
+
+    def slow():
+        for i in range(1000):
+            made.append(i)
+            yield i
+
+    x = Dataset.from_generator(slow, tf.int32, []).prefetch(5).make_one_shot_iterator().get_next()
+    with tf.Session() as s:
+        assert s.run(x) == 0
+        end = time.monotonic() + 5
+        while len(made) < 6 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert 6 <= len(made) <= 8
+        assert [int(s.run(x)) for _ in range(20)] == list(range(1, 21))
+    d = Dataset.range(100).map(lambda v: v * 2).prefetch(3).batch(7).prefetch(2)
+    assert [v for batch in all_of(d) for v in batch] == list(range(0, 200, 2))
+    bad = Dataset.from_tensor_slices(["1", "2", "x"]).map(lambda t: tf.string_to_number(t)).prefetch(10)
+    with pytest.raises(InvalidArgumentError):
+        all_of(bad)
+
+
+@pytest.mark.parametrize("prefetch", [False, True])
+def test_an_element_that_does_not_come_obeys_the_timeout(graph, prefetch):
+    go = threading.Event()
+
+    def waiting():
+        yield 1
+        go.wait(20)
+        yield 2
+
+    d = Dataset.from_generator(waiting, tf.int32, [])
+    x = (d.prefetch(1) if prefetch else d).make_one_shot_iterator().get_next()
+    with tf.Session() as s:
+        assert s.run(x) == 1
+        with pytest.raises(DeadlineExceededError, match="waits for the next element"):
+            s.run(x, options=tf.RunOptions(timeout_in_ms=50))
+        go.set()
+        assert s.run(x) == 2
+
+
+def test_many_threads_share_an_iterator(graph):
+    x = Dataset.range(400).map(lambda v: v + 1).prefetch(8).make_one_shot_iterator().get_next()
+    found, lock = [], threading.Lock()
+    with tf.Session() as s:
+
+        def work():
+            while True:
+                try:
+                    v = int(s.run(x))
+                except OutOfRangeError:
+                    return
+                with lock:
+                    found.append(v)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(60)
+    assert sorted(found) == list(range(1, 401))
+
+
+def test_random_maps_differ_from_element_to_element(graph):
+    tf.set_random_seed(3)
+    d = Dataset.range(6).map(lambda i: tf.random_uniform([]))
+    first = all_of(d)
+    assert len(set(first)) == 6 and first == all_of(d)
