@@ -1,0 +1,35 @@
+"""docs/ops.md says what the catalogue is now."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from tfnb.ops import CATALOG
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def reference():
+    spec = importlib.util.spec_from_file_location("op_reference", ROOT / "scripts" / "op_reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_current():
+    assert reference().page() == (ROOT / "docs" / "ops.md").read_text(encoding="utf-8"), (
+        "run python scripts/op_reference.py"
+    )
+
+
+def test_what_an_entry_says():
+    made = reference()
+    tanh = made.entry(CATALOG["Tanh"])
+    assert "`(x: T) -> (y: T)`" in tanh and "`tf.tanh`" in tanh and "gradient: yes" in tanh
+    assert "kernels: elementwise" in tanh
+    assert "`transpose_a = False`" in made.entry(CATALOG["MatMul"])
+    assert "library kernels" in made.kernels(CATALOG["MatMul"])
+    assert made.kernels(CATALOG["PyFunc"]) == "host only"
+    assert "turns" not in made.entry(CATALOG["Print"])
+    assert "switch" in made.kernels(CATALOG["Switch"])
