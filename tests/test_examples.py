@@ -75,7 +75,28 @@ def test_demo_leaves_a_page_that_needs_nothing(tmp_path):
     assert "<svg" in page
 
 
-@pytest.mark.parametrize("name", ["01_first_graph", "02_mnist"])
+def executed(name, folder):
+    """What the code cells of a notebook print, as one text; run without a browser."""
+    notebook = nbformat.read(EXAMPLES / f"{name}.ipynb", as_version=4)
+    nbformat.write(notebook, folder / "notebook.ipynb")
+    run("-m", "nbconvert", "--execute", "--inplace", "--to", "notebook", folder / "notebook.ipynb")
+    done = nbformat.read(folder / "notebook.ipynb", as_version=4)
+    outputs = [o for cell in done.cells for o in cell.get("outputs", ())]
+    return "".join(o.get("text", "") or o.get("data", {}).get("text/plain", "") for o in outputs)
+
+
+def test_save_and_restore(tmp_path):
+    text = executed("05_save_and_restore", tmp_path)
+    assert accuracy(text) > 0.9
+    assert "kept: ['model-500', 'model-600']" in text
+    assert "equal: True" in text
+    assert "checksum of" in text and "the file is damaged" in text
+    assert "interrupted; saved: model.ckpt-237" in text
+    assert "finished at model.ckpt-400" in text
+    assert re.search(r"<EventTable: \d+ points of 2 tags in 1 runs>", text)
+
+
+@pytest.mark.parametrize("name", ["01_first_graph", "02_mnist", "05_save_and_restore"])
 def test_notebooks_are_committed_without_outputs(name):
     notebook = nbformat.read(EXAMPLES / f"{name}.ipynb", as_version=4)
     nbformat.validate(notebook)
