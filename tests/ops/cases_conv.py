@@ -284,6 +284,17 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "MaxPool",
+        (arr(1, 4, 5, 2),),
+        {
+            "ksize": [1, 3, 2, 1],
+            "strides": [1, 2, 1, 1],
+            "padding": "EXPLICIT",
+            "explicit_paddings": [0, 0, 2, 1, 0, 1, 0, 0],
+        },
+        grad=False,
+    ),
+    Case(
+        "MaxPool",
         (arr(1, 4, 5, 2, dtype=np.float16),),
         {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME"},
     ),

@@ -20,10 +20,10 @@ from tfnb.ops.shaping import EXPAND_DIMS, SQUEEZE
 from tfnb.ops.windows import LAYOUTS, channels_first, integers
 from tfnb.types import int32
 
-__all__ = ["API", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "spread"]
+__all__ = ["API", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "padding_of", "spread"]
 
 
-def _padding(padding: Any) -> dict[str, Any]:
+def padding_of(padding: Any) -> dict[str, Any]:
     """`padding` as the ops take it: a name, or a pair of pixel counts per dimension."""
     if isinstance(padding, (list, tuple)):
         pairs = [int(p) for pair in padding for p in pair]
@@ -67,7 +67,7 @@ def conv2d(
     return CONV2D(
         input, filters if filter is None else filter, strides=spread(strides, 2, first, "strides"),
         use_cudnn_on_gpu=use_cudnn_on_gpu, data_format=data_format or "NHWC",
-        dilations=spread(dilations, 2, first, "dilations"), name=name, **_padding(padding),
+        dilations=spread(dilations, 2, first, "dilations"), name=name, **padding_of(padding),
     )  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def conv2d_transpose(
     return CONV2D_BACKPROP_INPUT(
         _sizes(output_shape, images), filters if filter is None else filter, images,
         strides=spread(strides, 2, first, "strides"), data_format=data_format or "NHWC",
-        dilations=spread(dilations, 2, first, "dilations"), name=name, **_padding(padding),
+        dilations=spread(dilations, 2, first, "dilations"), name=name, **padding_of(padding),
     )  # fmt: skip
 
 
@@ -262,7 +262,7 @@ def _options(options: dict[str, Any], rank: int = 4) -> dict[str, Any]:
     """Attributes of a gradient op from keyword arguments; None means the default."""
     found = {k: v for k, v in options.items() if v is not None and k not in ("padding", "strides")}
     strides = integers(list(options["strides"]), rank, "strides")
-    return {"strides": strides, **found, **_padding(options["padding"])}
+    return {"strides": strides, **found, **padding_of(options["padding"])}
 
 
 def conv2d_backprop_input(

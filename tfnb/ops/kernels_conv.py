@@ -335,7 +335,7 @@ class _Pool:
 def _pool(site: KernelSite, image: tuple[int, ...], out: tuple[int, ...]) -> _Pool:
     _check_format(site)
     attrs = site.attrs
-    ay, ax = pool_axes(image, attrs.ksize, attrs.strides, attrs.padding)
+    ay, ax = pool_axes(image, attrs.ksize, attrs.strides, pads(attrs))
     expected = (image[0], ay.count, ax.count, image[3])
     if tuple(out) != expected:
         raise InvalidArgumentError(

@@ -32,7 +32,7 @@ from tfnb.ops.kernels_conv import (
     max_pool_grad_calls,
 )
 from tfnb.ops.shaping import shape_of
-from tfnb.ops.windows import ImageArgs, attrs_of, settle, sizes_in, window_count
+from tfnb.ops.windows import ImageArgs, attrs_of, pads, settle, sizes_in, window_count
 from tfnb.types import FLOATS, Shape
 
 __all__ = [
@@ -62,13 +62,28 @@ class PoolAttrs:
         settle(self)
 
 
+@dataclass(frozen=True, slots=True)
+class MaxPoolAttrs:
+    """As `PoolAttrs`; with `padding` "EXPLICIT", `explicit_paddings` pixels before and after each dimension."""
+
+    ksize: tuple[int, ...] = (1, 1, 1, 1)
+    strides: tuple[int, ...] = (1, 1, 1, 1)
+    padding: str = "VALID"
+    explicit_paddings: tuple[int, ...] = ()
+    data_format: str = "NHWC"
+
+    def __post_init__(self) -> None:
+        settle(self)
+
+
 IMAGE, IMAGES, SIZED = ImageArgs((0,)), ImageArgs((0, 1, 2)), ImageArgs((1,), sizes=(0,))
 
 
 def _pooled(a: Any, x: Shape) -> Shape:
     n, h, w, ch = x.as_list()
-    rows = window_count(h, a.ksize[1], a.strides[1], 1, a.padding)
-    return Shape((n, rows, window_count(w, a.ksize[2], a.strides[2], 1, a.padding), ch))
+    py, px = pads(a)
+    rows = window_count(h, a.ksize[1], a.strides[1], 1, py)
+    return Shape((n, rows, window_count(w, a.ksize[2], a.strides[2], 1, px), ch))
 
 
 @IMAGE.infer
@@ -108,7 +123,7 @@ def _infer_avg_grad(c: Infer) -> Shape:
 def _kernel(reference: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """The host kernel of a reference that takes arrays, ksize, strides and padding."""
     return lambda call, *inputs: reference(
-        *inputs, call.attrs.ksize, call.attrs.strides, call.attrs.padding
+        *inputs, call.attrs.ksize, call.attrs.strides, pads(call.attrs)
     )
 
 
@@ -172,7 +187,9 @@ def _grad_max_pool(op: Any, dy: Any) -> Any:
 def _grad_max_pool_grad(op: Any, g: Any) -> Any:
     """Where the maxima lie does not change with the pixels, but for a set of measure zero."""
     x, y, _ = op.inputs
-    return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_GRAD_GRAD(x, y, g, **attrs_of(op.attrs))
+    kept = attrs_of(op.attrs)
+    kept.pop("explicit_paddings")  # which the next op has not
+    return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_GRAD_GRAD(x, y, g, **kept)
 
 
 def _grad_max_pool_grad_grad(op: Any, g: Any) -> Any:
@@ -198,7 +215,7 @@ MAX_POOL = OpDef(
     ceil(height / strides[1]) for "SAME", ceil((height - ksize[1] + 1) / strides[1]) for "VALID". Errors: the rank is
     not 4.""",
     types={"T": FLOATS},
-    attrs=PoolAttrs,
+    attrs=MaxPoolAttrs,
     infer=_infer_pool,
     host=IMAGE.host(_kernel(max_pool_host)),
     opencl=max_pool_calls,
@@ -214,7 +231,7 @@ MAX_POOL_GRAD = OpDef(
 
     orig_input, output: MaxPool's input shape; orig_output, grad: its output shape.""",
     types={"T": FLOATS},
-    attrs=PoolAttrs,
+    attrs=MaxPoolAttrs,
     infer=_infer_max_grad,
     host=IMAGES.host(_kernel(max_pool_grad_host)),
     opencl=max_pool_grad_calls,

@@ -11,7 +11,7 @@ from typing import Any
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
-from tfnb.ops.conv_functions import spread
+from tfnb.ops.conv_functions import padding_of, spread
 from tfnb.ops.losses import scope
 from tfnb.ops.pool import AVG_POOL, MAX_POOL
 from tfnb.ops.pool3d import AVG_POOL_3D, MAX_POOL_3D
@@ -30,7 +30,7 @@ def _pool(
     first = channels_first(layout, axes + 2)
     return op(
         value, ksize=spread(ksize, axes, first, "ksize"), strides=spread(strides, axes, first, "strides"),
-        padding=padding, data_format=layout, name=name,
+        data_format=layout, name=name, **padding_of(padding),
     )  # fmt: skip
 
 
@@ -41,8 +41,8 @@ def max_pool(
     """The largest pixel of each window, channel by channel.
 
     value: (batch, height, width, channels), or channels first for `data_format="NCHW"`. ksize, strides: one, two or
-    four integers, four in the order of data_format. padding: "SAME" or "VALID". Raises `InvalidArgumentError` for bad
-    windows or padding.
+    four integers, four in the order of data_format. padding: "SAME", "VALID" or four
+    pairs of pixels, fewer than the window has. Raises `InvalidArgumentError` for bad windows or padding.
     """
     x = input if value is None else value
     return _pool(MAX_POOL, x, ksize, strides, padding, data_format, name, 2)
