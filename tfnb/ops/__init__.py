@@ -11,6 +11,7 @@ from typing import Any
 from tfnb.ir.tensor import install_operators
 from tfnb.ops import (
     activations,
+    array_functions,
     batch_norm,
     batch_norm_grad,
     bits,
@@ -146,6 +147,7 @@ FAMILIES = (
     counting,
     special,
     passing,
+    array_functions,
     sparse_arithmetic,
     sparse_layout,
     sparse_pairs,
@@ -226,5 +228,5 @@ def _merged(attribute: str) -> dict[str, Any]:
     return found
 
 
-API: dict[str, Any] = CATALOG.functions() | _merged("API")
+API: dict[str, Any] = array_functions.with_aliases(CATALOG.functions() | _merged("API"))
 install_operators(_merged("OPERATORS"))
