@@ -212,6 +212,22 @@ def test_our_graphs_run_there(program):
     compare(fetch(tfnb, graph, wanted, init), fetch(tf1, theirs, wanted, init))
 
 
+@pytest.mark.parametrize(
+    "program", [regression, perceptron, conv_net, embedding], ids=lambda p: p.__name__
+)
+def test_their_resource_variables_run_here(program):
+    tf1.enable_resource_variables()
+    try:
+        graph, wanted, init = build(tf1, program)
+        with graph.as_default():
+            tf1.train.Saver()
+    finally:
+        tf1.disable_resource_variables()
+    assert "VarHandleOp" in {op.type for op in graph.get_operations()}
+    ours = loaded(tfnb, graph.as_graph_def())
+    compare(fetch(tfnb, ours, wanted, init), fetch(tf1, graph, wanted, init))
+
+
 def test_their_loops_run_here():
     graph = tf1.Graph()
     with graph.as_default():

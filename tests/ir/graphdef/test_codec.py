@@ -150,3 +150,26 @@ def test_missing_elements_repeat_the_last():
     assert tf.make_tensor_proto(5, shape=[2, 2]) == tf.make_tensor_proto(np.full((2, 2), 5, np.int32))
     with pytest.raises(InvalidArgumentError, match="shape"):
         tf.make_tensor_proto([1, 2], shape=[3], verify_shape=True)
+
+
+@pytest.mark.opencl
+def test_resource_variables_are_read_as_references():
+    shape = "attr { key: 'shape' value { shape { dim { size: 2 } } } }"
+    dtype = "attr { key: 'dtype' value { type: DT_FLOAT } }"
+    value = (
+        "attr { key: 'value' value { tensor { dtype: DT_FLOAT float_val: 3 tensor_shape { dim { size: 2 } } } } }"
+    )
+    text = f"""
+    node {{ name: 'v' op: 'VarHandleOp' {shape} {dtype}
+           attr {{ key: 'shared_name' value {{ s: 'v' }} }} attr {{ key: 'debug_name' value {{ s: 'v/' }} }} }}
+    node {{ name: 'c' op: 'Const' {dtype} {value} }}
+    node {{ name: 'set' op: 'AssignVariableOp' input: 'v' input: 'c' {dtype} }}
+    node {{ name: 'add' op: 'AssignAddVariableOp' input: 'v' input: 'c' {dtype} }}
+    node {{ name: 'read' op: 'ReadVariableOp' input: 'v' input: '^add' {dtype} }}
+    node {{ name: 'known' op: 'VarIsInitializedOp' input: 'v' }}
+    """
+    tf.import_graph_def(text_format.Parse(text, tf.GraphDef()), name="")
+    with tf.Session() as sess:
+        assert not sess.run("known:0")
+        sess.run("set")
+        assert sess.run("read:0").tolist() == [6, 6] and sess.run("known:0")

@@ -15,6 +15,7 @@ from tfnb.ir.function import Function, FunctionBuilder
 from tfnb.ir.graphdef.attrs import decode_attrs, output_places
 from tfnb.ir.graphdef.decode import add_nodes
 from tfnb.ir.graphdef.parse import Link, blamed
+from tfnb.ir.graphdef.resource_variables import as_reference
 from tfnb.ir.graphdef.tensor_proto import decode_dtype
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
@@ -63,7 +64,11 @@ class Library:
         return self._function(name).opdef if name in self.defs else self.find_op(name)
 
     def plain(self, node: Any) -> Any:
-        """A NodeDef that calls a function by an attribute, as one whose op is that function."""
+        """A NodeDef in the form that is read here.
+
+        One that calls a function by an attribute has that function as its op; resource variables become references.
+        """
+        node = as_reference(node)
         if node.op not in _CALLS and node.op != _GRADIENT:
             return node
         function = node.attr["f"].func if "f" in node.attr else None
