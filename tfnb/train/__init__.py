@@ -28,6 +28,7 @@ from tfnb.train import (
     saver,
     saving_hooks,
     scaffold,
+    scipy_optimizer,
     session_manager,
     session_run_hook,
     signatures,
@@ -63,5 +64,6 @@ MODULES = (
     supervisor,
     signatures,
     saved_model,
+    scipy_optimizer,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}
