@@ -48,6 +48,7 @@ _LAZY = {
     "TensorProto": "tfnb.ir.messages",
     "test": "tfnb.train.testing",
     "Model": "tfnb.train.model",
+    "estimator": "tfnb.train.estimators",
     "notebook": "tfnb.notebook",
     "datasets": "tfnb.datasets",
 }
@@ -67,8 +68,16 @@ def __dir__() -> list[str]:
     return sorted(n for n in {*globals(), *_LAZY} if not n.startswith("_"))
 
 
+def _load_mnist(path: _Any = "mnist.npz") -> _Any:
+    """`tf.keras.datasets.mnist.load_data`: the shipped digits; see `tfnb.datasets.mnist.load_data`."""
+    return _import_module("tfnb.datasets.mnist").load_data(path)
+
+
 _install_operators({"eval": _evaluate, "run": _run_operation})
-_lay_out(_sys.modules[__name__], _ops.API | _client.API | _train.API | _summary.API)
+_lay_out(
+    _sys.modules[__name__],
+    _ops.API | _client.API | _train.API | _summary.API | {"keras.datasets.mnist.load_data": _load_mnist},
+)
 
 if "IPython" in _sys.modules:
     _import_module("tfnb.notebook.displays").register()

@@ -75,6 +75,18 @@ def read_data_sets(
     )
 
 
+def load_data(path: Any = None) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """((train images, labels), (test images, labels)) as `tf.keras.datasets.mnist` gives them.
+
+    Images are uint8 [n, 28, 28], labels uint8 [n]: the shipped digits, of which there are fewer than 60,000.
+    `path`, where Keras keeps its download, is not used.
+    """
+    folder = _folder(None)
+    pairs = [_read_pair(folder, FILES[k], FILES[k + 1], False) for k in (0, 2)]
+    (x, y), (x_test, y_test) = ((images[..., 0], labels) for images, labels in pairs)
+    return (x, y), (x_test, y_test)
+
+
 def _folder(train_dir: str | Path | None) -> Path:
     shipped = Path(__file__).parent
     if train_dir is None:
