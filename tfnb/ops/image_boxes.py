@@ -72,7 +72,7 @@ def _host_draw(call: HostCall, images: np.ndarray, boxes: np.ndarray) -> np.ndar
         for i, box in enumerate(own):
             colour = _COLOURS[i % len(_COLOURS), :depth]
             _draw(picture, box, np.ones(1) if depth == 1 else colour)
-    return out
+    return np.asarray(out)
 
 
 DRAW_BOUNDING_BOXES = OpDef(
