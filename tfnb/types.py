@@ -128,6 +128,12 @@ bfloat16 = DType("bfloat16", ml_dtypes.bfloat16, "ushort", 14, "f")
 uint16 = DType("uint16", np.uint16, "ushort", 17, "u")
 complex128 = DType("complex128", np.complex128, "", 18, "c")
 float16 = DType("float16", np.float16, "half", 19, "f")
+# small integers that stand for floats of a range; held and fetched as plain integers
+qint8 = DType("qint8", np.int8, "", 11, "q")
+quint8 = DType("quint8", np.uint8, "", 12, "q")
+qint32 = DType("qint32", np.int32, "", 13, "q")
+qint16 = DType("qint16", np.int16, "", 15, "q")
+quint16 = DType("quint16", np.uint16, "", 16, "q")
 resource = DType("resource", np.object_, "", 20, "r")  # a handle: the queue, reader, ... itself, in a scalar
 variant = DType("variant", np.object_, "", 21, "r")  # any other Python object (a lock, a data set)
 uint32 = DType("uint32", np.uint32, "uint", 22, "u")
@@ -137,6 +143,7 @@ ALL = (
     float32, float64, int32, uint8, int16, int8, string, complex64, int64, bool_,
     bfloat16, uint16, complex128, float16, uint32, uint64,
 )  # fmt: skip
+QUANTIZED = (qint8, quint8, qint32, qint16, quint16)
 ANY = (*ALL, resource, variant)  # what is only passed on
 FLOATS = (float32, float64, float16, bfloat16)
 COMPLEX = (complex64, complex128)
@@ -149,9 +156,10 @@ FIXED_SIZE = (*NUMBERS, bool_)
 # arithmetic of these is done by OpenCL kernels; 16-bit floats are for storage: computed in float32
 DEVICE_FLOATS = (float32, float64)
 
-_BY_NAME = {d.name: d for d in ANY} | {"half": float16, "float": float32, "double": float64, "str": string}
+_OLD = {"half": float16, "float": float32, "double": float64, "str": string}
+_BY_NAME = {d.name: d for d in (*ANY, *QUANTIZED)} | _OLD
 _BY_NUMPY = {d.np: d for d in ALL if d is not string}
-_BY_ENUM = {d.enum: d for d in ANY}
+_BY_ENUM = {d.enum: d for d in (*ANY, *QUANTIZED)}
 _PYTHON = {float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string}
 
 

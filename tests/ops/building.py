@@ -61,7 +61,9 @@ def build_in(graph: GraphBuilder, case: Case, knowledge: str = "shapes") -> Buil
                 "ranks": Shape((None,) * array.ndim),
                 "nothing": Shape(None),
             }
-            t = PLACEHOLDER(dtype=as_dtype(array.dtype), shape=shape[knowledge], graph=graph)
+            # NumPy has no quantised dtypes: cases say them in the array's metadata
+            dtype = as_dtype((array.dtype.metadata or {}).get("quantized", array.dtype))
+            t = PLACEHOLDER(dtype=dtype, shape=shape[knowledge], graph=graph)
         inputs.append(t)
         arrays.append(array)
         return t

@@ -127,6 +127,6 @@ API: dict[str, Any] = {
     "SparseTensor": SparseTensor,
     "SparseTensorValue": SparseTensorValue,
     "IndexedSlicesValue": IndexedSlicesValue,
-    **{d.name: d for d in types.ALL},
+    **{d.name: d for d in (*types.ALL, *types.QUANTIZED)},
     "half": types.float16,
 }

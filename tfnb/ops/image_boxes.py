@@ -172,7 +172,7 @@ def _suppression(name: str, inputs: str, host: Any, **more: Any) -> OpDef:
 NON_MAX_SUPPRESSION = _suppression(
     "NonMaxSuppression",
     "boxes: float32, scores: float32, max_output_size: int32",
-    lambda call, *x: _suppressed(call, *x, call.attrs.iou_threshold),
+    lambda call, b, s, n: _suppressed(call, b, s, n, call.attrs.iou_threshold),
     attrs=SuppressionAttrs,
 )
 NON_MAX_SUPPRESSION_V2 = _suppression(

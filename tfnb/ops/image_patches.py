@@ -207,9 +207,10 @@ def _positions(low: Any, high: Any, count: int, limit: int) -> np.ndarray:
     """Where `count` samples between two edges lie on pixels 0 .. limit - 1: (boxes, count), float32."""
     last = np.float32(limit - 1)
     if count == 1:
-        return np.asarray(np.float32(0.5) * (low + high) * last)[:, None]
+        return np.asarray(np.float32(0.5) * (low + high) * last).reshape(-1, 1)
     step = (high - low) * last / np.float32(count - 1)
-    return np.asarray(low * last)[:, None] + np.arange(count, dtype=np.float32) * step[:, None]
+    offsets = np.arange(count, dtype=np.float32) * step[:, None]
+    return np.asarray(np.asarray(low * last)[:, None] + offsets)
 
 
 def _check_indices(call: HostCall, boxes: np.ndarray, index: np.ndarray, n: int) -> None:
@@ -263,7 +264,7 @@ def _host_crops(
         pixels = image[index[:, None, None], y[:, :, None], x[:, None, :]]
         total = total + pixels.astype(np.float32) * weight[..., None]
     outside = np.float32(call.attrs.extrapolation_value)
-    return np.where(inside[..., None], total, outside).astype(np.float32)
+    return np.asarray(np.where(inside[..., None], total, outside), np.float32)
 
 
 def _lower_crops(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
