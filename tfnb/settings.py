@@ -47,6 +47,10 @@ class Settings:
         default=True,
         metadata={"env": "TFNB_OPTIMIZE", "help": "0: no folding, CSE, simplification or fusion"},
     )
+    fast_loops: bool = field(
+        default=True,
+        metadata={"env": "TFNB_FAST_LOOPS", "help": "0: all loops run node by node, by the general executor"},
+    )
     keep_source: str = field(
         default="",
         metadata={"env": "TFNB_KEEP_SOURCE", "help": "a folder that gets every generated OpenCL program"},

@@ -23,6 +23,7 @@ from tfnb.errors import CancelledError, DeadlineExceededError, InternalError, In
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.frames import DEAD, Ready
 from tfnb.runtime.kernels import ClusterKernel, StepContext, reraise
+from tfnb.runtime.linear import LoopKernel, linearize
 from tfnb.runtime.plan import Plan, PlanKind
 from tfnb.runtime.propagate import Propagator
 from tfnb.runtime.rendezvous import Received, Rendezvous
@@ -80,19 +81,22 @@ class Executor:
     """Runs one plan, from many threads at once.
 
     `payloads[i]` is the kernel of `plan.nodes[i]`: a ClusterKernel, HostKernel, AsyncKernel, SendKernel or
-    RecvKernel for the kinds of those names, None for the rest.
+    RecvKernel for the kinds of those names, None for the rest. With `fast_loops`, loops that fit run without the
+    propagator.
     """
 
     def __init__(
-        self, plan: Plan, payloads: Sequence[Any], threads: HostThreads | None = None
+        self, plan: Plan, payloads: Sequence[Any], threads: HostThreads | None = None, fast_loops: bool = True
     ) -> None:
         if len(payloads) != len(plan.nodes):
             raise InternalError(f"{len(payloads)} payloads came for {len(plan.nodes)} nodes")
+        found = (p.device for p in payloads if isinstance(p, ClusterKernel))
+        self._devices: tuple[Device, ...] = tuple(dict.fromkeys(found))
+        if fast_loops and len(plan.frames) > 1:
+            plan, payloads = linearize(plan, payloads)
         self.plan = plan
         self.payloads = tuple(payloads)
         self.threads = threads or HostThreads()
-        found = (p.device for p in payloads if isinstance(p, ClusterKernel))
-        self._devices: tuple[Device, ...] = tuple(dict.fromkeys(found))
         self._single = (
             _Single(plan, self.payloads[plan.cluster]) if plan.is_single_cluster else None
         )
@@ -221,6 +225,8 @@ class _Step:
             if kind == PlanKind.CLUSTER:
                 return kernel.run(ready.inputs, context.recorder)
             if kind == PlanKind.HOST:
+                if type(kernel) is LoopKernel:
+                    return kernel.run(ready.inputs, context.recorder, self._check)
                 if not kernel.expensive or (is_last and not self._pending and self._deadline is None):
                     return kernel.run(ready.inputs, context.recorder)
                 self._executor.threads.submit(lambda: self._in_pool(ready, kernel))

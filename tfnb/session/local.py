@@ -76,7 +76,7 @@ class LocalWorker:
         """Runs a step; the values of its fetches."""
         executor = self._executors.get(step)
         if executor is None:
-            executor = self._executors.setdefault(step, Executor(step.plan, step.payloads, self._threads))
+            executor = self._executors.setdefault(step, self._executor(step))
         timeout = (options.timeout_in_ms if options is not None else 0) or self.config.operation_timeout_in_ms
         trace = options is not None and options.trace_level > 0 and metadata is not None
         recorder = StepStats() if trace else None
@@ -108,11 +108,14 @@ class LocalWorker:
             executor = self._functions.get(key)
         if executor is None:
             step = compile_step(Request(key[0], (), key[1]), self.context)
-            executor = Executor(step.plan, step.payloads, self._threads)
+            executor = self._executor(step)
             with self._idle:
                 executor = self._functions.setdefault(key, executor)
         run = executor.run
         return lambda *values: run(values)
+
+    def _executor(self, step: CompiledStep) -> Executor:
+        return Executor(step.plan, step.payloads, self._threads, self.context.settings.fast_loops)
 
     def log_placement(self, step: CompiledStep) -> None:
         """Prints where the nodes run, under `log_device_placement`."""
