@@ -98,7 +98,7 @@ class _Levels:
         found = 0
         for n, e in enumerate(node.inputs):
             before = self.graph.nodes[e.id]
-            if before.id not in self.level:
+            if before.opdef.kind is Kind.NEXT_ITERATION:
                 continue  # the edge that closes a loop
             cut = device and n in node.opdef.shape_inputs and not self.derivable(before.id)
             found = max(found, self._after(before, node, device, cut))

@@ -35,7 +35,7 @@ def _find(graph: Graph, outer: dict[str, Context]) -> dict[int, Context]:
     found: dict[int, Context] = {}
     for i in graph.order:
         node = graph.nodes[i]
-        before = [_after(graph, e, found) for e in node.inputs if e.id in found]
+        before = [_after(graph, e, found) for e in node.inputs if not _closes_loop(graph, e)]
         before += [found[c] for c in node.control if c in found]
         kind = node.opdef.kind
         if kind in (Kind.MERGE, Kind.CONTROL_TRIGGER):
@@ -50,6 +50,10 @@ def _find(graph: Graph, outer: dict[str, Context]) -> dict[int, Context]:
             context = _leave(context, outer)
         found[i] = context
     return found
+
+
+def _closes_loop(graph: Graph, e: Edge) -> bool:
+    return graph.nodes[e.id].opdef.kind is Kind.NEXT_ITERATION
 
 
 def _after(graph: Graph, e: Edge, found: Mapping[int, Context]) -> Context:
@@ -77,7 +81,7 @@ def frames_left(graph: Graph) -> Mapping[int, str]:
         return left
     for i in graph.order:
         node = graph.nodes[i]
-        before = [inside[e.id] for e in node.inputs if e.id in inside]
+        before = [inside[e.id] for e in node.inputs if not _closes_loop(graph, e)]
         before += [inside[c] for c in node.control if c in inside]
         frames = max(before, key=len, default=())
         if node.opdef.kind is Kind.ENTER:

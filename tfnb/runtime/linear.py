@@ -117,7 +117,7 @@ class LoopKernel:
 def _is_dead(step: _Step, inputs: list[Any], values: list[Any]) -> bool:
     if step.code == _TRIGGER:
         return False
-    return DEAD in inputs or any(values[r] is DEAD for r in step.control)
+    return any(v is DEAD for v in inputs) or any(values[r] is DEAD for r in step.control)
 
 
 def _kill(step: _Step, values: list[Any]) -> None:
