@@ -121,3 +121,6 @@ def test_bad_layers():
         L.max_pooling1d(x, 2, 2, data_format="NWC")
     with pytest.raises(errors.ShapeError):
         L.max_pooling2d(x, 2, 2)
+    for option in ({"renorm": True}, {"virtual_batch_size": 2}):
+        with pytest.raises(errors.InvalidArgumentError, match="not supported"):
+            L.batch_normalization(tf.zeros([2, 3]), **option)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tfnb.errors import UnimplementedError
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import HostCall, OpDef
 from tfnb.ops.kernels_scatter import scatter_calls
@@ -107,11 +106,16 @@ def test_bad_index_is_skipped_and_nothing_launched_for_nothing(runner: Any) -> N
     assert scatter_calls(empty, "scatter_add") == ()
 
 
-def test_half_is_moved_but_not_added(runner: Any) -> None:
-    ref, at = np.zeros((3, 2), np.float16), np.asarray([2, 0], np.int32)
-    rows = np.asarray([[1, 2], [3, 4]], np.float16)
-    wanted, got = updated(runner, SCATTER_OPS[0], [ref, at, rows])
-    np.testing.assert_array_equal(got[0], wanted[0])
-    info = TensorInfo(as_dtype("float16"), ref.shape)
-    with pytest.raises(UnimplementedError, match="float16"):
-        scatter_calls(runner.site("ScatterAdd", [ref, at, rows], [info], None), "scatter_add")
+@pytest.mark.parametrize("op", SCATTER_OPS, ids=lambda op: op.name)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_16_bit_floats(runner: Any, op: OpDef, dtype: str) -> None:
+    """Computed in float, stored after each update: as the host does."""
+    kind = as_dtype(dtype).np
+    at = np.asarray([2, 0, 2, 1, 2], np.int32)
+    ref = np.arange(1, 7).reshape(3, 2).astype(kind)
+    updates = (np.arange(10).reshape(5, 2) / 4 + 1).astype(kind)
+    site = runner.site(op.name, [ref, at, updates], [TensorInfo(as_dtype(dtype), (3, 2))], op.attrs())
+    (call,) = op.opencl(site)
+    assert dict(call.defines)["T"] in ("half", "bfloat", "ushort")
+    wanted, got = updated(runner, op, [ref, at, updates])
+    np.testing.assert_allclose(got[0].astype("f"), wanted[0].astype("f"), rtol=1e-2)

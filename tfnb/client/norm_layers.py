@@ -64,7 +64,10 @@ class BatchNormalization(Layer):
             raise InvalidArgumentError(
                 "batch_normalization: renorm=True is not supported; use renorm=False"
             )
-        for unused in ("renorm_clipping", "renorm_momentum", "virtual_batch_size", "adjustment"):
+        for changes in ("virtual_batch_size", "adjustment"):
+            if kw.pop(changes, None) is not None:
+                raise InvalidArgumentError(f"batch_normalization: {changes} is not supported")
+        for unused in ("renorm_clipping", "renorm_momentum"):
             kw.pop(unused, None)
         self.fused = kw.pop("fused", None)
         self.updates_collection = kw.pop("updates_collection", GraphKeys.UPDATE_OPS)

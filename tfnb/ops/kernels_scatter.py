@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tfnb.errors import UnimplementedError
 from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, TensorInfo
+from tfnb.ops.elements import signed_defines
 from tfnb.types import float32, float64
 
 __all__ = ["row_count", "scatter_calls", "sparse_apply_calls"]
@@ -59,9 +60,8 @@ def scatter_calls(
     numbered = None if numbers is None else (numbers, sizes)
     if entry == "scatter_update" and dtype.is_floating and dtype.size == 2:
         return _launch(site, "state/scatter.cl", entry, [0, 1, 2], 1, {"T": "ushort"}, numbered)
-    if dtype.is_floating and dtype not in (float32, float64):
-        raise UnimplementedError(f"{site.op} has no OpenCL kernel for {dtype.name}")
-    return _launch(site, "state/scatter.cl", entry, [0, 1, 2], 1, {}, numbered)
+    types = dict(signed_defines(dtype))
+    return _launch(site, "state/scatter.cl", entry, [0, 1, 2], 1, types, numbered)
 
 
 def sparse_apply_calls(
