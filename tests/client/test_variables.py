@@ -129,7 +129,8 @@ def test_group_and_tuple():
     passed = tf.tuple([v.assign_add(1.0), None, slices])
     assert passed[1] is None
     assert isinstance(passed[2], tf.IndexedSlices)
-    assert tf.group(slices).control_inputs == [slices.op]
+    parts = [slices.values.op, slices.indices.op, slices.dense_shape.op]
+    assert tf.group(slices).control_inputs == parts
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         assert session.run(both) is None

@@ -216,3 +216,16 @@ def test_a_variable_without_elements_has_a_value(sess):
     empty, one = sess.run([v, w])
     assert empty.shape == (0, 4) and one == [1.0]
     assert sess.run(v.assign_add(np.zeros((0, 4), np.float32))).shape == (0, 4)
+
+
+def test_placement_is_logged_once_per_step(capfd):
+    with tf.Graph().as_default():
+        y = tf.add(tf.placeholder(tf.float32, [], name="x"), 1.0, name="y")
+        with tf.Session(config=tf.ConfigProto(log_device_placement=True)) as session:
+            for value in (1.0, 2.0):
+                session.run(y, {"x:0": value})
+    lines = capfd.readouterr().err.splitlines()
+    assert [x for x in lines if x.startswith("y: (Add): ") and x.endswith("device:CPU:0")] == [
+        x for x in lines if x.startswith("y: ")
+    ]
+    assert sum(x.startswith("y: ") for x in lines) == 1

@@ -5,6 +5,7 @@ Invariant: devices and state belong to one session and end with it; what was com
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -118,10 +119,11 @@ class LocalWorker:
         return Executor(step.plan, step.payloads, self._threads, self.context.settings.fast_loops)
 
     def log_placement(self, step: CompiledStep) -> None:
-        """Prints where the nodes run, under `log_device_placement`."""
+        """Writes where each node of a step runs to standard error, under `log_device_placement`."""
         if self.config.log_device_placement:
-            for _node in step.graph.nodes.values():
-                pass
+            nodes = (step.graph.nodes[i] for i in step.graph.order)
+            lines = [f"{n.name}: ({n.type}): {n.device or 'host'}\n" for n in nodes]
+            sys.stderr.write("".join(lines))
 
     def describe_devices(self) -> list[DeviceDescription]:
         return [
