@@ -32,6 +32,25 @@ _MATRICES = [
     Case("Cross", (ints(3), ints(3))),
 ]
 
+_BAND = np.array([-1, 1], np.int32)
+_BANDS = [
+    Case("MatrixDiagV3", (arr(2, 3), _I(0), _I(-1), _I(-1), np.float32(0)), grad=False),
+    Case("MatrixDiagV3", (arr(2), _I(-1), _I(-1), _I(4), np.float32(7)), grad=False),
+    Case("MatrixDiagPartV3", (arr(3, 4), _I(1), np.float32(0))),
+    Case("MatrixDiagPartV3", (ints(2, 3, 3), _I(0), _I(5))),
+    Case("MatrixSetDiagV3", (arr(2, 3, 4), arr(2, 3), _I(0))),
+    Case("MatrixSetDiagV3", (arr(4, 3), arr(2), _I(1))),
+    *(
+        Case(op, (*x, *rest), {"align": align}, grad=False)
+        for align in ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
+        for op, x, rest in (
+            ("MatrixDiagV3", (arr(3, 3),), (_BAND, _I(3), _I(4), np.float32(9))),
+            ("MatrixDiagPartV3", (arr(3, 4),), (np.array([-2, 2], np.int32), np.float32(9))),
+            ("MatrixSetDiagV3", (arr(4, 4), arr(3, 4)), (_BAND,)),
+        )
+    ),
+]
+
 _ORDER = [
     Case("ReverseSequence", (arr(3, 4), v(0, 2, 4, dtype=np.int64)), {"seq_dim": 1}),
     Case("ReverseSequence", (arr(4, 2, 3), v(3, 1)), {"seq_dim": 0, "batch_dim": 1}),
@@ -76,4 +95,4 @@ _COUNTS = [
     ),
 ]  # fmt: skip
 
-CASES: tuple[Case, ...] = (*_MATRICES, *_ORDER, *_COUNTS)
+CASES: tuple[Case, ...] = (*_MATRICES, *_BANDS, *_ORDER, *_COUNTS)
