@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "api_usage.py"
-SHARE = 0.98  # raise it when names arrive
+SHARE = 0.99  # raise it when names arrive
 # Never keywords of TensorFlow's function; and a constructor that only its own scopes call here.
 REFUSED = {
     "tf.variable_scope: name=",

@@ -73,10 +73,27 @@ def _load_mnist(path: _Any = "mnist.npz") -> _Any:
     return _import_module("tfnb.datasets.mnist").load_data(path)
 
 
+def _read_mnist(
+    train_dir: _Any = None, fake_data: bool = False, one_hot: bool = False, dtype: _Any = "float32",
+    reshape: bool = True, validation_size: int | None = None, seed: int | None = None, source_url: _Any = None,
+) -> _Any:  # fmt: skip
+    """`input_data.read_data_sets` of the tutorials: the digits in `train_dir`, else the shipped ones; no download."""
+    mnist = _import_module("tfnb.datasets.mnist")
+    size = mnist.VALIDATION_SIZE if validation_size is None else validation_size
+    return mnist.read_data_sets(train_dir, fake_data, one_hot, dtype, reshape, size, seed)
+
+
+_DATA = {
+    "keras.datasets.mnist.load_data": _load_mnist,
+    "examples.tutorials.mnist.input_data.read_data_sets": _read_mnist,
+    "contrib.learn.datasets.mnist.read_data_sets": _read_mnist,
+    "contrib.learn.python.learn.datasets.mnist.read_data_sets": _read_mnist,
+}
+
 _install_operators({"eval": _evaluate, "run": _run_operation})
 _lay_out(
     _sys.modules[__name__],
-    _ops.API | _client.API | _train.API | _summary.API | {"keras.datasets.mnist.load_data": _load_mnist},
+    _ops.API | _client.API | _train.API | _summary.API | _DATA,
 )
 
 if "IPython" in _sys.modules:

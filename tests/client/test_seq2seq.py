@@ -119,6 +119,30 @@ def test_losses():
     np.testing.assert_allclose(got[2], other.mean(), rtol=1e-5)
 
 
+def test_the_loss_of_whole_tensors():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(2, 3, 4)).astype("f")
+    targets, weights = np.array([[0, 1, 2], [3, 3, 0]]), np.array([[1, 1, 0.5], [1, 0, 0]], "f")
+    each = -np.log(np.take_along_axis(softmax(logits), targets[..., None], 2))[..., 0] * weights
+    loss = tf.contrib.seq2seq.sequence_loss
+    given = tf.constant(logits), tf.constant(targets), tf.constant(weights)
+    with tf.Session() as session:
+        got = session.run(
+            [
+                loss(*given),
+                loss(*given, average_across_batch=False),
+                loss(*given, average_across_timesteps=False),
+                loss(*given, average_across_batch=False, average_across_timesteps=False),
+            ]
+        )
+    np.testing.assert_allclose(got[0], each.sum() / weights.sum(), rtol=1e-5)
+    np.testing.assert_allclose(got[1], each.sum(1) / weights.sum(1), rtol=1e-5)
+    np.testing.assert_allclose(got[2], each.sum(0) / weights.sum(0), rtol=1e-5)
+    np.testing.assert_allclose(got[3], each, rtol=1e-5)
+    with pytest.raises(errors.ShapeError, match="rank 2"):
+        loss(given[0], given[0], given[2])
+
+
 def test_other_models_build():
     x = [tf.placeholder(tf.float32, [None, 3]) for _ in range(2)]
     basic, _ = seq2seq.basic_rnn_seq2seq(x, x, cells.GRUCell(4))

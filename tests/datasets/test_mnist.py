@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tfnb as tf
 from tfnb.datasets import DataSet, mnist
 from tfnb.datasets.idx import read_idx
 from tfnb.errors import DataLossError, DTypeError, InvalidArgumentError, NotFoundError
@@ -193,3 +194,12 @@ def test_labels_beyond_nine_and_unequal_numbers(tmp_path):
     (tmp_path / mnist.FILES[3]).write_bytes(idx(2, body=bytes(2)))
     with pytest.raises(DataLossError, match=r"1500 images.* 2 labels"):
         mnist.read_data_sets(tmp_path)
+
+
+def test_the_import_of_the_tutorials():
+    from tfnb.examples.tutorials.mnist import input_data
+
+    found = input_data.read_data_sets("/nowhere", one_hot=True, validation_size=100)
+    assert found.validation.num_examples == 100
+    assert found.train.labels.shape[1] == 10
+    assert tf.contrib.learn.datasets.mnist.read_data_sets().train.images.shape[1] == 784
