@@ -248,6 +248,7 @@ DEQUANTIZE = _op(
     _host_dequantize,
     lambda c: c.shapes[0],
     types={"T": QUANTIZED, "dtype": (float32,)},
+    defaults={"dtype": float32},
     attrs=DequantizeAttrs,
 )
 
@@ -306,6 +307,7 @@ QUANTIZED_MAT_MUL = _op(
     _host_matmul,
     _matmul_shape,
     types={"T1": QUANTIZED, "T2": QUANTIZED, "Toutput": (qint32,), "Tactivation": QUANTIZED},
+    defaults={"Toutput": qint32, "Tactivation": quint8},
     attrs=MatMulAttrs,
 )
 
@@ -346,6 +348,7 @@ QUANTIZED_CONV2D = _op(
     _host_conv,
     _ranked_first(4),
     types={"Tinput": QUANTIZED, "Tfilter": QUANTIZED, "out_type": (qint32,)},
+    defaults={"out_type": qint32},
     attrs=WindowAttrs,
     dynamic=True,
 )
@@ -450,6 +453,7 @@ def _relu(name: str, top: float | None, doc: str) -> OpDef:
         _clipped(top),
         _with_range,
         types={"Tinput": (quint8, qint32), "out_type": (quint8, qint32)},
+        defaults={"out_type": quint8},
     )
 
 
