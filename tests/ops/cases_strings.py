@@ -88,6 +88,7 @@ CASES = [
     Case("RegexReplace", (_WORDS, text(b"x*"), text(b"-"))),
     Case("RegexReplace", (_WORDS, text(b"[a-z]"), text(rb"\\")), {"replace_global": False}),
     Case("RegexFullMatch", (_WORDS, text(b"[a-zA-Z]*"))),
+    Case("StaticRegexFullMatch", (_WORDS,), {"pattern": "[a-zA-Z]*"}),
     *(Case("EncodeBase64", (_LENGTHS[:6],), {"pad": pad}) for pad in (False, True)),
     Case("DecodeBase64", (texts(b"", b"YQ", b"YQ==", b"ab_-", b"YWJjZA"),)),
     Case("StringToHashBucket", (_LENGTHS,), {"num_buckets": 1 << 40}),

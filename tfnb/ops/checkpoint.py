@@ -16,7 +16,8 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.files import os_errors
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.shapes import no_outputs, scalar_shape
-from tfnb.ops.checkpoint_files import Checkpoint, merge_checkpoints, write_checkpoint
+from tfnb.ops.checkpoint_files import merge_checkpoints, write_checkpoint
+from tfnb.ops.tensorflow_checkpoint import open_checkpoint
 from tfnb.types import ALL, Shape, unknown_shape
 
 __all__ = ["API", "MERGE_V2", "OPS", "RESTORE_V2", "SAVE_V2", "SHARDED_FILENAME"]
@@ -64,7 +65,7 @@ def _restore(
     call: HostCall, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     dtypes = call.types["dtypes"]
-    checkpoint = Checkpoint(_prefix(call, prefix))
+    checkpoint = open_checkpoint(_prefix(call, prefix))
     given = _texts(call, "tensor_names", names, len(dtypes))
     specs = _texts(call, "shape_and_slices", slices, len(dtypes))
     for name, dtype in zip(given, dtypes, strict=True):

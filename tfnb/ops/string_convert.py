@@ -286,6 +286,33 @@ REGEX_FULL_MATCH = OpDef(
     api="regex_full_match strings.regex_full_match",
 )
 
+
+
+@dataclass(frozen=True, slots=True)
+class PatternAttrs:
+    """`pattern`: a regular expression (RE2)."""
+
+    pattern: str = ""
+
+
+def _host_static_match(call: HostCall, x: np.ndarray) -> np.ndarray:
+    found = _compiled(call.attrs.pattern.encode())
+    return mapped(call, lambda t: found.fullmatch(t) is not None, x, dtype=np.bool_)
+
+
+STATIC_REGEX_FULL_MATCH = OpDef(
+    "StaticRegexFullMatch",
+    "input: string",
+    "output: bool",
+    """Does the regular expression (RE2) `pattern` match the whole string?
+
+    input: strings of any shape. output: booleans of that shape. Errors: an invalid pattern. Runs on the host.""",
+    attrs=PatternAttrs,
+    infer=unchanged,
+    host=_host_static_match,
+    grad=NOT_DIFFERENTIABLE,
+)
+
 _BASE64 = re.compile(rb"([A-Za-z0-9_-]*)(={0,2})")
 
 
@@ -351,6 +378,7 @@ OPS: tuple[OpDef, ...] = (
     STRING_TO_NUMBER,
     REGEX_REPLACE,
     REGEX_FULL_MATCH,
+    STATIC_REGEX_FULL_MATCH,
     ENCODE_BASE64,
     DECODE_BASE64,
 )

@@ -16,10 +16,10 @@ from tfnb.client.variables import Variable
 from tfnb.errors import InvalidArgumentError, NotFoundError, ShapeError
 from tfnb.ir.default import get_default_graph
 from tfnb.ops.checkpoint import RESTORE_V2
-from tfnb.ops.checkpoint_files import Checkpoint
 from tfnb.ops.control_flow import NO_OP
 from tfnb.ops.placeholder import PLACEHOLDER
 from tfnb.ops.state import ASSIGN
+from tfnb.ops.tensorflow_checkpoint import open_checkpoint
 from tfnb.train.checkpoint_state import latest_checkpoint
 from tfnb.train.saver import Saver
 from tfnb.types import DType, as_shape
@@ -35,7 +35,7 @@ class CheckpointReader:
     """
 
     def __init__(self, filepattern: Any) -> None:
-        self._checkpoint = Checkpoint(os.fsdecode(filepattern))
+        self._checkpoint = open_checkpoint(os.fsdecode(filepattern))
 
     def has_tensor(self, tensor_str: str) -> bool:
         return tensor_str in self._checkpoint.entries

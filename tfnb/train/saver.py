@@ -22,6 +22,7 @@ from tfnb.ir.default import get_default_graph
 from tfnb.ir.files import os_errors
 from tfnb.ir.protos import proto
 from tfnb.ops.checkpoint_files import Checkpoint, Item, is_checkpoint, write_checkpoint
+from tfnb.ops.tensorflow_checkpoint import open_checkpoint
 from tfnb.train.best_checkpoints import BestCheckpoints
 from tfnb.train.checkpoint_state import (
     delete_checkpoint,
@@ -273,7 +274,7 @@ class Saver:
         prefix = os.fsdecode(save_path)
         if not is_checkpoint(prefix):
             raise NotFoundError(f"restore: {prefix} is not a checkpoint (no file {prefix}.index)")
-        checkpoint = Checkpoint(prefix)
+        checkpoint = open_checkpoint(prefix)
         if self._chosen is None:
             checkpoint.verify()
         elif not self._chosen:
