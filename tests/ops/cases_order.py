@@ -73,6 +73,10 @@ _COUNTS = [
             (v(), 2, _NONE),
         )
     ),
+    Case("DenseBincount", (v(1, 3, 1, 0, 9), _I(4), _NONE)),
+    Case("DenseBincount", (ints(2, 5, lo=0, hi=6), _I(4), arr(2, 5))),
+    Case("DenseBincount", (ints(2, 5, lo=0, hi=6), _I(4), np.zeros(0, np.int32)), {"binary_output": True}),
+    Case("DenseBincount", (ints(4, lo=0, hi=6, dtype=np.int64), np.int64(4), _NONE)),
     Case("HistogramFixedWidth", (arr(20, lo=-1, hi=6), np.array([0, 5], np.float32), _I(5)), {"dtype": "int32"}),
     Case("HistogramFixedWidth", (ints(9), v(-3, 4), _I(3)), {"dtype": "int64"}),
     Case("UniqueWithCounts", (v(3, 1, 3, 2, 1),), {"out_idx": "int32"}),

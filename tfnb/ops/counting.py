@@ -16,14 +16,17 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.shapes import normalize_axis
+from tfnb.ops.compare import LESS, NOT_EQUAL, SELECT
+from tfnb.ops.constants import RANGE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.elements import element_defines
 from tfnb.ops.gather import segment_groups
 from tfnb.ops.math_binary import MAXIMUM, MINIMUM
 from tfnb.ops.math_unary import FLOOR
+from tfnb.ops.pack import PACK
 from tfnb.ops.reduce import MAX
 from tfnb.ops.reduce_sum import all_axes
-from tfnb.ops.shaping import SIZE
+from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE, SIZE
 from tfnb.types import ALL, INDEX, Shape, as_dtype, float32, float64, int32, int64, unknown_shape
 
 __all__ = ["API", "BINCOUNT", "OPS"]
@@ -83,6 +86,69 @@ BINCOUNT = OpDef(
     infer=_bins,
     host=_host_bincount,
     opencl=_bincount_calls,
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(1,),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DenseBincountAttrs:
+    """`binary_output`: 1 for a number that occurs, however often."""
+
+    binary_output: bool = False
+
+
+def _dense_bins(c: Infer) -> Shape:
+    x, size = c.shapes[0], c.value(1)
+    n = None if size is None else int(size.reshape(()))
+    if x.dims is None:
+        return unknown_shape
+    if len(x.dims) > 2:
+        raise ShapeError(f"DenseBincount: needs a vector or rows of numbers, got shape {x}")
+    return Shape((*x.dims[:-1], n) if len(x.dims) == 2 else (n,))
+
+
+def _host_dense_bincount(
+    call: HostCall, x: np.ndarray, size: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    rows = np.atleast_2d(x) if x.ndim < 2 else x
+    given = weights.reshape(rows.shape) if weights.size else [weights] * len(rows)
+    found = [_host_bincount(call, row, size, w) for row, w in zip(rows, given, strict=True)]
+    out = np.asarray(found, weights.dtype).reshape(len(rows), int(size))
+    out = (out != 0).astype(out.dtype) if call.attrs.binary_output else out
+    return out if x.ndim == 2 else out[0]
+
+
+def _expand_dense_bincount(op: Any, x: Any, size: Any, weights: Any) -> Any:
+    """Rows are counted together, each by numbers of its own; what is too large gets a number beyond all."""
+    if x.shape.ndims not in (1, 2) or x.dtype is int64:
+        return None
+    if x.shape.ndims == 1:
+        found = BINCOUNT(x, size, weights)
+    else:
+        rows = SHAPE(x, out_type=int32)[0]
+        start = EXPAND_DIMS(RANGE(np.int32(0), rows, np.int32(1)), np.int32(1)) * size
+        number = SELECT(LESS(x, size), x + start, ZEROS_LIKE(x) + rows * size)
+        found = RESHAPE(BINCOUNT(number, rows * size, weights), PACK([rows, size]))
+    if not op.attrs.binary_output:
+        return found
+    return cast_to(NOT_EQUAL(found, ZEROS_LIKE(found)), found.dtype)
+
+
+DENSE_BINCOUNT = OpDef(
+    "DenseBincount",
+    inputs="input: Tidx, size: Tidx, weights: T",
+    outputs="output: T",
+    types={"Tidx": INDEX, "T": (int32, int64, float32, float64)},
+    attrs=DenseBincountAttrs,
+    doc="""How often each number occurs, in a vector or in each row of a matrix: as `Bincount`.
+
+    input: integers, not negative; numbers from size on are dropped. size: a scalar. weights: the shape of
+    input, or empty. output: dtype of weights, shape (size,) or (rows, size). Errors: a negative number (on the
+    host).""",
+    infer=_dense_bins,
+    host=_host_dense_bincount,
+    expand=_expand_dense_bincount,
     grad=NOT_DIFFERENTIABLE,
     shape_inputs=(1,),
 )
@@ -379,7 +445,8 @@ def edit_distance(
 
 
 OPS: tuple[OpDef, ...] = (
-    BINCOUNT, HISTOGRAM_FIXED_WIDTH, UNIQUE_WITH_COUNTS, UNIQUE_V2, UNIQUE_WITH_COUNTS_V2, LIST_DIFF, EDIT_DISTANCE,
+    BINCOUNT, DENSE_BINCOUNT, HISTOGRAM_FIXED_WIDTH, UNIQUE_WITH_COUNTS, UNIQUE_V2, UNIQUE_WITH_COUNTS_V2, LIST_DIFF,
+    EDIT_DISTANCE,
 )  # fmt: skip
 API: dict[str, Any] = {
     "unique_with_counts": unique_with_counts,

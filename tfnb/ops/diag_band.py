@@ -130,8 +130,8 @@ def _spread(band: _Band, diagonal: np.ndarray, rest: np.ndarray, single: bool) -
     """Matrices with the packed diagonals in the band, and `rest` elsewhere."""
     i, j = _grid(band.rows, band.columns)
     inside, at = band.place(_I, _J, single)
-    picked = diagonal[(..., *(_numeric(e, i, j) for e in at))]
-    return np.where(_numeric(inside, i, j), picked, rest).astype(diagonal.dtype)
+    index: Any = (..., *(_numeric(e, i, j) for e in at))
+    return np.where(_numeric(inside, i, j), diagonal[index], rest).astype(diagonal.dtype)
 
 
 def _diag_dims(c: Infer) -> Shape:
