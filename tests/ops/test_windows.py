@@ -32,6 +32,13 @@ def test_refused(build: Any, message: str) -> None:
         build()
 
 
+def test_the_arguments_of_older_programs() -> None:
+    with tf.Graph().as_default():
+        y = tf.nn.conv2d(X, X[:1, :2].transpose(1, 2, 3, 0), [1, 1, 1, 1], "SAME", None, None, "mine")
+        assert y.op.name == "mine" and y.op.attrs.use_cudnn_on_gpu is True
+        assert y.shape.as_list() == [2, 6, 7, 1]
+
+
 def test_shapes_that_do_not_fit() -> None:
     with tf.Graph().as_default():
         volumes = tf.placeholder(tf.float32, [1, 4, 4, 4, 2])

@@ -52,7 +52,7 @@ def _given(what: str, **named: Any) -> None:
 
 
 def conv2d(
-    input: Any, filter: Any = None, strides: Any = None, padding: Any = None, use_cudnn_on_gpu: bool = True,
+    input: Any, filter: Any = None, strides: Any = None, padding: Any = None, use_cudnn_on_gpu: bool | None = True,
     data_format: str | None = "NHWC", dilations: Any = (1, 1, 1, 1), name: str | None = None, filters: Any = None,
 ) -> Any:  # fmt: skip
     """Cross-correlation of images with filters; see the op Conv2D.
@@ -63,10 +63,12 @@ def conv2d(
     padding.
     """
     _given("conv2d", strides=strides, padding=padding)
+    if isinstance(dilations, str):  # before 1.6: (..., data_format, name)
+        dilations, name = None, dilations
     first = channels_first(data_format)
     return CONV2D(
         input, filters if filter is None else filter, strides=spread(strides, 2, first, "strides"),
-        use_cudnn_on_gpu=use_cudnn_on_gpu, data_format=data_format or "NHWC",
+        use_cudnn_on_gpu=use_cudnn_on_gpu is not False, data_format=data_format or "NHWC",
         dilations=spread(dilations, 2, first, "dilations"), name=name, **padding_of(padding),
     )  # fmt: skip
 
