@@ -84,15 +84,17 @@ def output_places(opdef: OpDef, attrs: Mapping[str, Any]) -> dict[str, tuple[int
     return found
 
 
-def encode_value(kind: str, listed: bool, value: Any) -> Any:
-    """The AttrValue of a value, in its field `kind` or as a list of that kind."""
-    found = proto("attr_value").AttrValue()
+def encode_value(kind: str, listed: bool, value: Any, into: Any = None) -> Any:
+    """The AttrValue of a value, in its field `kind` or as a list of that kind; written into `into` if given."""
+    found = proto("attr_value").AttrValue() if into is None else into
     if listed:
         found.list.SetInParent()
         items = getattr(found.list, kind)
         items.extend([_plain(kind, v) for v in value])
-    elif kind in ("shape", "tensor"):
-        getattr(found, kind).CopyFrom(_plain(kind, value))
+    elif kind == "tensor":
+        encode_array(value, found.tensor)
+    elif kind == "shape":
+        found.shape.CopyFrom(_plain(kind, value))
     else:
         setattr(found, kind, _plain(kind, value))
     return found
@@ -115,11 +117,11 @@ def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Any, into: Any) 
     numbers = numbers_of(opdef)
     for name, value in types.items():
         listed = isinstance(value, (list, tuple))
-        into[name].CopyFrom(encode_value("i" if name in numbers else "type", listed, value))
+        encode_value("i" if name in numbers else "type", listed, value, into[name])
     for name, form in _fields(opdef.attrs).items():
         value = getattr(attrs, name)
         if value is not None:
-            into[name].CopyFrom(encode_value(form.kind, form.listed, value))
+            encode_value(form.kind, form.listed, value, into[name])
 
 
 def decode_attrs(opdef: OpDef, given: Mapping[str, Any]) -> dict[str, Any]:

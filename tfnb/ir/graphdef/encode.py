@@ -23,19 +23,23 @@ def input_name(tensor: Tensor) -> str:
     return tensor.op.name if tensor.index == 0 else f"{tensor.op.name}:{tensor.index}"
 
 
-def node_def(op: Any, add_shapes: bool = False) -> Any:
-    """The NodeDef of an operation; with `add_shapes` the static shapes as its attribute "_output_shapes"."""
-    found = proto("node_def").NodeDef(name=op.name, op=op.type, device=op.device)
+def node_def(op: Any, add_shapes: bool = False, into: Any = None) -> Any:
+    """The NodeDef of an operation, written into the empty message `into` if given.
+
+    With `add_shapes` the static shapes stand in its attribute "_output_shapes".
+    """
+    found = proto("node_def").NodeDef() if into is None else into
+    found.name, found.op, found.device = op.name, op.type, op.device
     found.input.extend(input_name(t) for t in op.inputs)
     found.input.extend(f"^{c.name}" for c in op.control_inputs)
     encode_attrs(op.opdef, op.types, op.attrs, found.attr)
     if op.colocation:
-        found.attr["_class"].CopyFrom(encode_value("s", True, op.colocation))
+        encode_value("s", True, op.colocation, found.attr["_class"])
     if op.gradient_type is not None:
-        found.attr["_gradient_op_type"].CopyFrom(encode_value("s", False, op.gradient_type))
+        encode_value("s", False, op.gradient_type, found.attr["_gradient_op_type"])
     if add_shapes and op.specs:
         shapes = [s.shape for s in op.specs]
-        found.attr["_output_shapes"].CopyFrom(encode_value("shape", True, shapes))
+        encode_value("shape", True, shapes, found.attr["_output_shapes"])
     return found
 
 
@@ -44,7 +48,7 @@ def as_graph_def(graph: Any, from_version: int | None = None, add_shapes: bool =
     found = proto("graph").GraphDef()
     found.versions.producer = PRODUCER
     for op in graph.get_operations()[from_version or 0 :]:
-        found.node.append(node_def(op, add_shapes))
+        node_def(op, add_shapes, found.node.add())
     found.library.CopyFrom(encode_library(graph))
     return found
 
@@ -90,10 +94,9 @@ def _encode(function: Any) -> Any:
     for op in function.body.get_operations():
         if op in args:
             continue
-        node = node_def(op)
+        node = node_def(op, into=found.node_def.add())
         control = [c.name for c in op.control_inputs if c not in args]
         node.input[:] = [_inner_name(t, args) for t in op.inputs] + [f"^{c}" for c in control]
-        found.node_def.append(node)
     return found
 
 

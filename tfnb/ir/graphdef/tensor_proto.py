@@ -72,16 +72,21 @@ def decode_shape(message: Any) -> Shape:
     return Shape(tuple(None if n == -1 else n for n in sizes))
 
 
-def encode_array(array: np.ndarray) -> Any:
-    """The TensorProto of an array: scalars and texts in their dtype's field, others as bytes."""
+def encode_array(array: np.ndarray, into: Any = None) -> Any:
+    """The TensorProto of an array: scalars and texts in their dtype's field, others as bytes.
+
+    Written into the message `into` if given: large values are copied once.
+    """
     dtype = as_dtype(array.dtype)
-    found = proto("tensor").TensorProto(dtype=dtype.enum, tensor_shape=encode_shape(Shape(array.shape)))
+    found = proto("tensor").TensorProto() if into is None else into
+    found.dtype = dtype.enum
+    found.tensor_shape.CopyFrom(encode_shape(Shape(array.shape)))
     if dtype.is_string:
         found.string_val.extend(x.encode() if isinstance(x, str) else bytes(x) for x in array.flat)
     elif array.size == 1 or (array.size and not any(array.strides)):
         getattr(found, _FIELDS[dtype.name]).extend(_numbers(array.reshape(-1)[:1], dtype))
     else:
-        found.tensor_content = array.astype(array.dtype.newbyteorder("<")).tobytes()
+        found.tensor_content = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
     return found
 
 
