@@ -118,8 +118,29 @@ class _FileRows(Rows):
         self._source = source
         self._names = iter(source.names)
         self._file: RecordFile | None = None
+        self._error: OpError | None = None
 
     def take(self, n: int) -> list[Element]:
+        return list(zip(self._records(n)))
+
+    def take_columns(self, n: int) -> list[np.ndarray]:
+        """`n` records, or all that are left, as one array."""
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        records: list[bytes] = []
+        try:
+            while len(records) < n and (more := self._records(n - len(records))):
+                records += more
+        except OpError as e:
+            if not records:
+                raise
+            self._error = e  # after the records before it
+        column = np.empty(len(records), object)
+        column[:] = records
+        return [column]
+
+    def _records(self, n: int) -> list[bytes]:
         while True:
             if self._file is None:
                 name = next(self._names, None)
@@ -132,7 +153,7 @@ class _FileRows(Rows):
                 self._leave()  # whoever ignores the error goes on with the next file
                 raise
             if found:
-                return list(zip(found, strict=True))
+                return found
             self._leave()
 
     def _leave(self) -> None:

@@ -332,6 +332,10 @@ class Repeated(Over):
 def stack_rows(rows: Sequence[Any], dtype: DType, component: int) -> np.ndarray:
     """Components of several elements as one array. Raises `InvalidArgumentError` when their shapes differ."""
     first = rows[0]
+    if type(first) is bytes:
+        texts = np.empty(len(rows), object)
+        texts[:] = rows
+        return texts
     shape = np.shape(first)
     for i, r in enumerate(rows):
         if np.shape(r) != shape:

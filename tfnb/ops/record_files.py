@@ -227,51 +227,56 @@ class TFRecordFile(RecordFile):
         self._ended = False
         self._error: OpError | None = None  # why, if it was not the end of the file
 
+    @property
+    def places(self) -> list[int]:
+        return np.concatenate(self._offsets).tolist() if self._offsets else []  # type: ignore[no-any-return]
+
+    @places.setter
+    def places(self, value: list[int]) -> None:
+        self._offsets: list[np.ndarray] = [np.array(value, np.int64)] if value else []
+
     def take(self, n: int) -> list[bytes]:
         found: list[bytes] = []
-        places: list[int] = []
+        self._offsets = []
         while len(found) < n:
             if self._ended:
                 if found or self._error is None:
                     break
                 raise self._error
             begin = self._at
-            starts, datas = self._scan(n - len(found))
-            if not datas:
-                if not self._ended and not self._fill(self._needed):
-                    break
-                continue
-            base = self.position - begin
-            self.position = base + self._at
-            self._check(datas, starts, base, found, places)
-        self.places = places
+            datas = self._scan(n - len(found))
+            if datas:
+                base = self.position - begin
+                self.position = base + self._at
+                found += self._checked(datas, begin, base)
+            elif not self._ended and not self._fill(self._needed):
+                break
         return found
 
-    def _scan(self, n: int) -> tuple[list[int], list[bytes]]:
-        """Up to `n` whole records of the buffer, their data not yet checked; `_needed`: bytes for one more."""
-        buffer, at, heads = self._buffer, self._at, self._heads
-        starts: list[int] = []
+    def _scan(self, n: int) -> list[bytes]:
+        """Up to `n` whole records of the buffer, not yet checked; `_needed`: bytes for one more."""
+        buffer, at, known = self._buffer, self._at, self._heads.get
         datas: list[bytes] = []
+        keep = datas.append
         end = len(buffer)
         self._needed = 12
         for _ in range(n):
-            head = buffer[at : at + 12]
-            length = heads.get(head)
+            data = at + 12
+            length = known(buffer[at:data])
             if length is None:
-                if len(head) < 12:
+                if data > end:
                     break
-                length = self._check_head(head, at)
+                length = self._check_head(buffer[at:data], at)
                 if length is None:
                     break
-            stop = at + 12 + length
+            stop = data + length
             if stop + 4 > end:
                 self._needed = length + 16
                 break
-            starts.append(at)
-            datas.append(buffer[at + 12 : stop])
+            keep(buffer[data:stop])
             at = stop + 4
         self._at = at
-        return starts, datas
+        return datas
 
     def _check_head(self, head: bytes, at: int) -> int | None:
         length, crc = struct.unpack("<QI", head)
@@ -283,30 +288,27 @@ class TFRecordFile(RecordFile):
         self._heads[head] = length
         return int(length)
 
-    def _check(
-        self, datas: list[bytes], starts: list[int], base: int, found: list[bytes], places: list[int]
-    ) -> None:
-        """Hands on the records whose checksum is right, up to the first wrong one unless those are skipped."""
-        ends = np.array(starts) + np.array([len(d) for d in datas]) + 12
+    def _checked(self, datas: list[bytes], begin: int, base: int) -> list[bytes]:
+        """The records whose checksum is right, up to the first wrong one unless those are skipped."""
+        sizes = np.fromiter(map(len, datas), np.int64, len(datas)) + 16
+        ends = begin + np.cumsum(sizes)
         raw = np.frombuffer(self._buffer, np.uint8)
-        stored = raw[ends[:, None] + np.arange(4)].view("<u4").reshape(-1)
-        crc = np.array(list(map(_crc32c(), datas)), np.uint64)
+        stored = raw[ends[:, None] + np.arange(-4, 0)].view("<u4").reshape(-1)
+        crc = np.fromiter(map(_crc32c(), datas), np.uint64, len(datas))
         masked = ((crc >> 15 | crc << 17) & _WORD) + _DELTA & _WORD
-        offsets = [base + s for s in starts]
-        bad = np.flatnonzero(masked != stored).tolist()
-        if not bad:
-            found += datas
-            places += offsets
-            return
+        offsets = base + ends - sizes
+        good = masked == stored
+        if good.all():
+            self._offsets.append(offsets)
+            return datas
         if self._skip:
-            self.skipped += len(bad)
-            wrong = set(bad)
-            found += [d for i, d in enumerate(datas) if i not in wrong]
-            places += [o for i, o in enumerate(offsets) if i not in wrong]
-            return
-        found += datas[: bad[0]]
-        places += offsets[: bad[0]]
-        self._fail(offsets[bad[0]], "corrupted record")
+            self.skipped += int((~good).sum())
+        else:
+            bad = int(np.argmin(good))
+            self._fail(int(offsets[bad]), "corrupted record")
+            good[bad:] = False
+        self._offsets.append(offsets[good])
+        return [d for d, fine in zip(datas, good.tolist(), strict=True) if fine]
 
     def _fill(self, needed: int) -> bool:
         """Reads on until `needed` bytes are there for the next record, or it is known broken; False at the end."""
