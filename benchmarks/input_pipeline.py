@@ -123,7 +123,8 @@ def training_table(rounds: int = 5, steps: int = 20) -> None:
                     times[name].append((time.perf_counter() - start) / steps * 1e3)
     memory, disk = (statistics.median(t) for t in times.values())
     ratio = statistics.median(a / b for a, b in zip(times["memory"], times["disk"], strict=True))
-    print(f"conv net, batch {BATCH}: from memory {memory:.1f} ms, from TFRecords {disk:.1f} ms a step, ratio {ratio:.2f}")
+    print(f"conv net, batch {BATCH}: a step from memory {memory:.1f} ms, from TFRecords {disk:.1f} ms, "
+          f"ratio {ratio:.2f}")  # fmt: skip
 
 
 def _on(tf: Any, image: Any, label: Any) -> tuple[Any, Any]:

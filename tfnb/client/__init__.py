@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.client import (
+    accumulators,
     chain,
     compat,
     cond,
@@ -69,6 +70,7 @@ MODULES = (
     queues,
     records,
     readers,
+    accumulators,
     register_op,
     regularizers,
     gradients,

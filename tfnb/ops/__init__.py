@@ -10,6 +10,7 @@ from typing import Any
 
 from tfnb.ir.tensor import install_operators
 from tfnb.ops import (
+    accumulators,
     activations,
     array_functions,
     batch_norm,
@@ -199,6 +200,7 @@ FAMILIES = (
     python_function,
     queues,
     readers,
+    accumulators,
     placeholder,
     strings,
     string_convert,
