@@ -138,6 +138,8 @@ def test_multinomial_statistics() -> None:
     assert x.dtype == np.int64 and x.shape == (2, 20_000)
     np.testing.assert_allclose(np.bincount(x[0], minlength=3) / 20_000, p[0], atol=0.02)
     assert (x[1] == 0).all()
+    drawn = run(lambda: tf.random.categorical(logits, 5, dtype=tf.int32))
+    assert drawn.dtype == np.int32 and drawn.shape == (2, 5) and (drawn[1] == 0).all()
 
 
 def test_seeds() -> None:

@@ -232,6 +232,17 @@ def multinomial(
     )
 
 
+def categorical(
+    logits: Any,
+    num_samples: Any,
+    dtype: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `multinomial`; dtype: of the class numbers, int64 by default."""
+    return multinomial(logits, num_samples, seed, name, "int64" if dtype is None else dtype)
+
+
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Any:
     """A block of shape `size` from a random place of `value`.
 
@@ -268,4 +279,5 @@ API: dict[str, Any] = {
     "random.truncated_normal": truncated_normal,
     "random.shuffle": random_shuffle,
     "random.multinomial": multinomial,
+    "random.categorical": categorical,
 }
