@@ -110,6 +110,8 @@ CASES = [
         (text(b'"x"|1|2'), [texts(b""), texts(b"")]),
         {"field_delim": "|", "use_quote_delim": False, "select_cols": (0, 2)},
     ),
+    Case("Add", (_TABLE, texts(b"-", b"\0"))),
+    Case("Add", (text(b"a\0"), text(b"b"))),
     # strings through the ops that move elements
     Case("Transpose", (_TABLE, np.array([1, 0], np.int32))),
     Case("Tile", (_TABLE, np.array([2, 1], np.int32))),

@@ -115,7 +115,10 @@ def evaluate(root: Expr, leaf: Callable[[Expr], Any]) -> np.ndarray:
                 v = leaf(e)
             else:
                 v = _FUNCTIONS[e.op](*xs)
-            values[e] = np.asarray(v).astype(e.dtype.np, copy=False)
+            if e.dtype.is_string:  # a single one is bytes, whose last zero bytes NumPy would lose
+                values[e] = np.asarray(v, object)
+            else:
+                values[e] = np.asarray(v).astype(e.dtype.np, copy=False)
     return values[root]
 
 

@@ -23,7 +23,18 @@ from tfnb.ops.convert import cast_to
 from tfnb.ops.math_unary import LOG, SQUARE
 from tfnb.ops.reduce_sum import unbroadcast
 from tfnb.ops.shaping import IDENTITY
-from tfnb.types import FLOATS, INTS, NUMBERS, REALS, DType, Shape, float32, float64, unknown_shape
+from tfnb.types import (
+    FLOATS,
+    INTS,
+    NUMBERS,
+    REALS,
+    DType,
+    Shape,
+    float32,
+    float64,
+    string,
+    unknown_shape,
+)
 
 __all__ = [
     "ADD",
@@ -50,6 +61,7 @@ _TYPE_WORDS = {
     NUMBERS: "one number type",
     REALS: "one real number type",
     INTS: "one integer type",
+    (*NUMBERS, string): "numbers or strings",
 }
 
 
@@ -125,7 +137,14 @@ def _div_no_nan(x: Expr, y: Expr) -> Expr:
     return s.where(s.eq(y, zero), zero, s.div(x, y))
 
 
-ADD = _binary("Add", "x + y", s.add, _both(lambda op, dy, x, y: (dy, dy)), "add", NUMBERS)
+ADD = _binary(
+    "Add",
+    "x + y; strings one behind the other",
+    s.add,
+    _both(lambda op, dy, x, y: (dy, dy)),
+    "add",
+    (*NUMBERS, string),
+)
 SUB = _binary("Sub", "x - y", s.sub, _both(lambda op, dy, x, y: (dy, -dy)), "sub subtract", NUMBERS)
 MUL = _binary("Mul", "x y", s.mul, _both(lambda op, dy, x, y: (dy * y, dy * x)), "mul multiply", NUMBERS)
 DIV = _binary("Div", "x / y; for integers without the fraction", s.div, _both(_grad_quotient), "", NUMBERS)

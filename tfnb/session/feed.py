@@ -101,7 +101,8 @@ def _converted(tensor: Tensor, dtype: DType, value: Any) -> np.ndarray:
     try:
         array = np.asarray(value)
         if dtype.is_string:
-            return to_bytes(array)
+            # from the value: NumPy's own texts lose the zero bytes at their end
+            return to_bytes(np.asarray(value, object) if array.dtype.kind in "SU" else array)
         if array.dtype.kind in "SUO" and array.dtype != dtype.np:
             raise DTypeError(f"got {type(value).__name__} {str(value)[:60]!r}")
         if array.dtype.kind in "fc" and not (dtype.is_floating or dtype.is_complex):
