@@ -39,7 +39,9 @@ DIFFERENT = {
 }
 
 THEIRS = {name: op_def_registry.get(name) for name in CATALOG}
-SHARED = sorted(n for n, d in THEIRS.items() if d is not None)
+# Ops of tf.data hold Python functions and graphs, which live in this process: they stand in no file.
+LOCAL = {n for n, op in CATALOG.items() if op.attrs.__module__.startswith("tfnb.ops.dataset")}
+SHARED = sorted(n for n, d in THEIRS.items() if d is not None and n not in LOCAL)
 
 
 def our_args(args):

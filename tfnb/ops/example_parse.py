@@ -36,7 +36,7 @@ def _shapes(value: Any) -> tuple[Shape, ...]:
 class ParseAttrs:
     """`dense_shapes`: the shape of each dense feature; an unknown first dimension is padded to the longest."""
 
-    dense_shapes: Sequence[Any] = ()
+    dense_shapes: Sequence[Shape] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dense_shapes", _shapes(self.dense_shapes))
@@ -49,7 +49,7 @@ class ParseSingleAttrs:
     num_sparse: int = 0
     sparse_keys: Sequence[str | bytes] = ()
     dense_keys: Sequence[str | bytes] = ()
-    dense_shapes: Sequence[Any] = ()
+    dense_shapes: Sequence[Shape] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sparse_keys", tuple(self.sparse_keys))
@@ -65,8 +65,8 @@ class ParseSingleAttrs:
 class ParseSequenceAttrs:
     """`context_dense_shapes`, `feature_list_dense_shapes`: the shape of each dense feature, of one step for a list."""
 
-    context_dense_shapes: Sequence[Any] = ()
-    feature_list_dense_shapes: Sequence[Any] = ()
+    context_dense_shapes: Sequence[Shape] = ()
+    feature_list_dense_shapes: Sequence[Shape] = ()
 
     def __post_init__(self) -> None:
         for name in ("context_dense_shapes", "feature_list_dense_shapes"):

@@ -43,7 +43,7 @@ class TensorArrayAttrs:
     `clear_after_read`: an element is freed by its read; `identical_element_shapes`: all have the shape of the first.
     """
 
-    element_shape: Any = None
+    element_shape: Shape | None = None
     dynamic_size: bool = False
     clear_after_read: bool = True
     identical_element_shapes: bool = False
@@ -61,14 +61,14 @@ class GradAttrs:
 class GatherAttrs:
     """`element_shape`: what is known of every element."""
 
-    element_shape: Any = None
+    element_shape: Shape | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConcatAttrs:
     """`element_shape_except0`: what is known of every element but for its first dimension."""
 
-    element_shape_except0: Any = None
+    element_shape_except0: Shape | None = None
 
 
 def _state(handle: Any) -> TensorArrayState:

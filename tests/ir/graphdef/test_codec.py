@@ -128,6 +128,18 @@ def test_importing_tfnb_loads_no_protobuf():
     assert found.stdout.strip() == "[]"
 
 
+@pytest.mark.opencl
+def test_loops_with_tensor_arrays_and_datasets_can_be_written(graph):
+    tf.identity(tf.map_fn(lambda v: v * 2.0, tf.constant([1.0, 2.0])), name="y")
+    written = graph.as_graph_def()
+    with tf.Graph().as_default():
+        (y,) = tf.import_graph_def(written, return_elements=["y:0"])
+        with tf.Session() as sess:
+            assert sess.run(y).tolist() == [2, 4]
+    tf.data.Dataset.range(3).map(lambda v: v + 1).make_one_shot_iterator().get_next()
+    assert "MapDataset" in {n.op for n in graph.as_graph_def().node}
+
+
 @pytest.mark.parametrize(
     "value",
     [3, 2.5, True, 1 + 2j, b"\xff", [[1, 2], [3, 4]], np.float16([1.5, -2]), np.uint64([2**63]), ["a", ""],

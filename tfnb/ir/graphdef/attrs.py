@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import DTypeError, InternalError, InvalidArgumentError
+from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.graphdef.tensor_proto import (
     decode_array,
     decode_dtype,
@@ -24,7 +24,7 @@ from tfnb.ir.graphdef.tensor_proto import (
 )
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
-from tfnb.types import DType, Shape
+from tfnb.types import DType, Shape, as_shape
 
 __all__ = ["decode_attrs", "encode_attrs", "encode_value", "numbers_of", "output_places", "type_lists_of"]
 
@@ -44,14 +44,19 @@ _NUMBER = Form("i")
 
 @cache
 def _fields(attrs: type) -> Mapping[str, Form]:
-    """The attributes of an attrs class that stand in a GraphDef; the annotation says how."""
+    """The attributes of an attrs class that stand in a GraphDef; the annotation says how.
+
+    Python objects (functions, graphs) have no form there: they live in this process only.
+    """
     hints = typing.get_type_hints(attrs)
-    return {f.name: _form(hints[f.name]) for f in dataclasses.fields(attrs) if not f.metadata.get("local")}
+    own = [f.name for f in dataclasses.fields(attrs) if not f.metadata.get("local")]
+    return {name: form for name in own if (form := _form(hints[name])) is not None}
 
 
-def _form(hint: Any) -> Form:
+def _form(hint: Any) -> Form | None:
     if typing.get_origin(hint) in (tuple, list, Sequence):
-        return _form(typing.get_args(hint)[0])._replace(listed=True)
+        one = _form(typing.get_args(hint)[0])
+        return None if one is None else one._replace(listed=True)
     options = [t for t in (typing.get_args(hint) or (hint,)) if t is not type(None)]
     if len(options) == 1:
         if options[0] is not hint:
@@ -60,7 +65,7 @@ def _form(hint: Any) -> Form:
             return Form(_KINDS[hint], raw=hint is bytes)
     if set(options) == {str, bytes}:
         return Form("s", raw=True)
-    raise InternalError(f"an attribute of type {hint} has no form in a GraphDef")
+    return None
 
 
 def numbers_of(opdef: OpDef) -> tuple[str, ...]:
@@ -106,7 +111,7 @@ def _plain(kind: str, value: Any) -> Any:
     if kind == "s":
         return value.encode() if isinstance(value, str) else value
     if kind == "shape":
-        return encode_shape(value)
+        return encode_shape(as_shape(value))
     if kind == "tensor":
         return encode_array(value)
     return {"b": bool, "i": int, "f": float}[kind](value)
