@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.client.control_context import PLACES, Context, context_of
+from tfnb.client.control_context import PLACES, Detached, context_of
+from tfnb.client.gradient_sums import total
 from tfnb.client.while_context import WhileContext
 from tfnb.errors import GraphError, InternalError
 from tfnb.ir.operation import Operation
@@ -43,7 +44,7 @@ class BackwardLoop(WhileContext):
             self.count = self._count_iterations()
 
     def _building_forward(self) -> Any:
-        return _Detached(self.graph, self.forward.outer)
+        return Detached(self.graph, self.forward.outer)
 
     def _count_iterations(self) -> Tensor:
         """A loop variable of the forward loop that counts; its last value. It waits for what is kept."""
@@ -78,7 +79,7 @@ class BackwardLoop(WhileContext):
         """The value that `t` had in the forward iteration."""
         if t in self.forward.made_outside:  # a constant Enter
             return self.enter(t.op.inputs[0])
-        with _Detached(self.graph, self):
+        with Detached(self.graph, self):
             if t.op.opdef is SWITCH:  # into a branch: its condition is wanted anyway
                 data, pred = (self.enter(x) for x in t.op.inputs)
                 found: Tensor = SWITCH(self.inside(data), self.inside(pred))[t.index]
@@ -112,7 +113,7 @@ class BackwardLoop(WhileContext):
         if t.op.opdef.kind in PLACES or t in self.forward.made_outside or t.op.opdef is SWITCH:
             return
         out_type = op.types["out_type"] if op.opdef is SHAPE else int32
-        with _Detached(self.graph, context_of(t.op)):
+        with Detached(self.graph, context_of(t.op)):
             shape: Tensor = SHAPE(t, out_type=out_type)
         if op.opdef is SHAPE:
             op.opdef, op.inputs = IDENTITY, (shape,)
@@ -121,26 +122,6 @@ class BackwardLoop(WhileContext):
             zero = self.graph.constant(np.zeros((), t.dtype.np))
             op.opdef, op.inputs = FILL, (shape, zero)
             op.attrs, op.types = FILL.attrs(), {"T": t.dtype, "index_type": int32}
-
-
-class _Detached:
-    """Ops made inside belong to `context`, whatever surrounds the program: no control dependencies, no devices."""
-
-    def __init__(self, graph: Any, context: Context | None) -> None:
-        self._graph = graph
-        self._context = context
-        self._before: Any = None
-
-    def __enter__(self) -> None:
-        scopes = self._graph.scopes
-        self._before = scopes.control_flow, len(scopes.control)
-        scopes.control.append(None)
-        scopes.control_flow = self._context
-
-    def __exit__(self, *error: Any) -> None:
-        scopes = self._graph.scopes
-        scopes.control_flow, length = self._before
-        del scopes.control[length:]
 
 
 def _branches(context: Any, loop: WhileContext) -> list[Any]:
@@ -181,33 +162,25 @@ def differentiate(
         return []
     back = BackwardLoop(graph, loop)
     begin = [_dense(arrived[k], loop.exits[k]) for k in variables]
-    sums = [_Sum(t) for t, _ in captured]
     xs = [loop.inputs[k] for k in variables] + [inside for _, inside in captured]
     ys = [loop.results[k] for k in variables]
+    totals: list[Any] = []
 
     def body(taken: list[Any]) -> list[Tensor]:
         back.index = taken[0] - 1
-        now, totals = taken[1 : 1 + len(variables)], taken[1 + len(variables) :]
-        found = walk(loop, xs, ys, now)
-        following = [
-            _dense(g, loop.inputs[k]) for k, g in zip(variables, found, strict=False)
-        ]
-        rest = iter(totals)
-        for total, g in zip(sums, found[len(variables) :], strict=True):
-            following.extend(total.plus([next(rest) for _ in range(total.width)], g))
+        found = walk(loop, xs, ys, taken[1:])
+        following = [_dense(g, loop.inputs[k]) for k, g in zip(variables, found, strict=False)]
+        totals.extend(
+            total(back, t, g) for (t, _), g in zip(captured, found[len(variables) :], strict=True)
+        )
         return [back.index, *following]
 
-    start = [back.count, *begin]
-    shapes: list[Shape | None] = [Shape(())]
-    shapes += [loop.merges[k].shape for k in variables]
-    for total in sums:
-        start.extend(total.begin)
-        shapes.extend(total.shapes)
-    exits = back.build(start, shapes, _positive, body)
-    result = list(zip((loop.enters[k].op.inputs[0] for k in variables), exits[1:], strict=False))
-    rest = iter(exits[1 + len(variables) :])
-    for (t, _), total in zip(captured, sums, strict=True):
-        result.append((t, total.end([next(rest) for _ in range(total.width)])))
+    shapes: list[Shape | None] = [Shape(()), *(loop.merges[k].shape for k in variables)]
+    exits = back.build([back.count, *begin], shapes, _positive, body)
+    result: list[tuple[Tensor, Any]] = [
+        (loop.enters[k].op.inputs[0], x) for k, x in zip(variables, exits[1:], strict=False)
+    ]
+    result += [(t, finish()) for (t, _), finish in zip(captured, totals, strict=True)]
     return result
 
 
@@ -222,20 +195,3 @@ def _dense(grad: Any, like: Tensor) -> Tensor:
         return found
     dense: Tensor = like.graph.to_tensor(grad)
     return dense
-
-
-class _Sum:
-    """The gradient of a captured tensor, summed up over the iterations."""
-
-    width = 1
-
-    def __init__(self, t: Tensor) -> None:
-        self.tensor = t
-        self.begin = [zeros_like(t)]
-        self.shapes: list[Shape | None] = [t.shape]
-
-    def plus(self, total: list[Any], grad: Any) -> list[Tensor]:
-        return total if grad is None else [total[0] + self.tensor.graph.to_tensor(grad)]
-
-    def end(self, total: list[Tensor]) -> Any:
-        return total[0]

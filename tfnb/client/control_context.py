@@ -18,7 +18,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops.control_flow import SWITCH
 from tfnb.ops.shaping import IDENTITY
 
-__all__ = ["CONTEXT", "CondContext", "Context", "context_of", "loops_around"]
+__all__ = ["CONTEXT", "PLACES", "CondContext", "Context", "Detached", "context_of", "loops_around"]
 
 CONTEXT = "control_flow"  # key in Operation.extra
 PLACES = (Kind.CONST, Kind.VARIABLE)  # the same in every branch and iteration
@@ -167,3 +167,23 @@ class CondContext(Context):
             with self.graph.control_dependencies([value]):
                 return IDENTITY(self.pivot)
         return self.inside(self.graph.to_tensor(value))
+
+
+class Detached:
+    """Ops made inside belong to `context`, whatever surrounds the program: no control dependencies, no devices."""
+
+    def __init__(self, graph: Any, context: Context | None) -> None:
+        self._graph = graph
+        self._context = context
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        scopes = self._graph.scopes
+        self._before = scopes.control_flow, len(scopes.control)
+        scopes.control.append(None)
+        scopes.control_flow = self._context
+
+    def __exit__(self, *error: Any) -> None:
+        scopes = self._graph.scopes
+        scopes.control_flow, length = self._before
+        del scopes.control[length:]

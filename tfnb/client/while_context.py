@@ -45,7 +45,7 @@ class WhileContext(Context):
         self.enters: list[Tensor] = []
         self.merges: list[Tensor] = []
         self.inputs: list[Tensor] = []
-        self.results: list[Tensor] = []
+        self.results: dict[int, Tensor] = {}
         self.exits: list[Tensor] = []
         self.pred: Any = None  # output of the LoopCond
         self._constants: set[Tensor] = set()  # outputs of constant Enters
@@ -131,7 +131,7 @@ class WhileContext(Context):
         following: Tensor = NEXT_ITERATION(result, name="NextIteration")
         _check_invariant(self.enters[k], merge, following)
         replace_input(merge.op, 1, following)
-        self.results.append(result)
+        self.results[k] = result
 
     def build(
         self,

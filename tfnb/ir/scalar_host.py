@@ -18,7 +18,7 @@ from tfnb.ir.philox import philox_4x32
 from tfnb.ir.scalar import Expr, arg, walk
 from tfnb.types import DType, as_dtype, float32
 
-__all__ = ["evaluate", "host_kernel", "scalar_exprs"]
+__all__ = ["elementary", "evaluate", "host_kernel", "scalar_exprs"]
 
 _Array = Any
 
@@ -89,6 +89,11 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "shl": np.left_shift, "shr": np.right_shift,
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
 }  # fmt: skip
+
+
+def elementary(op: str) -> Callable[..., Any]:
+    """The NumPy function of an operation of `ir/scalar.py`."""
+    return _FUNCTIONS[op]
 
 
 def _cast(x: _Array, dtype: DType) -> _Array:

@@ -17,6 +17,7 @@ from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
 from tfnb.ir.scalar_host import host_kernel
 from tfnb.passes.context import contexts, frames_left
+from tfnb.passes.counters import counters
 
 __all__ = ["Clustered", "cluster", "root_variable"]
 
@@ -72,6 +73,7 @@ class _Levels:
         self.graph = graph
         self.level: dict[int, int] = {}
         self.context = contexts(graph)
+        self.counters = counters(graph, self.context)
         self._derivable: dict[int, bool] = {}
         self._left = frames_left(graph)
         self._frames: dict[str, int] = {}  # the highest level of a loop's Enters
@@ -86,7 +88,7 @@ class _Levels:
     def on_device(self, i: int) -> bool:
         node = self.graph.nodes[i]
         op = node.opdef
-        if op.kind is not Kind.COMPUTE or not op.has_kernel or op.dynamic:
+        if op.kind is not Kind.COMPUTE or not op.has_kernel or op.dynamic or i in self.counters:
             return False
         dtypes = [s.dtype for s in node.specs] + [self.graph.spec(e).dtype for e in node.inputs]
         return all(d.cl for d in dtypes)

@@ -12,9 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from tfnb.runtime.frames import DEAD
 from tfnb.runtime.kernels import reraise
 from tfnb.runtime.plan import ROOT, Plan, PlanError, PlanKind, PlanNode, build_plan
+from tfnb.runtime.scalar_loop import ScalarLoop
+from tfnb.runtime.scalars import ScalarKernel
 from tfnb.runtime.values import index_value, truth
 
 __all__ = ["LoopKernel", "linearize"]
@@ -68,12 +72,15 @@ class LoopKernel:
     following: tuple[tuple[int, int], ...] = ()  # (register, register of a Merge in the next iteration)
     results: tuple[int, ...] = ()  # registers, in the order of `exits`
     nodes: dict[int, Any] = field(default_factory=dict)  # plan node -> graph node, for messages
+    scalars: Any = None  # the loop as a `ScalarLoop`, and the dtypes of its results
     expensive: bool = False
 
     def run(
         self, inputs: Sequence[Any], recorder: Any = None, check: Callable[[], None] | None = None
     ) -> list[Any]:
         """The whole loop. `check` raises when the step shall stop."""
+        if self.scalars is not None:
+            return self._run_scalars(inputs, check)
         values: list[Any] = [None] * self.n_registers
         for k, r in self.constants:
             values[r] = inputs[k]
@@ -92,6 +99,11 @@ class LoopKernel:
             moved = [values[source] for source, _ in following]
             for (_, target), value in zip(following, moved, strict=True):
                 values[target] = value
+
+    def _run_scalars(self, inputs: Sequence[Any], check: Callable[[], None] | None) -> list[Any]:
+        loop, dtypes = self.scalars
+        found = loop.run([inputs[k] for k, _ in (*self.constants, *self.begin)], check)
+        return [np.array(x, d) for x, d in zip(found, dtypes, strict=True)]
 
     def _steps(self, steps: Sequence[_Step], values: list[Any], recorder: Any, check: Any) -> None:
         step = None
@@ -221,6 +233,8 @@ class _Frame:
         for n in self.members:
             if plan.nodes[n].kind not in _ALLOWED:
                 raise _Unfit
+            if getattr(payloads[n], "expensive", False):  # a deadline could not end it
+                raise _Unfit
         self.enters = tuple(
             n for n, node in enumerate(plan.nodes) if node.kind == _K.ENTER and plan.out_frame[n] == frame
         )
@@ -250,6 +264,7 @@ class _Frame:
         if any(n in behind for n in (loop_cond, *merges)) or not self._guarded(doors, behind):
             raise _Unfit
         steps = self._all_steps(order, doors, merges, loop_cond)
+        self.steps = {n: s for n, s in steps if n >= 0}
         before = [s for n, s in steps if n not in behind]
         body = [s for n, s in steps if n in behind]
         back = [plan.nodes[m].inputs[1] for m in merges]
@@ -268,10 +283,23 @@ class _Frame:
         keep = {r for _, r in (*constants, *begin)} | {r for r, _ in (*taken, *following)} | {*results, pred}
         _free(body, keep)
         named = {n: getattr(self.payloads[n], "node", None) for n in self.members}
-        return LoopKernel(
+        kernel = LoopKernel(
             None, self.table.name, self.enters, self.exits, len(self.registers), constants, begin,
             tuple(before), pred, taken, tuple(body), following, results, named,
         )  # fmt: skip
+        kernel.scalars = _as_scalars(kernel, self.scalar_dtypes(merges, results))
+        return kernel
+
+    def scalar_dtypes(self, merges: Sequence[int], results: Sequence[int]) -> list[Any]:
+        """The dtypes of the results of a loop over scalars; None where they are not known so."""
+        known: dict[int, Any] = {}
+        for step in (*self.steps.values(),):
+            if isinstance(kernel := self.payloads[step.node], ScalarKernel):
+                known.update(zip(step.outputs, (s.dtype.np for s in kernel.node.specs), strict=False))
+        for m in merges:
+            source, _ = self.plan.nodes[m].inputs[1]
+            known[self.register(m, 0)] = known.get(self._input(*self.plan.nodes[source].inputs[0]))
+        return [known.get(r) for r in results]
 
     def _guarded(self, doors: set[int], behind: set[int]) -> bool:
         """Do the loop's Switches hand on what is known before the body, and their false sides lead out only?"""
@@ -430,6 +458,23 @@ class _Frame:
         inputs = tuple(self._input(*self.plan.nodes[e].inputs[0]) for e in loop.enters)
         outputs = tuple(self.register(n, k) for k in range(len(loop.exits)))
         return _Step(_LOOP, self.exits[0] if self.exits else 0, inputs, outputs, loop.run)
+
+
+def _as_scalars(loop: LoopKernel, dtypes: Sequence[Any]) -> Any:
+    """The loop as one function, if all it does is arithmetic of scalars."""
+    steps = (*loop.before, *loop.body)
+    kernels = [getattr(s.run, "__self__", None) for s in steps]
+    plain = all(isinstance(k, ScalarKernel) for k in kernels) and not any(s.risky for s in steps)
+    if not plain or any(d is None for d in dtypes) or not loop.following:
+        return None
+    entered = [r for _, r in (*loop.constants, *loop.begin)]
+    if len(set(entered)) != len(entered):
+        return None
+    before, body = (
+        [(s.run.__self__, s.inputs, s.outputs) for s in part] for part in (loop.before, loop.body)
+    )
+    made = ScalarLoop(entered, before, loop.pred, loop.taken, body, loop.following, loop.results)
+    return made, dtypes
 
 
 def _free(steps: Sequence[_Step], keep: set[int]) -> None:

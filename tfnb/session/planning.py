@@ -15,11 +15,13 @@ from tfnb.devices.interface import Device
 from tfnb.errors import InternalError
 from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
+from tfnb.ops.shaping import IDENTITY
 from tfnb.passes.cluster import Clustered, root_variable
 from tfnb.runtime.async_op import AsyncOpKernel
 from tfnb.runtime.kernels import ClusterKernel, HostKernel
 from tfnb.runtime.plan import Plan, PlanKind, PlanNode, build_plan
 from tfnb.runtime.resources import ResourceManager
+from tfnb.runtime.scalars import ScalarKernel
 
 __all__ = ["ConstantKernel", "Planner"]
 
@@ -33,6 +35,13 @@ _KINDS = {
     Kind.LOOP_COND: PlanKind.LOOP_COND,
     Kind.CONTROL_TRIGGER: PlanKind.CONTROL_TRIGGER,
 }
+
+
+def _is_counter(graph: Graph, node: Node) -> bool:
+    """A scalar that a device could compute and the host does (`passes/counters.py`)."""
+    specs = [*node.specs, *(graph.spec(e) for e in node.inputs)]
+    by_element = node.opdef.scalar is not None or node.opdef is IDENTITY
+    return by_element and all(not s.ref and s.shape.dims == () and s.dtype.cl for s in specs)
 
 
 class ConstantKernel:
@@ -142,6 +151,11 @@ class Planner:
                 inputs.append(self._source(e))
         device = self.devices.get(node.device) or next(iter(self.devices.values()))
         asynchronous = node.opdef.kind is Kind.ASYNC
+        if not asynchronous and not variables and _is_counter(self.graph, node):
+            dtypes = [self.graph.spec(e).dtype for e in node.inputs]
+            scalars = ScalarKernel(node, dtypes, constants)
+            self._set(place, PlanNode(PlanKind.HOST, len(node.specs), tuple(inputs), control, node.name), scalars)
+            return
         make = AsyncOpKernel if asynchronous else HostKernel
         kernel = make(node, self.resources, device, variables, constants, node.opdef.blocking)
         plan_kind = PlanKind.ASYNC if asynchronous else PlanKind.HOST

@@ -1,0 +1,78 @@
+"""Gradients by what a loop reads from outside: sums over its iterations (white paper, section 4.1).
+
+A matrix that every iteration multiplies by has as gradient a sum of products; their factors are kept, and multiplied
+at once after the loop. Rows of a gather are kept as rows. All else is added up iteration by iteration. Invariant: each
+kind gives the same sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfnb.client.control_context import Detached, context_of
+from tfnb.client.tensor_array import TensorArray
+from tfnb.client.while_context import WhileContext
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.constants import zeros_like
+from tfnb.ops.math_binary import ADD
+from tfnb.ops.matmul import MAT_MUL
+from tfnb.ops.shaping import shape_of
+from tfnb.types import Shape
+
+__all__ = ["total"]
+
+Finish = Callable[[], Any]
+
+
+def total(back: Any, t: Tensor, grad: Any) -> Finish:
+    """Adds to the loop `back`, inside which it is called, what sums up `grad`; the function gives the sum after it.
+
+    `t` is the tensor outside that the gradient is by; `grad` is its part of one iteration, or None.
+    """
+    if grad is None:
+        return lambda: None
+    if isinstance(grad, IndexedSlices) and _rows_known(grad.values) and grad.indices.shape.ndims == 1:
+        values, indices = _collected(back, grad.values), _collected(back, grad.indices)
+        return lambda: IndexedSlices(values(), indices(), shape_of(t))
+    if isinstance(grad, Tensor) and _is_product(back, grad):
+        left, right = (_collected(back, x) for x in grad.op.inputs)
+        return lambda: MAT_MUL(left(), right(), transpose_a=True)
+    with Detached(back.graph, back.outer):
+        zero = zeros_like(t)
+    k, value = _variable(back, zero)
+    back.close(k, ADD(value, back.graph.to_tensor(grad)))
+    return lambda: back.exits[k]
+
+
+def _variable(back: WhileContext, begin: Tensor) -> tuple[int, Tensor]:
+    """Another loop variable; the body is under construction."""
+    with Detached(back.graph, back.outer):
+        back.add_variable(begin)
+    k = len(back.merges) - 1
+    return k, back.take(back.merges[k])
+
+
+def _rows_known(x: Tensor) -> bool:
+    """Is the shape known but for the number of rows? Then what no iteration made is known too."""
+    dims = x.shape.dims
+    return dims is not None and len(dims) > 0 and None not in dims[1:]
+
+
+def _is_product(back: Any, grad: Tensor) -> bool:
+    """A sum over rows that are made in each iteration: their order does not matter."""
+    op = grad.op
+    if op.opdef is not MAT_MUL or context_of(op) is not back:
+        return False
+    return op.attrs.transpose_a and not op.attrs.transpose_b and all(map(_rows_known, op.inputs))
+
+
+def _collected(back: Any, x: Tensor) -> Callable[[], Tensor]:
+    """Keeps `x` of every iteration; the function gives them after the loop, along the first axis."""
+    dims = x.shape.dims or ()
+    with Detached(back.graph, back.outer):
+        kept = TensorArray(x.dtype, size=back.count, infer_shape=False, element_shape=Shape((None, *dims[1:])))
+    k, flow = _variable(back, kept.flow)
+    back.close(k, kept.with_flow(flow).write(back.index, x).flow)
+    return lambda: kept.with_flow(back.exits[k]).concat()

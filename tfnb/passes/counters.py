@@ -1,0 +1,65 @@
+"""Counters: the scalars of loops that the host computes, so that no iteration waits for a device.
+
+What decides how a loop goes on (its counter, its condition) and which element of a tensor array it is at depends on
+scalars alone in most loops. Invariant: a counter's inputs are counters, constants, values from outside the loop or
+of host nodes; never what a device computes in the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tfnb.ir.graph import Graph, Node
+from tfnb.ir.opdef import Kind
+from tfnb.ops.convert import CAST
+from tfnb.ops.math_binary import ADD, ADD_N, MUL, SUB
+from tfnb.ops.shaping import IDENTITY
+
+__all__ = ["counters"]
+
+_EXACT = (ADD, ADD_N, SUB, MUL, CAST, IDENTITY)  # of floats, only what the host computes to the same bit
+_PRIMITIVES = (Kind.SWITCH, Kind.MERGE, Kind.NEXT_ITERATION, Kind.LOOP_COND, Kind.EXIT)
+
+
+def counters(graph: Graph, contexts: Mapping[int, Any]) -> frozenset[int]:
+    """Ids of the device nodes that the host computes instead."""
+    inside = {i for i, c in contexts.items() if any(key[0] == "frame" for key in c)}
+    if not inside:
+        return frozenset()
+    good = {i for i in inside if _is_scalar(graph, graph.nodes[i])}
+    passing = {i for i in inside if graph.nodes[i].opdef.kind in _PRIMITIVES}
+    while True:
+        bad = {
+            i
+            for i in good | passing
+            if any(_on_device(graph, e.id, good, passing) for e in graph.nodes[i].inputs)
+        }
+        if not bad:
+            return frozenset(good)
+        good -= bad
+        passing -= bad
+
+
+def _on_device(graph: Graph, i: int, good: set[int], passing: set[int]) -> bool:
+    """Does a device make the value in the loop?"""
+    node = graph.nodes[i]
+    if i in good or i in passing:
+        return False
+    if node.opdef.kind in (Kind.CONST, Kind.PLACEHOLDER, Kind.ENTER):
+        return False
+    if node.opdef.kind in _PRIMITIVES or node.opdef.kind is Kind.VARIABLE:
+        return True
+    return node.opdef.has_kernel and not node.opdef.dynamic
+
+
+def _is_scalar(graph: Graph, node: Node) -> bool:
+    op = node.opdef
+    if op.kind is not Kind.COMPUTE or op.writes or op.stateful or (op.scalar is None and op is not IDENTITY):
+        return False
+    specs = [*node.specs, *(graph.spec(e) for e in node.inputs)]
+    if any(s.ref or s.shape.dims != () for s in specs):
+        return False
+    if any(s.dtype.is_floating for s in specs):
+        return op in _EXACT and all(not s.dtype.is_floating or s.dtype.size >= 4 for s in specs)
+    return all(s.dtype.is_integer or s.dtype.is_bool for s in specs)

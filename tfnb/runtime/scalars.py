@@ -1,0 +1,175 @@
+"""Scalars of loops, computed by the host: counters, conditions, array indices, for which a launch costs too much.
+
+The expressions of elementwise ops become Python code over plain numbers; a loop of nothing else becomes one function.
+Invariant: the values are those of the op's host kernel: integers wrap, floats keep their width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.ir.graph import Node
+from tfnb.ir.scalar import COMPARE, Expr, arg, walk
+from tfnb.ir.scalar_host import elementary, scalar_exprs
+from tfnb.runtime.values import Value, nbytes_of, to_host
+from tfnb.types import DType
+
+__all__ = ["PyCode", "ScalarKernel", "number_of"]
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*"}
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_LOGIC = {"and": "and", "or": "or", "xor": "!="}
+
+
+def number_of(value: Value) -> Any:
+    """The number a scalar holds: a Python int or bool, or a NumPy float."""
+    array = to_host(value)
+    return array[()] if array.dtype.kind in "fV" else array.item()
+
+
+class PyCode:
+    """Python statements for scalar expressions. `names` are what the code needs to run."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {"np": np}
+        self._count = 0
+
+    def fresh(self) -> str:
+        self._count += 1
+        return f"v{self._count}"
+
+    def constant(self, value: Any) -> str:
+        name = f"c{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def assign(self, text: str) -> str:
+        name = self.fresh()
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def expression(self, root: Expr, args: Sequence[str]) -> str:
+        """Statements that compute `root`; the name of its value."""
+        found: dict[Expr, str] = {}
+        for e in walk(root):
+            found[e] = self._one(e, [found[a] for a in e.args], args)
+        return found[root]
+
+    def _one(self, e: Expr, xs: list[str], args: Sequence[str]) -> str:
+        if e.op == "arg":
+            return self.cast(args[e.value], e.dtype, e.dtype)
+        if e.op == "const":
+            return self.constant(e.dtype.np.type(e.value) if e.dtype.is_floating else e.value)
+        if e.op == "cast":
+            return self.cast(xs[0], e.args[0].dtype, e.dtype)
+        if e.op == "where":
+            return self.assign(f"({xs[1]} if {xs[0]} else {xs[2]})")
+        if e.op in _COMPARISONS:
+            text = f"{xs[0]} {_COMPARISONS[e.op]} {xs[1]}"
+            return self.assign(f"bool({text})" if e.args[0].dtype.is_floating else f"({text})")
+        if e.dtype.is_bool and e.op in _LOGIC:
+            return self.assign(f"({xs[0]} {_LOGIC[e.op]} {xs[1]})")
+        if e.dtype.is_bool and e.op == "not":
+            return self.assign(f"(not {xs[0]})")
+        if e.op in _SIGNS:
+            return self._wrapped(f"({xs[0]} {_SIGNS[e.op]} {xs[1]})", e.dtype)
+        if e.op == "neg":
+            return self._wrapped(f"(-{xs[0]})", e.dtype)
+        return self._generic(e, xs)
+
+    def _generic(self, e: Expr, xs: list[str]) -> str:
+        """By the function that NumPy evaluation uses."""
+        f = self.constant(elementary(e.op))
+        made = [
+            x if a.dtype.is_floating else f"np.asarray({x}, {self.constant(a.dtype.np)})"
+            for x, a in zip(xs, e.args, strict=True)
+        ]
+        text = f"np.asarray({f}({', '.join(made)}))"
+        if e.dtype.is_floating:
+            return self.assign(f"{text}.astype({self.constant(e.dtype.np)})[()]")
+        return self.assign(f"{text}.item()")
+
+    def _wrapped(self, text: str, dtype: DType) -> str:
+        name = self.assign(text)
+        if dtype.is_integer:
+            low, high = int(np.iinfo(dtype.np).min), int(np.iinfo(dtype.np).max)
+            span = high - low + 1
+            self.lines.append(f"if not {low} <= {name} <= {high}: {name} = ({name} - {low}) % {span} + {low}")
+        return name
+
+    def cast(self, x: str, source: DType, target: DType) -> str:
+        if source is target:
+            return x
+        if target.is_bool:
+            return self.assign(f"bool({x} != 0)")
+        if target.is_floating:
+            return self.assign(f"{self.constant(target.np.type)}({x})")
+        if source.is_floating:
+            return self.assign(f"{x}.astype({self.constant(target.np)}).item()")
+        return self._wrapped(f"int({x})", target)
+
+    def function(self, args: Sequence[str], results: Sequence[str]) -> Callable[..., Any]:
+        body = "".join(f"    {line}\n" for line in self.lines)
+        text = f"def run({', '.join(args)}):\n{body}    return ({', '.join(results)},)\n"
+        return self.build(text)
+
+    def build(self, text: str) -> Callable[..., Any]:
+        scope = dict(self.names)
+        exec(compile(text, "<scalars>", "exec"), scope)
+        found: Callable[..., Any] = scope["run"]
+        return found
+
+
+class ScalarKernel:
+    """Computes an elementwise op of scalars. `constants` maps places among its inputs to their arrays."""
+
+    expensive = False
+
+    def __init__(self, node: Node, dtypes: Sequence[DType], constants: dict[int, np.ndarray]) -> None:
+        self.node = node
+        self.dtypes = tuple(dtypes)
+        self.constants = constants
+        self.exprs = self._expressions()
+        code = PyCode()
+        args = [code.fresh() for _ in dtypes]
+        names = self.write(code, args)
+        given = [a for i, a in enumerate(args) if i not in constants]
+        self._run = code.function(given, names)
+        self._out = [s.dtype.np for s in node.specs]
+        exact = {"add", "sub", "mul", "neg", "and", "or", "not", "arg", "const", "cast", "where"} | COMPARE
+        self._quiet = all(
+            e.op in exact and not e.dtype.is_floating for root in self.exprs for e in walk(root)
+        )
+
+    def _expressions(self) -> tuple[Expr, ...]:
+        if self.node.opdef.scalar is None:  # Identity
+            return (arg(0, self.dtypes[0]),)
+        return scalar_exprs(self.node.opdef, self.node.attrs, self.dtypes)
+
+    def write(self, code: PyCode, args: Sequence[str]) -> list[str]:
+        """Adds the op's statements to `code`; the names of its outputs."""
+        known = [
+            code.constant(number_of(self.constants[i])) if i in self.constants else a
+            for i, a in enumerate(args)
+        ]
+        found = []
+        for e, spec in zip(self.exprs, self.node.specs, strict=True):
+            found.append(code.cast(code.expression(e, known), e.dtype, spec.dtype))
+        return found
+
+    def run(self, inputs: Sequence[Value], recorder: Any = None) -> list[Value]:
+        start = recorder.now_us() if recorder is not None else 0.0
+        numbers = [number_of(v) for v in inputs]
+        if self._quiet:
+            results = self._run(*numbers)
+        else:
+            with np.errstate(all="ignore"):
+                results = self._run(*numbers)
+        outputs: list[Value] = [np.array(r, d) for r, d in zip(results, self._out, strict=True)]
+        if recorder is not None:
+            recorder.host(self.node, start, sum(nbytes_of(v) for v in (*inputs, *outputs)))
+        return outputs
