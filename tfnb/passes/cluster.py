@@ -18,6 +18,7 @@ from tfnb.ir.opdef import Kind
 from tfnb.ir.scalar_host import host_kernel
 from tfnb.passes.context import contexts, frames_left
 from tfnb.passes.counters import counters
+from tfnb.passes.partial import fed_parts
 
 __all__ = ["Clustered", "cluster", "root_variable"]
 
@@ -51,11 +52,13 @@ def root_variable(graph: Graph, e: Edge) -> int:
 def cluster(graph: Graph) -> Clustered:
     """Groups the device nodes of a pruned, expanded graph."""
     levels = _Levels(graph)
+    parts = fed_parts(graph)
     groups: dict[Any, list[int]] = {}
     for i in graph.order:
         if levels.on_device(i):
             node = graph.nodes[i]
-            groups.setdefault((levels.level[i], node.device, levels.context[i]), []).append(i)
+            key = (levels.level[i], node.device, levels.context[i], parts.get(i))
+            groups.setdefault(key, []).append(i)
     _add_fetched_variables(graph, groups)
     keys = sorted(groups, key=lambda k: (k[0], groups[k][0]))
     member = {i: c for c, k in enumerate(keys) for i in groups[k] if graph.nodes[i].opdef.kind is not Kind.VARIABLE}
@@ -151,7 +154,7 @@ def _add_fetched_variables(graph: Graph, groups: dict[Any, list[int]]) -> None:
     fetched = dict.fromkeys(e.id for e in graph.fetches if graph.nodes[e.id].opdef.kind is Kind.VARIABLE)
     for v in fetched:
         users = [k for k, ids in groups.items() if any(v in _roots(graph, graph.nodes[i]) for i in ids)]
-        key = max(users, key=lambda k: k[0]) if users else (0, graph.nodes[v].device, frozenset())
+        key = max(users, key=lambda k: k[0]) if users else (0, graph.nodes[v].device, frozenset(), None)
         groups.setdefault(key, []).append(v)
 
 

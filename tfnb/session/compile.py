@@ -56,10 +56,17 @@ class CompiledStep:
     clustered: Clustered
 
 
-def compile_step(request: Request, context: Context, observe: Observe | None = None) -> CompiledStep:
-    """Raises `OpError`s that name the node to blame; nothing is compiled for the device before the first run."""
+def compile_step(
+    request: Request, context: Context, observe: Observe | None = None, rewrite: Callable[[Graph], Graph] | None = None
+) -> CompiledStep:
+    """Raises `OpError`s that name the node to blame; nothing is compiled for the device before the first run.
+
+    `rewrite` changes the pruned graph: how a step is taken in parts.
+    """
     seen = _Observer(observe, context.settings.verify)
     g = seen("prune", prune(request))
+    if rewrite is not None:
+        g = seen("parts", rewrite(g))
     g = seen("inline", inline(g))
     check_devices(g, list(context.devices), context.soft_placement)
     g = seen("expand", expand(deref(open_ref_switches(drop_no_ops(g)))))

@@ -15,7 +15,9 @@ from typing import Any
 
 from tfnb.errors import ClosedSessionError, DTypeError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.graph import Graph
 from tfnb.ir.tensor import Tensor
+from tfnb.passes.partial import Exchange, feeds_behind, in_parts
 from tfnb.passes.prune import Request
 from tfnb.runtime.resources import reset_shared
 from tfnb.session import default
@@ -24,6 +26,7 @@ from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
 from tfnb.session.feed import feed_array, feed_key, flat_feeds, flat_keys
 from tfnb.session.fetch import FetchPlan, plan_fetches
 from tfnb.session.local import LocalWorker
+from tfnb.session.partial import PartialRun
 
 __all__ = ["InteractiveSession", "Session"]
 
@@ -50,6 +53,7 @@ class Session:
         self._plans: dict[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = {}
         self._lock = threading.Lock()
         self._closed = False
+        self._partial: dict[str, PartialRun] = {}
         self._contexts: list[Any] = []
         _open.add(self)
 
@@ -100,6 +104,45 @@ class Session:
 
         return call if accept_options else lambda *values: call(*values)
 
+    def partial_run_setup(self, fetches: Any, feeds: Sequence[Any] | None = None) -> str:
+        """Begins a step whose feeds and fetches come in several calls of `partial_run`; gives its handle.
+
+        What needs no feed runs at once. Raises as `run` does.
+        """
+        if self._closed:
+            raise ClosedSessionError("the session is closed")
+        plan = plan_fetches(self._graph, fetches)
+        tensors = tuple(feed_key(self._graph, k) for k in flat_keys(tuple(feeds or ())))
+        exchange, needs = Exchange(), []
+
+        def rewrite(g: Graph) -> Graph:
+            needs.extend(feeds_behind(g))
+            return in_parts(g, exchange)
+
+        request = Request(plan.tensors, plan.operations, tensors)
+        step = compile_step(request, self._worker.context, rewrite=rewrite)
+        run = PartialRun(plan, tensors, needs, exchange, lambda: self._worker.execute(step, (), None, None))
+        with self._lock:
+            self._partial[run.handle] = run
+        return run.handle
+
+    def partial_run(self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+        """Goes on with a step of `partial_run_setup`: feeds values and gives those of `fetches`.
+
+        Each feed is given once and each fetch taken once; a fetch whose feeds are not all there is an
+        `InvalidArgumentError`, and so is an unknown or finished handle.
+        """
+        run = self._partial.get(handle)
+        if run is None:
+            raise InvalidArgumentError(f"the partial run {handle!r} is not known, or everything was fetched")
+        plan = plan_fetches(self._graph, fetches)
+        feeds = flat_feeds(feed_dict) if feed_dict else {}
+        found = plan.rebuild(run.part(plan, {feed_key(self._graph, k): v for k, v in feeds.items()}))
+        if run.finished:
+            with self._lock:
+                self._partial.pop(handle, None)
+        return found
+
     @staticmethod
     def reset(target: str = "", containers: Any = None, config: ConfigProto | None = None) -> None:
         """Drops the state in the named `containers` (None: in all) of this process and closes its sessions."""
@@ -112,7 +155,7 @@ class Session:
         return self._worker.describe_devices()
 
     def close(self) -> None:
-        """Waits for running steps and frees the session's state. Later calls of `run` raise."""
+        """Stops running steps and frees the session's state. Later calls of `run` raise."""
         with self._lock:
             if self._closed:
                 return

@@ -1,0 +1,163 @@
+"""Steps in parts: a graph whose feeds come, and whose fetches go, while it runs (`Session.partial_run`).
+
+A fed edge becomes an asynchronous node that waits for its value, a fetch a node that hands its value out. Invariant:
+every node runs once, however many parts the step is taken in.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tfnb.ir.edit import GraphEdit
+from tfnb.ir.graph import Edge, Graph
+from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, AsyncCall, HostCall, Kind, OpDef
+from tfnb.ops.waiting_list import Attempt, Lines
+from tfnb.types import ANY, Shape, unknown_shape
+
+__all__ = ["Exchange", "fed_parts", "feeds_behind", "in_parts"]
+
+_FEED = "Feed"
+
+
+class Exchange:
+    """Values on their way into and out of one running step, by number; `error` ends it."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, Lines] = {}
+        self._fed: dict[int, np.ndarray] = {}
+        self._lock = threading.Lock()
+        self._changed = threading.Condition()
+        self._found: dict[int, Any] = {}
+        self._error: BaseException | None = None
+
+    def _line(self, key: int) -> Lines:
+        with self._lock:
+            return self._lines.setdefault(key, Lines(_FEED))
+
+    def feed(self, key: int, value: np.ndarray) -> None:
+        line = self._line(key)
+        with line.lock:
+            self._fed[key] = value
+        line.poke()
+
+    def receive(self, call: AsyncCall, key: int) -> Callable[[], str]:
+        """Answers `call` with the value once it is fed."""
+
+        def step(attempt: Attempt) -> bool:
+            if key not in self._fed:
+                return False
+            attempt.result = (self._fed[key],)
+            return True
+
+        self._line(key).submit(_FEED, Attempt(call, step))
+        return lambda: "waits to be fed by partial_run"
+
+    def hand_out(self, key: int, value: Any) -> None:
+        with self._changed:
+            self._found[key] = value
+            self._changed.notify_all()
+
+    def fail(self, error: BaseException) -> None:
+        with self._changed:
+            self._error = error
+            self._changed.notify_all()
+
+    def wait(self, key: int) -> Any:
+        """The value handed out under a number. Raises the step's error."""
+        with self._changed:
+            self._changed.wait_for(lambda: key in self._found or self._error is not None)
+            if key not in self._found:
+                assert self._error is not None
+                raise self._error
+            return self._found[key]
+
+
+@dataclass(frozen=True, eq=False)
+class PartAttrs:
+    """`key`: the number of the feed or fetch; `exchange`: where its value is handed over."""
+
+    key: int = 0
+    shape: Shape = unknown_shape
+    exchange: Exchange | None = field(default=None, repr=False, metadata=LOCAL)
+
+
+def _receive(call: AsyncCall) -> Callable[[], str]:
+    a = call.host.attrs
+    return a.exchange.receive(call, a.key)  # type: ignore[no-any-return]
+
+
+def _hand_out(call: HostCall, *value: np.ndarray) -> tuple[()]:
+    call.attrs.exchange.hand_out(call.attrs.key, value[0] if value else None)
+    return ()
+
+
+_PART_FEED = OpDef(
+    "_PartFeed", "", "value: dtype", "A value that is fed to a running step.", types={"dtype": ANY}, attrs=PartAttrs,
+    infer=lambda c: c.attrs.shape, start=_receive, kind=Kind.ASYNC, grad=NOT_DIFFERENTIABLE, stateful=True,
+)  # fmt: skip
+_PART_FETCH = OpDef(
+    "_PartFetch", "value: T", "", "Hands a value out of a running step.", types={"T": ANY}, attrs=PartAttrs,
+    host=_hand_out, grad=NOT_DIFFERENTIABLE, stateful=True,
+)  # fmt: skip
+_PART_DONE = OpDef(
+    "_PartDone", "", "", "Tells that an operation of a running step has run.", attrs=PartAttrs, host=_hand_out,
+    grad=NOT_DIFFERENTIABLE, stateful=True,
+)  # fmt: skip
+
+
+def in_parts(graph: Graph, exchange: Exchange) -> Graph:
+    """The graph with its feeds and fetches through `exchange`: feeds are numbered in order, fetches, then targets."""
+    edit = GraphEdit(graph)
+    table: dict[Edge, Edge] = {}
+    for k, e in enumerate(graph.feeds):
+        edit.at(edit.nodes[e.id])
+        spec = graph.spec(e)
+        t = _PART_FEED(dtype=spec.dtype, key=k, shape=spec.shape, exchange=exchange, graph=edit)
+        table[e] = Edge(t.op.id, 0)
+    edit.redirect_all(table)
+    targets = []
+    for k, e in enumerate(edit.fetches):
+        edit.at(edit.nodes[e.id])
+        targets.append(_PART_FETCH(edit.tensor(e), key=k, exchange=exchange, graph=edit).id)
+    for k, i in enumerate(edit.targets, len(edit.fetches)):
+        edit.at(edit.nodes[i])
+        done = _PART_DONE(key=k, exchange=exchange, graph=edit)
+        done.control = (i,)
+        targets.append(done.id)
+    edit.fetches, edit.feeds, edit.targets = [], [], targets
+    return edit.freeze()
+
+
+def fed_parts(graph: Graph) -> dict[int, frozenset[int]]:
+    """The partial feeds that each node waits for: nodes of different parts must not form one cluster. Else empty."""
+    if not any(n.opdef is _PART_FEED for n in graph.nodes.values()):
+        return {}
+    found: dict[int, frozenset[int]] = {}
+    for i in graph.order:
+        node = graph.nodes[i]
+        own = [frozenset([i])] if node.opdef is _PART_FEED else []
+        before = [found[j] for j in (*(e.id for e in node.inputs), *node.control) if j in found]
+        found[i] = frozenset().union(*own, *before)
+    return found
+
+
+def feeds_behind(graph: Graph) -> list[set[int]]:
+    """For each fetch, then each target: the numbers of the feeds it needs."""
+    numbers = {e.id: k for k, e in enumerate(graph.feeds)}
+    found = []
+    for start in (*(e.id for e in graph.fetches), *graph.targets):
+        seen: set[int] = set()
+        stack = [start]
+        while stack:
+            i = stack.pop()
+            if i not in seen:
+                seen.add(i)
+                node = graph.nodes[i]
+                stack += [*(e.id for e in node.inputs), *node.control]
+        found.append({numbers[i] for i in seen if i in numbers})
+    return found

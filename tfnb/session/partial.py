@@ -1,0 +1,87 @@
+"""Partial runs: one step whose feeds and fetches come in several calls (`Session.partial_run_setup`).
+
+The step runs in a thread of its own, and waits, without a kernel thread, where a feed is still missing. Invariant:
+a call asks only for what the feeds so far determine, so it never waits for a later call.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.passes.partial import Exchange
+from tfnb.session.feed import feed_array
+from tfnb.session.fetch import FetchPlan
+
+__all__ = ["PartialRun"]
+
+_NUMBERS = itertools.count(1)
+
+
+class PartialRun:
+    """A step in parts. `needs[k]`: the feeds that fetch k needs; `execute()` runs the step."""
+
+    def __init__(
+        self, plan: FetchPlan, feeds: Sequence[Tensor], needs: Sequence[set[int]], exchange: Exchange,
+        execute: Callable[[], Any],
+    ) -> None:  # fmt: skip
+        self.handle = f"partial_run_{next(_NUMBERS)}"
+        self._fetches: dict[Any, int] = {
+            x: k for k, x in enumerate((*plan.tensors, *plan.operations))
+        }
+        self._feeds = {t: k for k, t in enumerate(feeds)}
+        self._needs = needs
+        self._exchange = exchange
+        self._execute = execute
+        self._fed: set[int] = set()
+        self._taken: set[int] = set()
+        self._lock = threading.Lock()
+        threading.Thread(target=self._run, daemon=True, name="tfnb-partial-run").start()
+
+    def _run(self) -> None:
+        try:
+            self._execute()
+        except BaseException as e:
+            self._exchange.fail(e)
+
+    @property
+    def finished(self) -> bool:
+        """Has everything been fetched?"""
+        return len(self._taken) == len(self._fetches)
+
+    def part(self, plan: FetchPlan, feeds: Mapping[Tensor, Any]) -> list[Any]:
+        """The values of the plan's tensors. Raises `InvalidArgumentError` for what was not set up, or done before."""
+        arrays = {t: feed_array(t, v) for t, v in feeds.items()}
+        with self._lock:
+            wanted = [self._number(self._fetches, x, "fetch", self._taken) for x in (*plan.tensors, *plan.operations)]
+            given = {self._number(self._feeds, t, "feed", self._fed): a for t, a in arrays.items()}
+            names = {k: t.name for t, k in self._feeds.items()}
+            asked: tuple[Any, ...] = (*plan.tensors, *plan.operations)
+            for x, k in zip(asked, wanted, strict=True):
+                missing = self._needs[k] - self._fed - set(given)
+                if missing:
+                    lacking = ", ".join(sorted(names[m] for m in missing))
+                    raise InvalidArgumentError(f"the fetch {x.name} can't be computed before {lacking} is fed", _op(x))
+            self._fed |= set(given)
+            self._taken |= set(wanted)
+        for k, array in given.items():
+            self._exchange.feed(k, array)
+        values = [self._exchange.wait(k) for k in wanted]
+        return values[: len(plan.tensors)]
+
+    def _number(self, known: Mapping[Any, int], x: Any, what: str, used: set[int]) -> int:
+        k = known.get(x)
+        if k is None:
+            raise InvalidArgumentError(f"the {what} {x.name} was not specified in partial_run_setup", _op(x))
+        if k in used:
+            raise InvalidArgumentError(f"the {what} {x.name} had already been given in this partial run", _op(x))
+        return k
+
+
+def _op(x: Tensor | Operation) -> Any:
+    return x if isinstance(x, Operation) else x.op
