@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 MAY_IMPORT["notebook"] = set(MAY_IMPORT)
 
 # Where a module `__getattr__` imports what is slow to import (bokeh: half a second) on first use.
-LAZY_EDGES = ("tfnb", "tfnb.notebook")
+LAZY_EDGES = ("tfnb", "tfnb.devices.opencl", "tfnb.notebook")
 
 # A third-party package that only one place may import.
 ONLY_IN = {

@@ -99,6 +99,7 @@ def test_a_large_input_is_read_where_it_lies(make_device):
         value = device.memory.admit(a, device.info_of(a), capacity_of(a.nbytes))
         assert device.memory_stats().in_use - before == copies * capacity_of(400_000)
         np.testing.assert_array_equal(program.run([value, a], [])[0].numpy(), a * 4)
+        del value
 
 
 @pytest.mark.parametrize("n", [10, 100_000])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.devices.opencl import list_devices as _list_devices
+from tfnb.devices import opencl
 from tfnb.session.config import ConfigProto, GPUOptions, GraphOptions, RunMetadata, RunOptions
 from tfnb.session.default import get_default_session
 from tfnb.session.session import InteractiveSession, Session
@@ -18,4 +18,4 @@ __all__ = [
 
 def list_devices() -> list[dict[str, Any]]:
     """The devices that sessions get (chosen by TFNB_DEVICES). Raises `DeviceNotFoundError` when there is none."""
-    return _list_devices(load_settings())
+    return opencl.list_devices(load_settings())

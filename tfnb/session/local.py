@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.devices.opencl import make_devices
+from tfnb.devices import opencl
 from tfnb.errors import CancelledError, ClosedSessionError
 from tfnb.passes.prune import Request
 from tfnb.runtime.cancel import Cancellation
@@ -43,7 +43,7 @@ class LocalWorker:
 
     def __init__(self, graph: Any, config: ConfigProto) -> None:
         settings = load_settings()
-        made = make_devices(
+        made = opencl.make_devices(
             settings,
             config.device_count,
             config.memory_limit,

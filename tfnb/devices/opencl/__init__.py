@@ -1,5 +1,20 @@
-"""OpenCL devices: PoCL on any CPU, GPUs where there is a driver; the one place that imports pyopencl."""
+"""OpenCL devices: PoCL on any CPU, GPUs where there is a driver; the one place that imports pyopencl.
 
-from tfnb.devices.opencl.device import OpenCLDevice, list_devices, make_devices
+Its names are loaded when they are first asked for: importing the session must not import OpenCL.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfnb.devices.opencl.device import OpenCLDevice, list_devices, make_devices
 
 __all__ = ["OpenCLDevice", "list_devices", "make_devices"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(importlib.import_module("tfnb.devices.opencl.device"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
