@@ -96,7 +96,20 @@ def test_save_and_restore(tmp_path):
     assert re.search(r"<EventTable: \d+ points of 2 tags in 1 runs>", text)
 
 
-@pytest.mark.parametrize("name", ["01_first_graph", "02_mnist", "05_save_and_restore"])
+def test_input_pipeline(tmp_path):
+    text = executed("04_input_pipeline", tmp_path)
+    assert "the input ended after 500 steps" in text
+    assert accuracy(text) > 0.85
+    assert "fraction_of_32_full" in text and "fraction_over_1000_of_2000_full" in text
+    assert "has 1 of the 3 elements it waits for" in text
+    assert "nothing was lost: 1 element" in text
+    assert "after 3 records: corrupted record at 2403 in /train-0" in text
+    assert "3999 records, 1 left out" in text
+    alone, ahead = map(float, re.findall(r"([\d.]+) ms alone, ([\d.]+) ms with prefetch", text)[0])
+    assert ahead < alone
+
+
+@pytest.mark.parametrize("name", ["01_first_graph", "02_mnist", "04_input_pipeline", "05_save_and_restore"])
 def test_notebooks_are_committed_without_outputs(name):
     notebook = nbformat.read(EXAMPLES / f"{name}.ipynb", as_version=4)
     nbformat.validate(notebook)

@@ -355,7 +355,7 @@ class NextAttrs:
 def _resource(name: str, host: Any, doc: str, attrs: type) -> OpDef:
     return OpDef(
         name, "", "handle: resource", doc + "\n\nhandle: the iterator, a scalar. Host only.", attrs=attrs,
-        infer=lambda c: scalar, host=host, grad=NOT_DIFFERENTIABLE, stateful=True, blocking=True,
+        infer=lambda c: scalar, host=host, grad=NOT_DIFFERENTIABLE, stateful=True,
     )  # fmt: skip
 
 
