@@ -26,7 +26,7 @@ pytestmark = pytest.mark.opencl
 
 def test_tags_are_names_of_the_graph(session: Any) -> None:
     with tf.name_scope("scope"):
-        made = [tf.summary.scalar("a b", 1.0), tf.summary.scalar("a b", 2.0)]
+        made = [tf.summary.scalar("a b", 1.0), tf.summary.scalar("a\u00fcb", 2.0)]
         made.append(tf.summary.scalar("x", 3.0, family="fam"))
     assert [t.name for t in made] == ["scope/a_b:0", "scope/a_b_1:0", "scope/fam/x:0"]
     values = [parsed(v).value[0] for v in session.run(made)]

@@ -393,3 +393,22 @@ def test_a_model_that_is_not_ready(tmp_path):
     sess, restored = manager.recover_session("", saver=saver, checkpoint_dir=tmp_path)
     assert restored
     sess.close()
+
+
+def test_a_training_that_was_imported(tmp_path):
+    """The saver in a MetaGraph's collection is used by the sessions and hooks of another program."""
+    _, count = counting()
+    tf.add_to_collection("train_op", count)
+    tf.add_to_collection(tf.GraphKeys.SAVERS, tf.train.Saver(max_to_keep=3))
+    tf.train.export_meta_graph(str(tmp_path / "graph.meta"))
+    for last in (2, 4):
+        with tf.Graph().as_default():
+            tf.train.import_meta_graph(str(tmp_path / "graph.meta"))
+            (count,) = tf.get_collection("train_op")
+            with tf.train.MonitoredTrainingSession(
+                checkpoint_dir=str(tmp_path), save_checkpoint_steps=1, save_summaries_steps=None
+            ) as sess:
+                assert [int(sess.run(count)) for _ in range(2)] == [last - 1, last]
+        tf.summary.FileWriterCache.clear()
+    state = tf.train.get_checkpoint_state(tmp_path)
+    assert [p.rpartition("-")[2] for p in state.all_model_checkpoint_paths] == ["2", "3", "4"]

@@ -33,7 +33,7 @@ from tfnb.types import string
 
 __all__ = ["API"]
 
-_FORBIDDEN = re.compile(r"[^-/\w.]")
+_FORBIDDEN = re.compile(r"[^-/\w.]", re.ASCII)
 
 
 def _clean(name: str) -> str:

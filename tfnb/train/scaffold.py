@@ -18,10 +18,11 @@ from tfnb.client.variables import (
     report_uninitialized_variables,
 )
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.protos import proto
 from tfnb.train.saver import Saver
 from tfnb.train.session_manager import SessionManager
 
-__all__ = ["API", "ChiefSessionCreator", "Scaffold", "SessionCreator", "WorkerSessionCreator"]
+__all__ = ["API", "ChiefSessionCreator", "Scaffold", "SessionCreator", "WorkerSessionCreator", "collected_saver"]
 
 
 class Scaffold:
@@ -85,7 +86,9 @@ class Scaffold:
         if self.summary_op is None:
             self.summary_op = self.get_or_default("summary_op", GraphKeys.SUMMARY_OP, merge_all)
         if self.saver is None:
-            self.saver = self.get_or_default("saver", GraphKeys.SAVERS, _default_saver)
+            self.saver = collected_saver() or self.get_or_default(
+                "saver", GraphKeys.SAVERS, lambda: Saver(sharded=True, allow_empty=True)
+            )
         self.saver.build()
         graph.finalize()
         return self
@@ -111,8 +114,15 @@ class Scaffold:
         return group(local_variables_initializer(), *tables)
 
 
-def _default_saver() -> Saver:
-    return Saver(sharded=True, allow_empty=True)
+def collected_saver() -> Saver | None:
+    """The saver of the default graph's collection SAVERS, also one that came with a MetaGraph; None without one."""
+    found = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
+    if not found:
+        return None
+    if isinstance(found[0], bytes):
+        found[0] = Saver.from_proto(proto("saver").SaverDef.FromString(found[0]))
+    saver: Saver = found[0]
+    return saver
 
 
 def _first(given: Any, other: Any) -> Any:

@@ -28,7 +28,7 @@ from tfnb.summary.writer import FileWriter
 from tfnb.train.coordinator import Coordinator, LooperThread
 from tfnb.train.global_step import get_global_step
 from tfnb.train.saver import Saver
-from tfnb.train.scaffold import Scaffold
+from tfnb.train.scaffold import Scaffold, collected_saver
 from tfnb.train.session_manager import SessionManager
 
 __all__ = ["API", "Supervisor"]
@@ -110,7 +110,7 @@ class Supervisor:
     def _default_saver() -> Any:
         if not global_variables():
             return None
-        return Scaffold.get_or_default("", GraphKeys.SAVERS, Saver)
+        return collected_saver() or Scaffold.get_or_default("", GraphKeys.SAVERS, Saver)
 
     # ---- sessions --------------------------------------------------------------------------------
 
