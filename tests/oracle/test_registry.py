@@ -35,6 +35,12 @@ DIFFERENT = {
     ("TopKV2", "k"): "Tk and index_type came with TensorFlow 2; here both are int32, their default",
     ("PriorityQueueV2", "component_types"): "one attrs class for all queues; files always have it",
     ("ScatterNdUpdate", "use_locking"): "without effect here; the function's default is theirs",
+    **{
+        (name, "k"): "its handle is a reference to strings in TensorFlow; here a resource, as of the dense ones"
+        for name in (
+            "SparseConditionalAccumulator", "SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient",
+        )
+    },
     ("ImageSummary", "bad_color"): "a tensor: red, as theirs",
 }
 
