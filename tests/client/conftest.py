@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import tfnb as tf
+
+sys.path.insert(0, str(Path(__file__).parent))  # the programs of test_random_loops.py
 
 
 @pytest.fixture(autouse=True)

@@ -39,6 +39,7 @@ class BackwardLoop(WhileContext):
         self.forward = forward
         self.index: Any = None
         self._slots = 0
+        self._pairs: list[tuple[Operation, Operation]] = []  # what keeps a tensor, and what takes it
         with self._building_forward():
             self._handle: Tensor = LOOP_STACK(name="stack", graph=graph)
             self.count = self._count_iterations()
@@ -93,13 +94,25 @@ class BackwardLoop(WhileContext):
             pushed = LOOP_STACK_PUSH(
                 self._handle, self._number, t, slot=slot, swap_memory=self.forward.swap_memory
             )
-        self._kept.control_inputs = [*self._kept.control_inputs, pushed.op]
         at = self.index
         for branch in reversed(_branches(context_of(t.op), self.forward)):
             at = SWITCH(at, self.enter(branch.pred))[branch.branch]
         found: Tensor = LOOP_STACK_POP(self._handle, at, T=t.dtype, slot=slot)
         found.set_shape(t.shape)
+        self._pairs.append((pushed.op, found.op))
         return found
+
+    def keep_what_is_read(self) -> None:
+        """Lets the forward loop wait for, and so run, what the finished backward loop really reads."""
+        live: set[Operation] = set()
+        stack = [self.pred.op, *(t.op for t in self.results.values())]
+        while stack:
+            op = stack.pop()
+            if op not in live and self.holds(op):
+                live.add(op)
+                stack += [*(t.op for t in op.inputs), *op.control_inputs]
+        pushed = [push for push, pop in self._pairs if pop in live]
+        self._kept.control_inputs = [*self._kept.control_inputs, *pushed]
 
     def add_op(self, op: Operation) -> None:
         self._want_shape_only(op)
@@ -177,6 +190,7 @@ def differentiate(
 
     shapes: list[Shape | None] = [Shape(()), *(loop.merges[k].shape for k in variables)]
     exits = back.build([back.count, *begin], shapes, _positive, body)
+    back.keep_what_is_read()
     result: list[tuple[Tensor, Any]] = [
         (loop.enters[k].op.inputs[0], x) for k, x in zip(variables, exits[1:], strict=False)
     ]

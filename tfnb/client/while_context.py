@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfnb.client.control_context import Context, context_of
+from tfnb.client.control_context import Context, Detached, context_of
 from tfnb.errors import DTypeError, ShapeError
 from tfnb.ir.builder import replace_input
 from tfnb.ir.operation import Operation
@@ -113,7 +113,7 @@ class WhileContext(Context):
         leave, go_on = SWITCH(merge, self.pred, name="Switch")
         value: Tensor = IDENTITY(go_on, name="Identity")
         self.inputs.append(value)
-        with self._within(self.outer):
+        with Detached(self.graph, self.outer):
             self.exits.append(EXIT(leave, name="Exit"))
         self.exits[-1].op.extra[LOOP] = self
         return value

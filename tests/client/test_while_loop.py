@@ -1,0 +1,218 @@
+"""tf.while_loop: what it builds, what it refuses, both executors. Values and gradients: tests/oracle, test_random_loops."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb import errors
+from tfnb.runtime.linear import LoopKernel
+
+pytestmark = pytest.mark.opencl
+
+
+def test_the_graph_is_made_of_the_primitives(graph):
+    x = tf.placeholder(tf.float32, [])
+    with tf.name_scope("outer"):
+        tf.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * x], [0, x], parallel_iterations=4)
+    enters = [op for op in graph.get_operations() if op.type == "Enter"]
+    assert [op.name for op in enters[:2]] == ["outer/while/Enter", "outer/while/Enter_1"]
+    assert {op.get_attr("frame_name") for op in enters} == {"outer/while/while_context"}
+    assert {op.get_attr("parallel_iterations") for op in enters} == {4}
+    assert [op.get_attr("is_constant") for op in enters] == [False, False, True]
+    for merge in (op for op in graph.get_operations() if op.type == "Merge"):
+        assert [t.op.type for t in merge.inputs] == ["Enter", "NextIteration"]
+        assert merge in merge.inputs[1].consumers()
+
+
+@pytest.mark.parametrize("fast", ["1", "0"])
+def test_nested_loops_and_branches(monkeypatch, fast):
+    monkeypatch.setenv("TFNB_FAST_LOOPS", fast)
+    x = tf.placeholder(tf.float32, [2])
+
+    def body(i, y):
+        inner = tf.while_loop(lambda j, z: j < i, lambda j, z: [j + 1, z + x], [0, y])[1]
+        return [i + 1, tf.cond(tf.equal(i % 2, 0), lambda: inner * 2.0, lambda: inner - 1.0)]
+
+    y = tf.while_loop(lambda i, y: i < 4, body, [0, x])[1]
+    (dx,) = tf.gradients(y, x)
+    with tf.Session() as session:
+        got, slope = session.run([y, dx], {x: [1.0, 2.0]})
+    np.testing.assert_allclose(got, [10.0, 23.0])
+    np.testing.assert_allclose(slope, [13.0, 13.0])
+
+
+def test_which_loops_run_as_lists_of_steps():
+    i = tf.while_loop(lambda i: i < 1000, lambda i: i + 1, [0])
+    x = tf.while_loop(lambda i, x: i < 3, lambda i, x: [i + 1, tf.tanh(x)], [0, tf.ones([4])])[1]
+    with tf.Session() as session:
+        assert session.run(i) == 1000
+        session.run(x)
+        kernels = [
+            k for e in session._worker._executors.values() for k in e.payloads if isinstance(k, LoopKernel)
+        ]
+    assert sorted(k.scalars is not None for k in kernels) == [False, True]
+
+
+def test_integers_wrap():
+    i, n = tf.while_loop(lambda i, n: i < 40, lambda i, n: [i + 1, n * 3 + 1], [0, 1])
+    wanted = np.array([1], np.int32)
+    for _ in range(40):
+        wanted = wanted * np.int32(3) + np.int32(1)
+    with tf.Session() as session:
+        assert session.run([i, n]) == [40, wanted[0]]
+
+
+def test_a_loop_without_end_obeys_the_timeout():
+    forever = tf.while_loop(lambda i: i >= 0, lambda i: (i + 1) % 7, [0])
+    tensors = tf.while_loop(lambda x: tf.reduce_sum(x) > 0, lambda x: tf.maximum(x, 1.0), [tf.ones([3])])
+    with tf.Session() as session:
+        for y in (forever, tensors):
+            start = time.monotonic()
+            with pytest.raises(errors.DeadlineExceededError):
+                session.run(y, options=tf.RunOptions(timeout_in_ms=300))
+            assert time.monotonic() - start < 20
+        assert session.run(tf.constant(1)) == 1
+
+
+def test_an_error_in_the_body_names_its_node():
+    def body(i, ta):
+        return [i + 1, ta.write(i * 2, 1.0)]
+
+    _, ta = tf.while_loop(lambda i, _: i < 3, body, [0, tf.TensorArray(tf.float32, 3)])
+    with tf.Session() as session, pytest.raises(errors.InvalidArgumentError, match="index 4") as e:
+        session.run(ta.flow)
+    assert "TensorArrayWrite" in e.value.op.name
+
+
+def test_control_dependencies_in_and_around():
+    v, w = tf.Variable(0), tf.Variable(10)
+    with tf.control_dependencies([w.assign_add(5)]):
+
+        def body(i):
+            with tf.control_dependencies([v.assign_add(w.read_value())]):
+                return i + 1
+
+        done = tf.while_loop(lambda i: i < 3, body, [0])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(done) == 3
+        assert session.run([v, w]) == [45, 15]
+
+
+def test_sparse_tensors_and_slices_as_variables():
+    sparse = tf.SparseTensor([[0, 1], [2, 0]], [1.0, 2.0], [3, 2])
+
+    def body(i, s, rows):
+        s = tf.SparseTensor(s.indices, s.values * 2.0, s.dense_shape)
+        return [i + 1, s, tf.IndexedSlices(rows.values + 1.0, rows.indices, rows.dense_shape)]
+
+    rows = tf.IndexedSlices(tf.constant([[1.0, 1.0]]), tf.constant([2]), tf.constant([4, 2]))
+    _, s, rows = tf.while_loop(lambda i, *_: i < 3, body, [0, sparse, rows])
+    with tf.Session() as session:
+        got, dense = session.run([s, tf.convert_to_tensor(rows)])
+    np.testing.assert_array_equal(got.values, [8.0, 16.0])
+    np.testing.assert_array_equal(dense, [[0, 0], [0, 0], [4, 4], [0, 0]])
+
+
+def test_rows_of_a_captured_matrix_have_sparse_gradients():
+    table = tf.placeholder(tf.float32, [5, 2])
+    y = tf.while_loop(
+        lambda i, y: i < 3, lambda i, y: [i + 1, y + tf.gather(table, [i, 4])], [0, tf.zeros([2, 2])]
+    )[1]
+    (slope,) = tf.gradients(y, table)
+    assert isinstance(slope, tf.IndexedSlices)
+    with tf.Session() as session:
+        got = session.run(tf.convert_to_tensor(slope), {table: np.ones((5, 2))})
+    np.testing.assert_array_equal(got, [[1, 1], [1, 1], [1, 1], [0, 0], [3, 3]])
+
+
+def test_what_gradients_keep():
+    """Loop invariants and shapes are not kept; what is kept goes when it was read."""
+    x, w = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float32, [3])
+    y = tf.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * w], [0, x])[1]
+    (dx,) = tf.gradients(y, x)
+    (trigger,) = [op for op in tf.get_default_graph().get_operations() if op.type == "ControlTrigger"]
+    kept = [op for op in trigger.control_inputs if op.type == "LoopStackPush"]
+    assert all(op.inputs[2].dtype.is_integer for op in kept)
+    with tf.Session() as session:
+        got = session.run(dx, {x: np.ones((2, 3)), w: [1.0, 2.0, 3.0]})
+    np.testing.assert_allclose(got, [[1, 8, 27]] * 2)
+
+
+def test_gradients_inside_a_body():
+    def body(i, x):
+        return [i + 1, x - 0.25 * tf.gradients(x * x, x)[0]]
+
+    x = tf.while_loop(lambda i, x: i < 3, body, [0, tf.constant(8.0)])[1]
+    with tf.Session() as session:
+        assert session.run(x) == 1.0
+
+
+def test_second_order_gradients_are_refused_but_through_branches():
+    x, p = tf.placeholder(tf.float32, []), tf.placeholder(tf.bool, [])
+    y = tf.cond(p, lambda: x**3, lambda: x * 2.0)
+    second = tf.gradients(tf.gradients(y, x)[0], x)[0]
+    with tf.Session() as session:
+        assert session.run(second, {x: 2.0, p: True}) == 12.0
+        assert session.run(second, {x: 2.0, p: False}) == 0.0
+    z = tf.while_loop(lambda i, z: i < 2, lambda i, z: [i + 1, z * x], [0, x])[1]
+    with pytest.raises(errors.GraphError, match="second-order"):
+        tf.gradients(tf.gradients(z, x)[0], x)
+
+
+BAD = {
+    "no variables": (lambda: tf.while_loop(lambda: True, list, []), ValueError, "no loop variables"),
+    "not callable": (lambda: tf.while_loop(1, lambda i: i, [0]), TypeError, "cond must be callable"),
+    "no body": (lambda: tf.while_loop(lambda i: i < 1, None, [0]), TypeError, "body must be callable"),
+    "parallel": (
+        lambda: tf.while_loop(lambda i: i < 1, lambda i: i, [0], parallel_iterations=0),
+        TypeError, "positive integer",
+    ),
+    "not a bool": (lambda: tf.while_loop(lambda i: i, lambda i: i, [0]), TypeError, "bool"),
+    "not a scalar": (
+        lambda: tf.while_loop(lambda x: x > 0, lambda x: x, [tf.ones([2])]), ValueError, "scalar",
+    ),
+    "too many": (lambda: tf.while_loop(lambda i: i < 1, lambda i: [i, i], [0]), ValueError, "structure"),
+    "too few": (lambda: tf.while_loop(lambda i, j: i < 1, lambda i, j: [i], [0, 0]), ValueError, "structure"),
+    "nothing": (lambda: tf.while_loop(lambda i: i < 1, lambda i: None, [0]), ValueError, "return"),
+    "another shape": (
+        lambda: tf.while_loop(lambda x: True, lambda x: tf.concat([x, x], 0), [tf.ones([2])]),
+        ValueError, "not an invariant",
+    ),
+    "another dtype": (
+        lambda: tf.while_loop(lambda i: i < 1, lambda i: tf.cast(i, tf.float32), [tf.constant(0)]),
+        TypeError, "float32",
+    ),
+    "bad invariant": (
+        lambda: tf.while_loop(
+            lambda x: True, lambda x: x, [tf.ones([2])], shape_invariants=[tf.TensorShape([3])]
+        ),
+        ValueError, "invariant",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_refuses(what):
+    build, kind, words = BAD[what]
+    with pytest.raises(kind, match=words):
+        build()
+
+
+def test_inner_tensors_can_be_neither_fetched_nor_fed():
+    inner = []
+
+    def body(i):
+        inner.append(i + 1)
+        return inner[0]
+
+    y = tf.while_loop(lambda i: i < 2, body, [0])
+    with tf.Session() as session:
+        with pytest.raises(errors.InvalidArgumentError):
+            session.run(inner[0])
+        with pytest.raises(errors.InvalidArgumentError):
+            session.run(y, {inner[0]: 1})
