@@ -85,6 +85,14 @@ def executed(name, folder):
     return "".join(o.get("text", "") or o.get("data", {}).get("text/plain", "") for o in outputs)
 
 
+def test_control_flow(tmp_path):
+    text = executed("03_control_flow", tmp_path)
+    assert "sqrt(144) = 12.000000 after 7 rounds; its derivative 0.0417, by the formula 0.0417" in text
+    assert "NextIteration  while/NextIteration" in text
+    assert "it comes as near as 0.5000" in text
+    assert float(re.findall(r"right: ([\d.]+)", text)[-1]) > 0.85
+
+
 def test_save_and_restore(tmp_path):
     text = executed("05_save_and_restore", tmp_path)
     assert accuracy(text) > 0.9
@@ -109,7 +117,10 @@ def test_input_pipeline(tmp_path):
     assert ahead < alone
 
 
-@pytest.mark.parametrize("name", ["01_first_graph", "02_mnist", "04_input_pipeline", "05_save_and_restore"])
+NOTEBOOKS = ["01_first_graph", "02_mnist", "03_control_flow", "04_input_pipeline", "05_save_and_restore"]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
 def test_notebooks_are_committed_without_outputs(name):
     notebook = nbformat.read(EXAMPLES / f"{name}.ipynb", as_version=4)
     nbformat.validate(notebook)

@@ -616,3 +616,87 @@ def recurrent_raw(t):
         stepped = cell
     emitted, (a, b), _ = t.nn.raw_rnn(stepped, loop_fn)
     return [emitted.stack(), a, b], [x, cell.w], [{"x": SEQUENCES.transpose(1, 0, 2), "n": [5, 2, 1, 3]}]
+
+
+@program
+def rows_gathered_in_a_loop(t):
+    table = real(t, "table", [5, 2])
+    y = t.while_loop(
+        lambda i, y: i < 3, lambda i, y: [i + 1, t.sin(y) + t.gather(table, [i, 4])],
+        [0, t.zeros([2, 2], t.float64)],
+    )[1]  # fmt: skip
+    return [y], [table], [{"table": np.arange(10.0).reshape(5, 2) / 7}]
+
+
+@program
+def rows_gathered_in_a_branch(t):
+    p, table = t.placeholder(bool, [], name="p"), real(t, "table", [5, 2])
+    y = t.cond(p, lambda: t.gather(table, [1, 3, 1]), lambda: t.gather(table, [0, 0, 2]) * 2.0)
+    return [y], [table], [{"p": b, "table": np.arange(10.0).reshape(5, 2)} for b in (True, False)]
+
+
+@program
+def second_order_through_a_branch(t):
+    p, x = t.placeholder(bool, [], name="p"), real(t, "x", [2])
+    y = t.cond(p, lambda: t.reduce_sum(x**3), lambda: t.reduce_sum(t.sin(x)))
+    return [t.gradients(y, x)[0]], [x], [{"p": b, "x": [0.5, 1.5]} for b in (True, False)]
+
+
+@program
+def gradient_in_a_body(t):
+    x, w = real(t, "x"), real(t, "w")
+
+    def body(i, x):
+        return [i + 1, x - 0.1 * t.gradients(t.sin(x) * w, x)[0]]
+
+    return [t.while_loop(lambda i, x: i < 3, body, [0, x])[1]], [x, w], [{"x": 0.3, "w": 1.5}]
+
+
+@program
+def two_gradients_of_one_loop(t):
+    x, w = real(t, "x"), real(t, "w")
+    y, z = t.while_loop(
+        lambda i, y, z: i < 3, lambda i, y, z: [i + 1, t.sin(y) * w + z, y * z], [0, x, w]
+    )[1:]
+    return [t.gradients(y, [x, w])[0] + t.gradients(z, x)[0]], [], [{"x": 0.3, "w": 1.5}]
+
+
+@program
+def matrices_in_nested_loops(t):
+    x, w = real(t, "x", [2, 3]), real(t, "w", [3, 3])
+
+    def body(i, y):
+        z = t.while_loop(lambda j, z: j < i, lambda j, z: [j + 1, t.tanh(t.matmul(z, w))], [0, y])[1]
+        return [i + 1, z + t.matmul(y, w, transpose_b=True)]
+
+    y = t.while_loop(lambda i, y: i < 3, body, [0, x])[1]
+    return [y], [x, w], [{"x": M[:2], "w": M}]
+
+
+@program
+def a_loop_in_both_branches(t):
+    p, x = t.placeholder(bool, [], name="p"), real(t, "x")
+
+    def times(k):
+        return lambda: t.while_loop(lambda i, y: i < k, lambda i, y: [i + 1, y * x], [0, x])[1]
+
+    return [t.cond(p, times(2), times(0))], [x], [{"p": b, "x": 1.2} for b in (True, False)]
+
+
+@program
+def branches_without_gradient(t):
+    x = real(t, "x")
+
+    def body(i, y):
+        return [i + 1, t.cond(i > 0, lambda: t.constant(np.float64(2.0)), lambda: y * x)]
+
+    return [t.while_loop(lambda i, y: i < 2, body, [0, x])[1]], [x], [{"x": 1.2}]
+
+
+@program
+def stopped_gradient_in_a_body(t):
+    x = real(t, "x")
+    y = t.while_loop(
+        lambda i, y: i < 3, lambda i, y: [i + 1, y * x + t.stop_gradient(y * y)], [0, x]
+    )[1]
+    return [y], [x], [{"x": 0.7}]

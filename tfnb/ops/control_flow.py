@@ -18,6 +18,7 @@ from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
 from tfnb.ir.shapes import no_outputs, unchanged, with_rank
 from tfnb.ops.constants import zeros_like
+from tfnb.ops.shaping import shape_of
 from tfnb.types import ANY, Shape, scalar, unknown_shape
 
 __all__ = [
@@ -102,7 +103,7 @@ def _grad_switch(op: Any, when_false: Any, when_true: Any) -> Any:
         if None not in rows:
             values = MERGE([SWITCH(r.values, pred)[k] for k, r in enumerate(rows)])[0]
             indices = MERGE([SWITCH(r.indices, pred)[k] for k, r in enumerate(rows)])[0]
-            return IndexedSlices(values, indices, rows[0].dense_shape), None
+            return IndexedSlices(values, indices, shape_of(data)), None
     full = [zeros_like(data) if g is None else g for g in sides]
     return MERGE([SWITCH(g, pred)[k] for k, g in enumerate(full)])[0], None
 
