@@ -6,6 +6,8 @@ READY := $(VENV)/.ready
 ORACLE_VENV := .venv-oracle
 ORACLE_PY := $(ORACLE_VENV)/bin/python
 ORACLE_READY := $(ORACLE_VENV)/.ready
+# Most of a test's time is compiling, which uses one core.
+TEST_WORKERS ?= 2
 export PYTHONUNBUFFERED := 1
 
 .DEFAULT_GOAL := help
@@ -34,7 +36,7 @@ demo: $(READY) ## train the conv net of examples/02_mnist.ipynb; print its accur
 
 test: check ## the checks, then every test (browser tests where chromium is found)
 	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no chromium found: the browser tests are skipped"
-	@$(PY) -m pytest $(PYTEST_ARGS)
+	@$(PY) -m pytest -n $(TEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
 check: $(READY) ## lint, layers, sizes, types
 	@$(PY) -m ruff check .
