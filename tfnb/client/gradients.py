@@ -12,6 +12,7 @@ from typing import Any
 
 from tfnb.client.backward_loop import differentiate
 from tfnb.client.control_context import context_of, loops_around
+from tfnb.client.recompute import RECOMPUTE, RecomputeScope
 from tfnb.client.while_context import LOOP, WhileContext
 from tfnb.errors import (
     AlreadyExistsError,
@@ -192,7 +193,8 @@ _Unit = Any  # an Operation, or a WhileContext: a loop that is passed as a whole
 class _Backward:
     """The walk from ys to xs: partial gradients per tensor, and how many readers each unit still waits for.
 
-    A unit is an operation, or a loop; `levels` are the loops in which the walk itself takes place.
+    A unit is an operation, a loop, or a `tf.recompute` scope; `levels` are the loops in which the walk itself
+    takes place.
     """
 
     def __init__(
@@ -209,6 +211,7 @@ class _Backward:
         self.stops = stops
         self.levels = levels
         self.partial: dict[Tensor, list[Grad]] = {}
+        self.repeated = {x.op.extra[RECOMPUTE] for x in xs if RECOMPUTE in x.op.extra}
         self.between = set(found := _between(xs, ys, stops))
         self.pending: dict[_Unit, int] = dict.fromkeys(map(self.unit, found), 0)
         for unit in self.pending:
@@ -227,12 +230,17 @@ class _Backward:
         if through is not None and through not in self.levels:
             loops = (*loops, through)
         inner = [loop for loop in loops if loop not in self.levels]
-        return inner[0] if inner else op
+        if inner:
+            return inner[0]
+        scope = op.extra.get(RECOMPUTE)
+        return op if scope is None or scope in self.repeated or not scope.is_plain else scope
 
     def inputs(self, unit: _Unit) -> list[Tensor]:
         """The tensors from which gradients of the unit go on."""
         if isinstance(unit, Operation):
             return list(unit.inputs)
+        if isinstance(unit, RecomputeScope):
+            return unit.comes_in(self.between)
         doors = [*unit.enters, *unit.entered.values()]
         return [t.op.inputs[0] for t in doors if t.op in self.between]
 
@@ -267,6 +275,10 @@ class _Backward:
 
     def _through(self, unit: _Unit) -> None:
         """Adds the gradient nodes of one unit."""
+        if isinstance(unit, RecomputeScope):
+            with self._named(unit.name):
+                self._repeat(unit)
+            return
         outputs = unit.outputs if isinstance(unit, Operation) else unit.exits
         arrived = [self.gradient(t) for t in outputs]
         if all(g is None for g in arrived) or any(t in self.stops for t in outputs):
@@ -281,6 +293,25 @@ class _Backward:
         if function is not None:
             with self._named(unit.name), self._placed(unit):
                 self._apply(unit, function, arrived)
+
+    def _repeat(self, scope: RecomputeScope) -> None:
+        """Computes the scope again, and goes back through the copy."""
+        ends = [t for op in scope.ops for t in op.outputs if t in self.partial]
+        dys = {t: self.gradient(t) for t in ends}
+        if not dys:
+            return
+        copies = scope.again(dys, self.between)
+        outside = [t for t in scope.comes_in(self.between) if t.op in self.between]
+        xs = [copies[t] for t in outside]
+        ys = [copies[t] for t in dys]
+        stops = {*xs, *(copies.get(t, t) for t in self.stops)}
+        here = loops_around(self.graph.scopes.control_flow)  # where the copies are made
+        inner = _Backward(self.graph, xs, ys, stops, self.colocate, (*self.levels, *here))
+        for y, dy in zip(ys, dys.values(), strict=True):
+            inner.add(y, dy)
+        inner.run()
+        for t, x in zip(outside, xs, strict=True):
+            self.add(t, inner.gradient(x))
 
     def _apply(self, op: Operation, function: Callable[..., Any], arrived: list[Grad]) -> None:
         full = arrived

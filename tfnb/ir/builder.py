@@ -130,6 +130,8 @@ class GraphBuilder(Collections):
             self._place(op)
             if scopes.control_flow is not None:
                 scopes.control_flow.add_op(op)
+            if scopes.recompute is not None:
+                scopes.recompute.add(op)
             op.id = len(self._operations)
             self._operations.append(op)
             self._by_name[op.name] = op

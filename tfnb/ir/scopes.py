@@ -59,6 +59,7 @@ class Scopes(threading.local):
         self.gradients: list[dict[str, str]] = []
         self.control_flow: Any = None  # the cond or while context, for the client's control flow
         self.containers: list[str] = []
+        self.recompute: Any = None  # the client's scope whose operations the backward pass repeats
         self.gradient_source = ""  # which call of tf.gradients is being built
 
     @contextmanager
