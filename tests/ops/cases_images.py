@@ -17,6 +17,11 @@ def size(*numbers: int) -> np.ndarray:
     return np.array(numbers, np.int32)
 
 
+# what ResizeTaps makes: first pixel, how many, their weights
+_ROWS = np.array([[0, 2, 0.5, 0.25], [3, 1, 1, 0], [0, 0, 0, 0], [2, 1, 2, 0]], np.float32)
+_COLUMNS = np.array([[4, 1, 1, 0, 0], [1, 3, 0.5, -1, 0.25], [0, 2, 1, 2, 0]], np.float32)
+_PICKED = np.array([[2, 1, 1], [0, 1, 1], [2, 1, 1]], np.float32)
+
 _RESIZE = [
     *(
         Case(op, (arr(2, 4, 5, 2), size(*to)), attrs, float32_only=op.startswith("ResizeBi"))
@@ -45,8 +50,17 @@ _RESIZE = [
         for to, attrs in zip(_SIZES, _CORNERS, strict=True)
     ),
     *(
-        Case("ResizeWeights", (size(3, 4),), {"dtype": "float32", "method": m}, oracle=False)
-        for m in ("bilinear", "nearest", "bicubic", "area")
+        Case("ResizeTaps", (size(3, 4),), {"dtype": "float32", "method": m, "back": b}, oracle=False)
+        for m, b in (("bilinear", False), ("nearest", True), ("bicubic", True), ("area", False))
+    ),
+    *(
+        Case("ResizeLines", (arr(1, 4, 5, c), _ROWS, _COLUMNS), oracle=False)
+        for c in (1, 3, 6, 17)
+    ),
+    Case("ResizeLines", (ints(2, 4, 5, 3), _PICKED, _PICKED), {"copy": True}, oracle=False),
+    *(
+        Case("ResizeAreaGrad", (arr(2, *to, 2), arr(2, 4, 5, 2)), oracle=False, float32_only=True)
+        for to in ((3, 7), (9, 2))
     ),
 ]
 

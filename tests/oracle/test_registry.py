@@ -27,7 +27,9 @@ OURS = {
     "LoopStackPush": "as LoopStack",
     "LoopStackPop": "as LoopStack",
     "ReaderNumRecordsSkipped": "how many damaged records a reader left out",
-    "ResizeWeights": "a step of the expansion of the image resizing ops",
+    "ResizeAreaGrad": "TensorFlow has no gradient of ResizeArea",
+    "ResizeLines": "a step of the expansion of the image resizing ops",
+    "ResizeTaps": "as ResizeLines",
     "WindowSum": "a step of the expansion of LRN",
 }  # fmt: skip
 # (op, attribute or argument): why it differs.

@@ -1,26 +1,24 @@
 """Resizing images by four methods, and the gradients of three (FEATURES O6).
 
-Bilinear and nearest take an output pixel from its few neighbours, so they fuse; bicubic, area and all gradients are a
-matrix for each axis (`image_weights`). Invariant: positions are TensorFlow's for all three conventions of corners.
+All are a matrix for each axis (`image_weights`). Invariant: positions are TensorFlow's for all three conventions of
+corners.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_value
-from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
-from tfnb.ir.scalar import Expr
+from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.convert import cast_to
-from tfnb.ops.image_weights import applied, line_scale, nearest_index, size_pair, weights
-from tfnb.types import FLOATS, REALS, Shape, float32, float64, int32
+from tfnb.ops.image_weights import applied, nearest_index, size_pair, times, weights
+from tfnb.types import FLOATS, REALS, Shape, float32, float64
 
 __all__ = [
     "OPS",
@@ -74,14 +72,6 @@ def _sizes(call: HostCall, x: np.ndarray, size: np.ndarray) -> tuple[int, int]:
     return int(size[0]), int(size[1])
 
 
-def _times(x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """rows and columns (out, in) applied to images (n, h, w, c), in float64."""
-    tall = np.tensordot(rows, x.astype(np.float64), (1, 1))  # (h', n, w, c)
-    return np.asarray(
-        np.tensordot(columns, tall, (1, 2)).transpose(2, 1, 0, 3)
-    )  # from (w', h', n, c)
-
-
 def _matrices(method: str, attrs: Any, out: Any, into: Any) -> tuple[np.ndarray, np.ndarray]:
     half = getattr(attrs, "half_pixel_centers", False)
     rows, columns = (
@@ -94,7 +84,7 @@ def _matrices(method: str, attrs: Any, out: Any, into: Any) -> tuple[np.ndarray,
 def _host(method: str) -> Callable[..., np.ndarray]:
     def host(call: HostCall, x: np.ndarray, size: np.ndarray) -> np.ndarray:
         rows, columns = _matrices(method, call.attrs, _sizes(call, x, size), x.shape[1:3])
-        return _times(x, rows, columns).astype(np.float32)
+        return times(x, rows, columns).astype(np.float32)
 
     return host
 
@@ -102,7 +92,7 @@ def _host(method: str) -> Callable[..., np.ndarray]:
 def _host_grad(method: str) -> Callable[..., np.ndarray]:
     def host(call: HostCall, g: np.ndarray, original: np.ndarray) -> np.ndarray:
         rows, columns = _matrices(method, call.attrs, g.shape[1:3], original.shape[1:3])
-        return _times(g, rows.T, columns.T).astype(original.dtype)
+        return times(g, rows.T, columns.T).astype(original.dtype)
 
     return host
 
@@ -125,8 +115,7 @@ def _expand_grad(method: str) -> Callable[..., Any]:
 
 
 def _flags(op: Any) -> dict[str, Any]:
-    a = op.attrs
-    return {"align_corners": a.align_corners, "half_pixel_centers": a.half_pixel_centers}
+    return {f.name: getattr(op.attrs, f.name) for f in fields(op.attrs)}
 
 
 def _grad_of_grad(forward: Callable[[], OpDef]) -> Callable[..., Any]:
@@ -151,33 +140,6 @@ _DOC = """images: numbers, (n, height, width, channels). size: int32, (new heigh
     (n, *size, channels), {dtype}. Errors: no pixels, a size that is not positive."""
 
 
-def _neighbours(i: Expr, n_out: int, n_in: int, attrs: ResizeAttrs) -> tuple[Expr, Expr, Expr]:
-    """(lower pixel, upper pixel, how far between them) of an output pixel."""
-    if n_out == n_in:
-        return i, i, s.const(0.0, float32)
-    scale = s.const(float(line_scale(n_out, n_in, attrs.align_corners)), float32)
-    at = s.cast(i, float32)
-    position = (at + 0.5) * scale - 0.5 if attrs.half_pixel_centers else at * scale
-    low = s.floor(position)
-    first = s.cast(s.minimum(s.maximum(low, 0.0), float(n_in - 1)), int32)
-    last = s.cast(s.minimum(s.maximum(s.ceil(position), 0.0), float(n_in - 1)), int32)
-    return first, last, position - low
-
-
-def _lower_bilinear(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    (_, h, w, _), (_, oh, ow, _) = site.inputs[0].shape, site.outputs[0].shape
-    n, y, x, c = idx
-    top, bottom, dy = _neighbours(y, oh, h, site.attrs)
-    left, right, dx = _neighbours(x, ow, w, site.attrs)
-
-    def line(row: Expr) -> Expr:
-        a, b = (s.cast(site.load(0, (n, row, k, c)), float32) for k in (left, right))
-        return a if left is right else a + (b - a) * dx
-
-    upper = line(top)
-    return upper if top is bottom else upper + (line(bottom) - upper) * dy
-
-
 RESIZE_BILINEAR: OpDef = OpDef(
     "ResizeBilinear",
     "images: T, size: int32",
@@ -188,7 +150,7 @@ RESIZE_BILINEAR: OpDef = OpDef(
     attrs=ResizeAttrs,
     infer=_resized,
     host=_host("bilinear"),
-    lower=_lower_bilinear,
+    expand=_expand("bilinear"),
     grad=_grad_linear(lambda: RESIZE_BILINEAR_GRAD),
     shape_inputs=(1,),
 )
@@ -202,7 +164,11 @@ def _like_original(c: Infer) -> Shape:
 
 
 def _gradient(
-    name: str, method: str, types: tuple[Any, ...], forward: Callable[[], OpDef]
+    name: str,
+    method: str,
+    types: tuple[Any, ...],
+    forward: Callable[[], OpDef],
+    attrs: type = ResizeAttrs,
 ) -> OpDef:
     return OpDef(
         name,
@@ -213,7 +179,7 @@ def _gradient(
     grads: float32, the shape of the resized images. original_image: the images, whose shape and dtype the output
     has.""",
         types={"T": types},
-        attrs=ResizeAttrs,
+        attrs=attrs,
         infer=_like_original,
         host=_host_grad(method),
         expand=_expand_grad(method),
@@ -244,15 +210,7 @@ RESIZE_BICUBIC_GRAD: OpDef = _gradient(
 )
 
 
-def _grad_area(op: Any, dy: Any) -> Any:
-    x = op.inputs[0]
-    if x.dtype not in FLOATS:
-        return None, None
-    back = applied(dy, "area", op.attrs, size_pair(dy), size_pair(x), back=True)
-    return cast_to(back, x.dtype), None
-
-
-RESIZE_AREA = OpDef(
+RESIZE_AREA: OpDef = OpDef(
     "ResizeArea",
     "images: T, size: int32",
     "resized_images: float32",
@@ -263,8 +221,12 @@ RESIZE_AREA = OpDef(
     infer=_resized,
     host=_host("area"),
     expand=_expand("area"),
-    grad=_grad_area,
+    grad=_grad_linear(lambda: RESIZE_AREA_GRAD),
     shape_inputs=(1,),
+)
+# TensorFlow has none; a step of the backward pass here
+RESIZE_AREA_GRAD: OpDef = _gradient(
+    "ResizeAreaGrad", "area", (float32, float64), lambda: RESIZE_AREA, AreaAttrs
 )
 
 
@@ -277,24 +239,9 @@ def _host_nearest(call: HostCall, x: np.ndarray, size: np.ndarray) -> np.ndarray
     return x[:, rows][:, :, columns]
 
 
-def _lower_nearest(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    a = site.attrs
-
-    def index(i: Expr, n_out: int, n_in: int) -> Expr:
-        if n_out == n_in:
-            return i
-        if n_out % n_in == 0 and not a.align_corners:  # whole steps: integers all the way
-            return i // (n_out // n_in)
-        scale = s.const(float(line_scale(n_out, n_in, a.align_corners)), float32)
-        at = s.cast(i, float32)
-        position = (at + 0.5) * scale if a.half_pixel_centers else at * scale
-        whole = s.floor(position + 0.5) if a.align_corners else s.floor(position)
-        found: Expr = s.minimum(s.cast(whole, int32), n_in - 1)
-        return found
-
-    (_, h, w, _), (_, oh, ow, _) = site.inputs[0].shape, site.outputs[0].shape
-    n, y, x, c = idx
-    return site.load(0, (n, index(y, oh, h), index(x, ow, w), c))
+def _expand_nearest(op: Any, x: Any, size: Any) -> Any:
+    known = constant_value(size)
+    return applied(x, "nearest", op.attrs, size if known is None else known, size_pair(x))
 
 
 def _grad_nearest(op: Any, dy: Any) -> Any:
@@ -314,7 +261,7 @@ RESIZE_NEAREST_NEIGHBOR = OpDef(
     attrs=ResizeAttrs,
     infer=_resized,
     host=_host_nearest,
-    lower=_lower_nearest,
+    expand=_expand_nearest,
     grad=_grad_nearest,
     shape_inputs=(1,),
 )
@@ -322,7 +269,7 @@ RESIZE_NEAREST_NEIGHBOR = OpDef(
 
 def _host_nearest_grad(call: HostCall, g: np.ndarray, size: np.ndarray) -> np.ndarray:
     rows, columns = _matrices("nearest", call.attrs, g.shape[1:3], _sizes(call, g, size))
-    return _times(g, rows.T, columns.T).astype(g.dtype)
+    return times(g, rows.T, columns.T).astype(g.dtype)
 
 
 def _expand_nearest_grad(op: Any, g: Any, size: Any) -> Any:
@@ -355,6 +302,7 @@ OPS: tuple[OpDef, ...] = (
     RESIZE_BICUBIC,
     RESIZE_BICUBIC_GRAD,
     RESIZE_AREA,
+    RESIZE_AREA_GRAD,
     RESIZE_NEAREST_NEIGHBOR,
     RESIZE_NEAREST_NEIGHBOR_GRAD,
 )

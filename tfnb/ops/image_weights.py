@@ -1,29 +1,30 @@
 """The matrices of image resizing: how much pixel i of a line counts for pixel o of the resized line.
 
-Resizing is separable and linear, so each method is a pair of matrices, and its gradient is theirs transposed.
-Coordinates are float32 arithmetic as in TensorFlow. Invariant: a row holds the weights of one output pixel, which add
-up to 1.
+Resizing is separable and linear, so each method is a pair of matrices, and its gradient is theirs transposed. Devices
+get them as tables of what is not zero (`kernels_cl/image/resize.cl`). Coordinates are float32 arithmetic as in
+TensorFlow. Invariant: a row holds the weights of one output pixel, which add up to 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out, Temp
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
-from tfnb.ops.matmul import MAT_MUL
-from tfnb.ops.move import TRANSPOSE
+from tfnb.ir.shapes import with_rank
 from tfnb.ops.pack import PACK
-from tfnb.ops.shaping import RESHAPE, SHAPE
-from tfnb.types import Shape, float32, float64
+from tfnb.ops.shaping import SHAPE
+from tfnb.types import REALS, Shape, float32, float64
 
-__all__ = ["OPS", "applied", "line_scale", "nearest_index", "size_pair", "weights"]
+__all__ = ["OPS", "applied", "line_scale", "nearest_index", "size_pair", "times", "weights"]
 
 _TABLE = 1024  # bicubic weights are looked up at multiples of 1/1024
+_FILE = "image/resize.cl"
+_LINE_SLACK = 64  # elements behind a line that vectors may run into
 METHODS = ("bilinear", "nearest", "bicubic", "area")
 
 
@@ -86,60 +87,178 @@ def _area(n_out: int, n_in: int, align: bool, half: bool) -> Any:
     return taps
 
 
+def _lines(method: str, n_out: int, n_in: int, align: bool, half: bool) -> Any:
+    """Pairs of (input pixel, weight) for all output pixels; pixels outside count for the nearest one inside."""
+    if method == "nearest":
+        return [(nearest_index(n_out, n_in, align, half), np.ones(n_out))]
+    make = {"bilinear": _bilinear, "bicubic": _bicubic, "area": _area}[method]
+    return make(n_out, n_in, align, half)
+
+
 def weights(method: str, n_out: int, n_in: int, align: bool, half: bool) -> np.ndarray:
     """The matrix (n_out, n_in) of a method, float64."""
     matrix = np.zeros((n_out, n_in))
     if not n_in or not n_out:
         return matrix
-    rows = np.arange(n_out)
-    if method == "nearest":
-        matrix[rows, nearest_index(n_out, n_in, align, half)] = 1
-        return matrix
-    make = {"bilinear": _bilinear, "bicubic": _bicubic, "area": _area}[method]
-    for index, weight in make(n_out, n_in, align, half):
-        np.add.at(matrix, (rows, np.clip(index, 0, n_in - 1).astype(np.int64)), weight)
+    for index, weight in _lines(method, n_out, n_in, align, half):
+        at = np.clip(index, 0, n_in - 1).astype(np.int64)
+        np.add.at(matrix, (np.arange(n_out), at), weight)
     return matrix
 
 
+def taps(method: str, n_out: int, n_in: int, align: bool, half: bool, back: bool) -> np.ndarray:
+    """The matrix of a method (or its transpose when `back`) as a table: first column, count, the weights from there.
+
+    Shape (rows, 2 + the largest count), float64. Zeros at the ends of a row are left out, so that what they would
+    meet is not read.
+    """
+    made, read = (n_in, n_out) if back else (n_out, n_in)
+    if not n_in or not n_out:
+        return np.zeros((made, 2))
+    found = [(i, np.asarray(w, np.float64)) for i, w in _lines(method, n_out, n_in, align, half)]
+    to = np.tile(np.arange(n_out), len(found))
+    index = np.concatenate([np.clip(i, 0, n_in - 1).astype(np.int64) for i, _ in found])
+    weight = np.concatenate([w for _, w in found])
+    to, index, weight = (v[weight != 0] for v in (to, index, weight))
+    if back:
+        to, index = index, to
+    first, last = np.full(made, read), np.full(made, -1)
+    np.minimum.at(first, to, index)
+    np.maximum.at(last, to, index)
+    count = np.maximum(last - first + 1, 0)
+    table = np.zeros((made, 2 + int(count.max())))
+    table[:, 0] = np.where(count > 0, first, 0)
+    table[:, 1] = count
+    np.add.at(table, (to, 2 + index - first[to]), weight)
+    return table
+
+
 @dataclass(frozen=True, slots=True)
-class WeightAttrs:
-    """`method`: bilinear, nearest, bicubic or area; `align_corners`, `half_pixel_centers`: as in the resizing op."""
+class TapAttrs:
+    """`method`: bilinear, nearest, bicubic or area; `align_corners`, `half_pixel_centers`: as in the resizing op;
+    `back`: the transposed matrix, for gradients."""
 
     method: str = "bilinear"
     align_corners: bool = False
     half_pixel_centers: bool = False
+    back: bool = False
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise InvalidArgumentError(f"method must be one of {METHODS}, got {self.method!r}")
 
 
-def _infer_weights(c: Infer) -> Shape:
+def _table(attrs: TapAttrs, sizes: Any) -> np.ndarray:
+    a, (n_out, n_in) = attrs, (int(n) for n in sizes)
+    return taps(a.method, n_out, n_in, a.align_corners, a.half_pixel_centers, a.back)
+
+
+def _infer_taps(c: Infer) -> Shape:
     known = c.value(0)
-    return Shape((None, None)) if known is None else Shape(tuple(int(n) for n in known))
+    return Shape((None, None) if known is None else _table(c.attrs, known).shape)
 
 
-def _host_weights(call: HostCall, sizes: np.ndarray) -> np.ndarray:
-    a = call.attrs
-    n_out, n_in = (int(n) for n in sizes)
-    found = weights(a.method, n_out, n_in, a.align_corners, a.half_pixel_centers)
-    return found.astype(call.types["dtype"].np)
+def _host_taps(call: HostCall, sizes: np.ndarray) -> np.ndarray:
+    return _table(call.attrs, sizes).astype(call.types["dtype"].np)
 
 
-RESIZE_WEIGHTS = OpDef(
-    "ResizeWeights",
+RESIZE_TAPS = OpDef(
+    "ResizeTaps",
     "sizes: int32",
-    "weights: dtype",
-    """The matrix that resizes one line of an image.
+    "taps: dtype",
+    """The table that resizes one line of an image.
 
-    Part of resizing as devices compute it. sizes: (output pixels, input pixels). weights: that shape, float32 or
-    float64. A constant wherever the sizes are known. Runs on the host.""",
+    Part of resizing as devices compute it. sizes: (output pixels, input pixels). taps: float32 or float64, a line
+    (first pixel read, their count, their weights, zeros) for each pixel made. A constant wherever the sizes are known.
+    Runs on the host.""",
     types={"dtype": (float32, float64)},
-    attrs=WeightAttrs,
-    infer=_infer_weights,
-    host=_host_weights,
+    attrs=TapAttrs,
+    infer=_infer_taps,
+    host=_host_taps,
     grad=NOT_DIFFERENTIABLE,
     shape_inputs=(0,),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LineAttrs:
+    """`copy`: every line of the tables is one pixel of weight 1, and images may be of any type."""
+
+    copy: bool = False
+
+
+def _infer_lines(c: Infer) -> Shape:
+    n, _, _, channels = with_rank(c, 0, 4).dims or (None,) * 4
+    if not c.attrs.copy and c.dtypes[0] != c.dtypes[1]:
+        raise InvalidArgumentError(f"{c.op_name}: {c.dtypes[0]} images, {c.dtypes[1]} weights")
+    rows, columns = ((with_rank(c, i, 2).dims or (None, None))[0] for i in (1, 2))
+    return Shape((n, rows, columns, channels))
+
+
+def _matrix(table: np.ndarray, n_in: int) -> np.ndarray:
+    matrix = np.zeros((len(table), n_in))
+    for line, (first, count, *weight) in zip(matrix, table.astype(np.float64), strict=True):
+        line[int(first) : int(first + count)] = weight[: int(count)]
+    return matrix
+
+
+def times(x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Matrices rows and columns (out, in) applied to images (n, h, w, c), in float64."""
+    tall = np.tensordot(rows, x.astype(np.float64), (1, 1))  # (h', n, w, c)
+    return np.asarray(
+        np.tensordot(columns, tall, (1, 2)).transpose(2, 1, 0, 3)
+    )  # from (w', h', n, c)
+
+
+def _host_lines(call: HostCall, x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    if call.attrs.copy:
+        return x[:, rows[:, 0].astype(np.int64)][:, :, columns[:, 0].astype(np.int64)]
+    return times(x, _matrix(rows, x.shape[1]), _matrix(columns, x.shape[2])).astype(x.dtype)
+
+
+def _line_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    x, rows, columns = site.inputs
+    out = site.outputs[0]
+    if out.size == 0:
+        return ()
+    n, h, w, c = x.shape
+    sizes = map(I32, (n, h, w, *out.shape[1:], rows.shape[1], columns.shape[1]))
+    args: tuple[Arg, ...] = (In(0), In(1), In(2), Out(0), *sizes)
+    if site.attrs.copy:
+        unsigned = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}[x.dtype.size]
+        defines: tuple[tuple[str, str], ...] = (("T", unsigned), ("TABLE", rows.dtype.cl))
+    else:
+        defines = () if x.dtype == float32 else (("T", x.dtype.cl),)
+    if site.kind == "gpu":
+        groups = min(-(-out.size // 64), 65535)
+        return (
+            KernelCall(_FILE, "resize_naive", args, (groups, 1, 1), (64, 1, 1), defines=defines),
+        )
+    groups = max(1, min(4 * site.units, n * out.shape[1], out.size // 4096))
+    if site.attrs.copy:
+        return (KernelCall(_FILE, "resize_copy", args, (groups, 1, 1), defines=defines),)
+    line = w * c + _LINE_SLACK
+    lines = Temp("lines", groups * line * x.dtype.size)
+    return (
+        KernelCall(_FILE, "resize", (*args, lines, I32(line)), (groups, 1, 1), defines=defines),
+    )
+
+
+RESIZE_LINES = OpDef(
+    "ResizeLines",
+    "images: T, rows: dtype, columns: dtype",
+    "resized_images: T",
+    """Images whose lines and columns are weighted sums of others.
+
+    Part of resizing as devices compute it. images: (n, height, width, channels); without `copy` of the tables' dtype.
+    rows, columns: tables as ResizeTaps makes them. resized_images: (n, lines of rows, lines of columns,
+    channels).""",
+    types={"T": REALS, "dtype": (float32, float64)},
+    attrs=LineAttrs,
+    infer=_infer_lines,
+    host=_host_lines,
+    opencl=_line_calls,
+    grad=NOT_DIFFERENTIABLE,
 )
 
 
@@ -151,39 +270,27 @@ def size_pair(x: Any) -> Any:
     return SHAPE(x, out_type=np.int32)[1:3]
 
 
-def _along(matrix: Any, x: Any, back: bool) -> Any:
-    """The matrix (or its transpose) times the lines of (h, w, n, c) images along the first axis."""
-    shape = SHAPE(x, out_type=np.int32)
-    flat = RESHAPE(x, PACK([shape[0], np.int32(-1)]))
-    rows = MAT_MUL(matrix, flat, transpose_a=back)
-    count = SHAPE(matrix, out_type=np.int32)[1 if back else 0]
-    return RESHAPE(rows, PACK([count, shape[1], shape[2], shape[3]]))
-
-
 def applied(
     x: Any, method: str, attrs: Any, sizes_out: Any, sizes_in: Any, back: bool = False
 ) -> Any:
-    """Images (n, h, w, c) of float32 or float64 resized, or the transpose of that when `back`.
+    """Images (n, h, w, c) resized, or the transpose of that when `back`; float32 or float64 (nearest ahead: any).
 
     sizes_out, sizes_in: (height, width) pairs that the matrices lead to and from, NumPy vectors or tensors.
     """
-    how = {
-        "method": method,
-        "align_corners": attrs.align_corners,
-        "half_pixel_centers": getattr(attrs, "half_pixel_centers", False),
-        "dtype": x.dtype,
-        "graph": x.graph,
-    }
+    copy = method == "nearest" and not back
 
-    def matrix(k: int) -> Any:
-        return RESIZE_WEIGHTS(_both(sizes_out[k], sizes_in[k]), **how)
+    def table(k: int) -> Any:
+        return RESIZE_TAPS(
+            _both(sizes_out[k], sizes_in[k]),
+            method=method,
+            align_corners=attrs.align_corners,
+            half_pixel_centers=getattr(attrs, "half_pixel_centers", False),
+            back=back,
+            dtype=float32 if copy else x.dtype,
+            graph=x.graph,
+        )
 
-    def permuted(value: Any, perm: Sequence[int]) -> Any:
-        return TRANSPOSE(value, np.asarray(perm, np.int32))
-
-    rows = _along(matrix(0), permuted(x, (1, 2, 0, 3)), back)  # (h, w, n, c)
-    lines = _along(matrix(1), permuted(rows, (1, 0, 2, 3)), back)  # (w, h, n, c)
-    return permuted(lines, (2, 1, 0, 3))
+    return RESIZE_LINES(x, table(0), table(1), copy=copy)
 
 
 def _both(a: Any, b: Any) -> Any:
@@ -192,4 +299,4 @@ def _both(a: Any, b: Any) -> Any:
     return PACK([a, b])
 
 
-OPS: tuple[OpDef, ...] = (RESIZE_WEIGHTS,)
+OPS: tuple[OpDef, ...] = (RESIZE_TAPS, RESIZE_LINES)
