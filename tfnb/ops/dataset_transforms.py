@@ -1,4 +1,4 @@
-"""Data sets made of data sets: mapped, filtered, shuffled, repeated, batched (`tf.data`).
+"""Data sets made of data sets: mapped, filtered, shuffled, repeated, joined (`tf.data`).
 
 Each transformation is a `Source` over another one and takes as many elements at once as it is asked for. Invariant:
 the order of elements is that of a walk one by one, with parallel calls too.
@@ -16,12 +16,10 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ops.dataset_sources import Element, Rows, Source
-from tfnb.ops.queue_store import pad_and_stack
-from tfnb.types import DType, Shape
 
 __all__ = [
-    "Batched", "Cached", "Concatenated", "Filtered", "Forgiving", "Interleaved", "Mapped", "Padded", "Repeated",
-    "Sharded", "Shuffled", "Skipped", "Taken", "Unbatched", "Zipped", "stack_rows",
+    "Cached", "Concatenated", "Filtered", "Forgiving", "Interleaved", "Mapped", "Over", "Repeated", "Sharded",
+    "Shuffled", "Skipped", "Steps", "Taken", "Zipped", "each", "exactly",
 ]  # fmt: skip
 
 Function = Callable[..., Sequence[Any]]
@@ -35,7 +33,7 @@ class Over(Source):
         self.waits = source.waits
 
 
-class _Steps(Rows):
+class Steps(Rows):
     """A walk that a Python generator describes; `below` are the walks it uses."""
 
     def __init__(self, elements: Iterator[Element], *below: Rows) -> None:
@@ -55,7 +53,7 @@ class _Steps(Rows):
             rows.close()
 
 
-def _each(rows: Rows) -> Iterator[Element]:
+def each(rows: Rows) -> Iterator[Element]:
     while found := rows.take(1):
         yield from found
 
@@ -187,7 +185,7 @@ class Interleaved(Over):
         if self._cycle == 1:
             return _FlatRows(self.source.rows(), self._open)
         rows = self.source.rows()
-        return _Steps(self._steps(rows), rows)
+        return Steps(self._steps(rows), rows)
 
     def _open(self, element: Element) -> Rows:
         made = np.asarray(self._function(*element)[0], object).item()
@@ -196,7 +194,7 @@ class Interleaved(Over):
         return made.rows()
 
     def _steps(self, rows: Rows) -> Iterator[Element]:
-        outer = _each(rows)
+        outer = each(rows)
         slots: list[Rows | None] = []
         for _ in range(self._cycle):
             element = next(outer, None)
@@ -329,119 +327,6 @@ class Repeated(Over):
         return _RepeatRows(self.source, self._count)
 
 
-def stack_rows(rows: Sequence[Any], dtype: DType, component: int) -> np.ndarray:
-    """Components of several elements as one array. Raises `InvalidArgumentError` when their shapes differ."""
-    first = rows[0]
-    if type(first) is bytes:
-        texts = np.empty(len(rows), object)
-        texts[:] = rows
-        return texts
-    shape = np.shape(first)
-    for i, r in enumerate(rows):
-        if np.shape(r) != shape:
-            raise InvalidArgumentError(
-                f"Cannot batch tensors with different shapes in component {component}. First element had shape "
-                f"{list(shape)} and element {i} had shape {list(np.shape(r))}."
-            )
-    if dtype.np != np.object_:
-        if not shape:
-            return np.array(rows, dtype.np)
-        return np.concatenate(rows).reshape(len(rows), *shape).astype(dtype.np, copy=False)
-    found = np.empty((len(rows), *shape), object)
-    if shape:
-        for i, r in enumerate(rows):
-            found[i] = r
-    else:
-        found[:] = [r.item() if isinstance(r, np.ndarray) else r for r in rows]
-    return found
-
-
-class _BatchRows(Rows):
-    def __init__(
-        self, rows: Rows, n: int, drop: bool, stack: Callable[[list[Element]], Element]
-    ) -> None:  # fmt: skip
-        self._rows, self._n, self._drop, self._stack = rows, n, drop, stack
-        self._columns: Callable[[int], list[np.ndarray]] | None = getattr(rows, "take_columns", None)
-
-    def take(self, n: int) -> list[Element]:
-        if self._columns is not None:
-            columns = self._columns(self._n)
-            count = len(columns[0]) if columns else 0
-            return [] if not count or (self._drop and count < self._n) else [tuple(columns)]
-        elements = exactly(self._rows, self._n)
-        if not elements or (self._drop and len(elements) < self._n):
-            return []
-        return [self._stack(elements)]
-
-    def close(self) -> None:
-        self._rows.close()
-
-
-class Batched(Over):
-    def __init__(self, source: Source, n: int, drop: bool, dtypes: Sequence[DType]) -> None:
-        super().__init__(source)
-        if n <= 0:
-            raise InvalidArgumentError(f"Batch size must be greater than zero, got {n}.")
-        self._n, self._drop, self._dtypes = n, drop, tuple(dtypes)
-
-    def rows(self) -> Rows:
-        return _BatchRows(self.source.rows(), self._n, self._drop, self._stack)
-
-    def _stack(self, elements: list[Element]) -> Element:
-        columns = zip(*elements, strict=True)
-        return tuple(
-            stack_rows(c, d, i) for i, (c, d) in enumerate(zip(columns, self._dtypes, strict=True))
-        )
-
-
-class Padded(Batched):
-    """Batches whose elements are padded to `shapes`, where a dimension is open to the largest of the batch."""
-
-    def __init__(
-        self, source: Source, n: int, drop: bool, dtypes: Sequence[DType], shapes: Sequence[Shape], pads: Sequence[Any]
-    ) -> None:  # fmt: skip
-        super().__init__(source, n, drop, dtypes)
-        self._shapes, self._pads = tuple(shapes), tuple(pads)
-
-    def rows(self) -> Rows:
-        return _BatchRows(_Plain(self.source.rows()), self._n, self._drop, self._stack)
-
-    def _stack(self, elements: list[Element]) -> Element:
-        return tuple(
-            self._padded(i, [np.asarray(x, d.np) for x in column], d)
-            for i, (column, d) in enumerate(zip(zip(*elements, strict=True), self._dtypes, strict=True))
-        )
-
-    def _padded(self, i: int, rows: list[np.ndarray], dtype: DType) -> np.ndarray:
-        wanted = self._shapes[i]
-        if wanted.dims is None:
-            wanted = Shape((None,) * rows[0].ndim)
-        dims = wanted.dims or ()
-        for r in rows:
-            if r.ndim != len(dims) or any(
-                d is not None and n > d for d, n in zip(dims, r.shape, strict=True)
-            ):
-                raise InvalidArgumentError(
-                    f"Attempted to pad to a smaller size than the input element: component {i} has the shape "
-                    f"{list(r.shape)}, the padded shape is {wanted}"
-                )
-        return pad_and_stack(rows, dtype, wanted, self._pads[i])
-
-
-class _Plain(Rows):
-    """A walk that gives single elements only."""
-
-    def __init__(self, rows: Rows) -> None:
-        self.take = rows.take  # type: ignore[method-assign]
-        self.close = rows.close  # type: ignore[method-assign]
-
-
-class Unbatched(Over):
-    def rows(self) -> Rows:
-        rows = self.source.rows()
-        return _Steps((row for e in _each(rows) for row in zip(*e, strict=True)), rows)
-
-
 class _LimitRows(Rows):
     def __init__(self, rows: Rows, n: int) -> None:
         self._rows = rows
@@ -478,7 +363,7 @@ class Skipped(Over):
 
     def rows(self) -> Rows:
         rows = self.source.rows()
-        return _Steps(self._rest(rows), rows)
+        return Steps(self._rest(rows), rows)
 
     def _rest(self, rows: Rows) -> Iterator[Element]:
         if self._n < 0:
@@ -489,7 +374,7 @@ class Skipped(Over):
             if not found:
                 return
             left -= len(found)
-        yield from _each(rows)
+        yield from each(rows)
 
 
 class Sharded(Over):
@@ -505,7 +390,7 @@ class Sharded(Over):
 
     def rows(self) -> Rows:
         rows = self.source.rows()
-        return _Steps((e for i, e in enumerate(_each(rows)) if i % self._n == self._index), rows)
+        return Steps((e for i, e in enumerate(each(rows)) if i % self._n == self._index), rows)
 
 
 class Zipped(Source):
@@ -568,13 +453,13 @@ class Cached(Over):
 
     def rows(self) -> Rows:
         if self._kept is not None:
-            return _Steps(iter(self._kept))
+            return Steps(iter(self._kept))
         rows = self.source.rows()
-        return _Steps(self._walk(rows), rows)
+        return Steps(self._walk(rows), rows)
 
     def _walk(self, rows: Rows) -> Iterator[Element]:
         seen = []
-        for element in _each(rows):
+        for element in each(rows):
             seen.append(element)
             yield element
         self._kept = seen

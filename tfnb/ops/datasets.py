@@ -15,6 +15,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ops import dataset_batches as batches
 from tfnb.ops import dataset_sources as s
 from tfnb.ops import dataset_transforms as t
 from tfnb.ops.dataset_iterator import DatasetIterator, Prefetched
@@ -224,7 +225,7 @@ def _shuffle(
 
 
 def _batch(call: HostCall, source: np.ndarray, n: np.ndarray, drop: np.ndarray) -> s.Source:
-    return t.Batched(_source(source, call), _int(n), bool(drop), call.attrs.output_types)
+    return batches.Batched(_source(source, call), _int(n), bool(drop), call.attrs.output_types)
 
 
 def _padded(call: HostCall, source: np.ndarray, n: np.ndarray, *rest: np.ndarray) -> s.Source:
@@ -232,7 +233,7 @@ def _padded(call: HostCall, source: np.ndarray, n: np.ndarray, *rest: np.ndarray
     k = len(dtypes)
     shapes = [Shape(tuple(None if d < 0 else int(d) for d in x)) for x in rest[:k]]
     pads = [x.item() for x in rest[k : 2 * k]]
-    return t.Padded(_source(source, call), _int(n), bool(rest[2 * k]), dtypes, shapes, pads)
+    return batches.Padded(_source(source, call), _int(n), bool(rest[2 * k]), dtypes, shapes, pads)
 
 
 def _forgiving(call: HostCall, source: np.ndarray) -> s.Source:
@@ -278,7 +279,7 @@ DATASETS = (
     _dataset("PaddedBatchDatasetV2",
              "input_dataset: variant, batch_size: int64, padded_shapes: [Tshapes], padding_values: [Toutput_types], "
              "drop_remainder: bool", _padded, "Elements padded and stacked, `batch_size` at a time."),
-    _dataset("UnbatchDataset", "input_dataset: variant", lambda call, d: t.Unbatched(_source(d, call)),
+    _dataset("UnbatchDataset", "input_dataset: variant", lambda call, d: batches.Unbatched(_source(d, call)),
              "The rows of each element."),
     _dataset("PrefetchDataset", "input_dataset: variant, buffer_size: int64",
              lambda call, d, n: Prefetched(_source(d, call), _int(n)),
