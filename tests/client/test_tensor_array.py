@@ -91,3 +91,31 @@ def test_strings_and_no_elements():
 def test_scan_is_as_numpy():
     x = np.arange(5.0)
     np.testing.assert_allclose(run(tf.scan(lambda a, e: a + e, tf.constant(x))), np.cumsum(x))
+
+
+def test_gradients_of_several_loops_at_once():
+    """What leaves a loop has waited for all that enters it: no cluster holds something of both sides."""
+    x = tf.placeholder(tf.float64, [None, 2])
+    y = tf.map_fn(tf.sin, x)
+    z = tf.map_fn(lambda e: e[0] * e[1], (x, x), dtype=tf.float64)
+    (dx,) = tf.gradients([y, z], x)
+    value = np.array([[0.5, 1.0], [2.0, -1.0]])
+    with tf.Session() as session:
+        got = session.run(dx, {x: value}, options=tf.RunOptions(timeout_in_ms=60000))
+    np.testing.assert_allclose(got, np.cos(value) + 2 * value)
+
+
+def test_an_array_per_iteration():
+    x = tf.placeholder(tf.float64, [3])
+
+    def body(i, y):
+        ta = tf.TensorArray(tf.float64, 3).unstack(y * x)
+        out = tf.TensorArray(tf.float64, 3)
+        out = tf.while_loop(lambda j, _: j < 3, lambda j, o: (j + 1, o.write(j, ta.read(j))), [0, out])[1]
+        return i + 1, out.stack()
+
+    y = tf.while_loop(lambda i, _: i < 2, body, [0, x])[1]
+    (dx,) = tf.gradients(y, x)
+    with tf.Session() as session:
+        got = session.run([y, dx], {x: [1.0, 2.0, 3.0]}, options=tf.RunOptions(timeout_in_ms=60000))
+    np.testing.assert_allclose(got, [[1, 8, 27], [3, 12, 27]])

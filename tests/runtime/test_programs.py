@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfnb.runtime.frames import Frame, Iteration
+from tfnb.runtime.linear import linearize
 from tfnb.runtime.plan import PlanKind, PlanNode, build_plan
 from tfnb.runtime.propagate import Propagator
 
@@ -96,8 +97,8 @@ def assigned(block):
 class Compiler:
     """Collects plan nodes; a tensor is (node, slot)."""
 
-    def __init__(self, rng):
-        self.rng = rng
+    def __init__(self, rng, kinds=(K.CLUSTER, K.HOST, K.ASYNC)):
+        self.rng, self.kinds = rng, kinds
         self.nodes = []
         self.functions = {}
         self.owner = {}  # node -> the context its output is in
@@ -121,7 +122,7 @@ class Compiler:
         control = [] if bound else list(context.pivot)
         if context.last is not None and self.rng.random() < 0.3:
             control.append(context.last)
-        kind = self.rng.choice([K.CLUSTER, K.HOST, K.ASYNC])
+        kind = self.rng.choice(self.kinds)
         made = self.add(context, kind, *inputs, function=function, control=control)
         if self.rng.random() < 0.2:
             made = self.add(context, K.IDENTITY, made)
@@ -248,8 +249,8 @@ class Loop:
         return self.seen[tensor]
 
 
-def compile_program(block, rng):
-    compiler = Compiler(rng)
+def compile_program(block, rng, *kinds):
+    compiler = Compiler(rng, *kinds)
     root = Root(compiler)
     env = {v: compiler.add(root, K.FEED) for v in range(N_VARIABLES)}
     compiler.block(root, block, env)
@@ -290,6 +291,48 @@ def test_random_programs_in_random_orders(block, start, seed):
         assert fired == first, "what runs depends on the order"
 
 
+class Kernel:
+    """A function as the executor's loops call it."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def run(self, inputs, recorder=None):
+        return (self.function(*inputs),)
+
+
+def execute_linear(block, start, seed):
+    """The program with its loops as lists of steps."""
+    plan, functions = compile_program(block, random.Random(seed), (K.CLUSTER, K.HOST))
+    payloads = [f and Kernel(f) for f in (functions[i] for i in range(len(plan.nodes)))]
+    plan, payloads = linearize(plan, payloads)
+    assert len(plan.frames) == 1, "a loop did not fit"
+    step = Propagator(plan)
+    pool = step.start(start)
+    while pool:
+        ready = pool.pop()
+        pool += step.done(ready, payloads[ready.node].run(ready.inputs))
+    assert step.finished, step.explain()
+    return step.results()
+
+
+@settings(max_examples=50, deadline=None)
+@given(programs, values, st.integers(0, 2**32))
+def test_loops_as_lists_of_steps(block, start, seed):
+    expected = list(start)
+    evaluate(block, expected)
+    assert execute_linear(block, start, seed) == expected
+
+
+def test_loops_with_asynchronous_nodes_stay():
+    block = (While(3, 0, 6, (Assign(0, 0, 1, 1),), 1),)
+    plan, functions = compile_program(block, random.Random(0), (K.ASYNC,))
+    assert linearize(plan, [None] * len(plan.nodes))[0] is plan
+    expected = [1, 2, 3]
+    evaluate(block, expected)
+    assert execute(plan, functions, [1, 2, 3], random.Random(0))[0] == expected
+
+
 def nested(depth):
     """Loops and conditionals in turn, the other inside, `depth` deep."""
     block = (Assign(0, 0, 1, 1), Assign(1, 1, None, 3), Assign(2, 2, 0, 2))
@@ -309,6 +352,7 @@ def test_deep_nesting():
             evaluate(block, expected)
             plan, functions = compile_program(block, random.Random(depth))
             assert execute(plan, functions, start, random.Random(1))[0] == expected
+            assert execute_linear(block, start, depth) == expected
 
 
 def test_nothing_is_left_in_memory():
