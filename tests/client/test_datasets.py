@@ -328,3 +328,14 @@ def test_random_maps_differ_from_element_to_element(graph):
     d = Dataset.range(6).map(lambda i: tf.random_uniform([]))
     first = all_of(d)
     assert len(set(first)) == 6 and first == all_of(d)
+
+
+def test_names_of_files(graph, tmp_path):
+    for name in "cab":
+        (tmp_path / f"{name}.txt").write_text(name)
+    pattern = str(tmp_path / "*.txt")
+    sorted_names = [str(tmp_path / f"{n}.txt").encode() for n in "abc"]
+    assert all_of(Dataset.list_files(pattern, shuffle=False)) == sorted_names
+    assert sorted(all_of(Dataset.list_files(pattern, seed=1))) == sorted_names
+    x = tf.data.make_one_shot_iterator(Dataset.range(2)).get_next()
+    assert tf.data.get_output_types(Dataset.range(2)) is tf.int64 and x.dtype is tf.int64

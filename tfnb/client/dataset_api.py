@@ -121,7 +121,31 @@ def prefetch_to_device(device: Any, buffer_size: Any = None) -> Transformation:
     return lambda dataset: dataset.prefetch(buffer_size or 1)
 
 
+def make_one_shot_iterator(dataset: Dataset) -> Iterator:
+    """`dataset.make_one_shot_iterator()`."""
+    return dataset.make_one_shot_iterator()
+
+
+def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:
+    """`dataset.make_initializable_iterator(shared_name)`."""
+    return dataset.make_initializable_iterator(shared_name)
+
+
+def get_output_types(dataset_or_iterator: Any) -> Any:
+    """The dtypes of the elements of a data set or iterator, in their structure."""
+    return dataset_or_iterator.output_types
+
+
+def get_output_shapes(dataset_or_iterator: Any) -> Any:
+    """The static shapes of the elements of a data set or iterator, in their structure."""
+    return dataset_or_iterator.output_shapes
+
+
 _DATA: dict[str, Any] = {
+    "make_one_shot_iterator": make_one_shot_iterator,
+    "make_initializable_iterator": make_initializable_iterator,
+    "get_output_types": get_output_types,
+    "get_output_shapes": get_output_shapes,
     "Dataset": Dataset,
     "Iterator": Iterator,
     "TFRecordDataset": TFRecordDataset,

@@ -21,6 +21,7 @@ from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.tensor import Tensor, is_tensor_like
 from tfnb.ops import datasets as ops
 from tfnb.ops.convert import cast
+from tfnb.ops.files import MATCHING_FILES
 from tfnb.ops.random_functions import seeds_for
 from tfnb.types import DType, Shape, as_shape, bool_, int32, int64, string
 
@@ -122,6 +123,14 @@ class Dataset:
         if bounds is None:
             raise InvalidArgumentError(f"range takes 1 to 3 numbers, got {len(args)}")
         return _made("RangeDataset", [long(b) for b in bounds], int64, [as_shape([])])
+
+    @staticmethod
+    def list_files(file_pattern: Any, shuffle: bool | None = None, seed: Any = None) -> Dataset:
+        """The names of the files that match a pattern (or several), in a random order unless `shuffle` is False."""
+        names = Dataset.from_tensor_slices(MATCHING_FILES(file_pattern))
+        if shuffle is False:
+            return names
+        return names.shuffle(1 << 20, seed)
 
     @staticmethod
     def zip(datasets: Any) -> Dataset:
