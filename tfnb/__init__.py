@@ -16,6 +16,7 @@ from tfnb import errors as errors
 from tfnb import ops as _ops
 from tfnb import summary as _summary
 from tfnb import train as _train
+from tfnb.client.namespace import Lazy as _Lazy
 from tfnb.client.namespace import lay_out as _lay_out
 from tfnb.ir.tensor import install_operators as _install_operators
 from tfnb.session.default import evaluate as _evaluate
@@ -34,6 +35,10 @@ _LAZY = {
     "RunOptions": "tfnb.session.api",
     "RunMetadata": "tfnb.session.api",
     "list_devices": "tfnb.session.api",
+    "profile": "tfnb.session.api",
+    "compare": "tfnb.notebook.comparison",
+    "show_passes": "tfnb.notebook.pass_view",
+    "timeline": "tfnb.notebook.timeline_view",
     "Summary": "tfnb.summary",
     "SummaryMetadata": "tfnb.summary",
     "HistogramProto": "tfnb.summary",
@@ -83,17 +88,18 @@ def _read_mnist(
     return mnist.read_data_sets(train_dir, fake_data, one_hot, dtype, reshape, size, seed)
 
 
-_DATA = {
+_REST = {
     "keras.datasets.mnist.load_data": _load_mnist,
     "examples.tutorials.mnist.input_data.read_data_sets": _read_mnist,
     "contrib.learn.datasets.mnist.read_data_sets": _read_mnist,
     "contrib.learn.python.learn.datasets.mnist.read_data_sets": _read_mnist,
+    "python.client.timeline.Timeline": _Lazy(lambda: _import_module("tfnb.session.api").Timeline),
 }
 
 _install_operators({"eval": _evaluate, "run": _run_operation})
 _lay_out(
     _sys.modules[__name__],
-    _ops.API | _client.API | _train.API | _summary.API | _DATA,
+    _ops.API | _client.API | _train.API | _summary.API | _REST,
 )
 
 if "IPython" in _sys.modules:

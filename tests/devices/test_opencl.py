@@ -443,13 +443,19 @@ def test_more_kernels_than_pocl_keeps_loaded(make_device, monkeypatch):
 class Recorder:
     def __init__(self):
         self.begin = time.perf_counter()
-        self.seen = []
+        self.seen, self.reports, self.spans = [], [], []
 
     def now_us(self):
         return (time.perf_counter() - self.begin) * 1e6
 
     def launch(self, *what):
         self.seen.append(what)
+
+    def later(self, report):
+        self.reports.append(report)
+
+    def span(self, kind, label, *what, **more):
+        self.spans.append((kind, label))
 
 
 def test_traced_runs(device):
@@ -458,9 +464,24 @@ def test_traced_runs(device):
     program.run([a, a], [])
     recorder = Recorder()
     (y,) = program.run([a, a], [], None, recorder)
+    assert recorder.seen == []  # nobody waited yet
+    for report in recorder.reports:
+        report()
     end = recorder.now_us()
     np.testing.assert_array_equal(y.numpy(), a * 4)
-    (name, label, nodes, start, stop, nbytes), second = recorder.seen
+    (name, queue, label, nodes, start, stop, nbytes), second = recorder.seen
     assert (name, label, nodes, nbytes) == (device.name, "add", (1,), 60_000)
-    assert second[1:3] == ("scale", (2,))
-    assert -100 < start < stop <= second[3] + 1e-3 < second[4] < end + 100
+    assert queue == second[1] == ("inline" if program.inline else "queue")
+    assert second[2:4] == ("scale", (2,))
+    assert -100 < start < stop <= second[4] + 1e-3 < second[5] < end + 100
+    assert recorder.spans[:1] == [("transfer", "to CPU:0")] or device.unit.kind != "cpu"
+
+
+def test_traced_and_plain_runs_take_turns(device):
+    """A variable that both count: each waits for the other's queue."""
+    program = device.load(p.train(70_000))
+    one = np.ones(70_000, np.float32)
+    cell = Cell("v", device.from_numpy(np.zeros(70_000, np.float32)))
+    for k in range(12):
+        program.run([one], [cell], None, Recorder() if k % 3 == 0 else None)
+    np.testing.assert_array_equal(cell.tensor.numpy(), np.full(70_000, 12, np.float32))

@@ -37,7 +37,7 @@ from tfnb.runtime.executor import Executor, HostThreads
 from tfnb.runtime.kernels import ClusterKernel, HostKernel, RecvKernel, SendKernel
 from tfnb.runtime.plan import PlanKind, PlanNode, build_plan
 from tfnb.runtime.resources import ResourceManager
-from tfnb.runtime.stats import StepStats
+from tfnb.runtime.stats import HOST, KERNEL, StepStats
 from tfnb.settings import load_settings
 from tfnb.types import Shape, TensorSpec, float32, int32, string
 
@@ -343,8 +343,9 @@ def test_device_and_host_kernels_mix(device, resources):
     recorder = StepStats()
     a, b, c = e.run([f32(1, 2)], recorder=recorder)
     assert (a.tolist(), b.tolist(), c.tolist()) == ([30, 60], [1, 2], [2, 4])
-    assert [t.device for t in recorder.in_order()] == [device.name, "host", device.name]
-    assert recorder.in_order()[1].nbytes == 32
+    ran = recorder.in_order(KERNEL, HOST)
+    assert [t.device for t in ran] == [device.name, "host", device.name]
+    assert ran[1].nbytes == 32
     assert e.devices == (device,)
 
 

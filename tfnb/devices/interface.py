@@ -26,14 +26,13 @@ class Recorder(Protocol):
     """Takes the times of a traced step; see `tfnb.runtime.stats`."""
 
     def launch(
-        self,
-        device: str,
-        label: str,
-        nodes: tuple[int, ...],
-        start_us: float,
-        end_us: float,
+        self, device: str, queue: str, label: str, nodes: tuple[int, ...], start_us: float, end_us: float,
         nbytes: int,
-    ) -> None: ...
+    ) -> None: ...  # fmt: skip
+
+    def later(self, report: Callable[[], None]) -> None: ...
+
+    def span(self, kind: str, label: str, start_us: float, nbytes: int = 0, detail: str = "") -> None: ...
 
     def now_us(self) -> float: ...
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from tfnb.ir.opdef import AsyncCall
 from tfnb.runtime.kernels import Done, HostKernel, StepContext
+from tfnb.runtime.stats import WAIT, StepStats
 from tfnb.runtime.values import Value, nbytes_of
 
 __all__ = ["AsyncOpKernel"]
@@ -24,6 +25,9 @@ class _Answer:
         self._kernel = kernel
         self._recorder = step.recorder
         self._start = step.recorder.now_us() if step.recorder is not None else 0.0
+        self._caller = threading.get_ident()
+        self._started = False  # has `start` returned, and with it the thread gone on?
+        self._reason = ""
         self._done = done
         self._lock = threading.Lock()
 
@@ -36,9 +40,22 @@ class _Answer:
             self._done(None, e)
             return
         if self._recorder is not None:
-            size = sum(nbytes_of(v) for v in outputs)
-            self._recorder.host(self._kernel.node, self._start, size)
+            self._record(self._recorder, sum(nbytes_of(v) for v in outputs))
         self._done(outputs, None)
+
+    def _record(self, recorder: StepStats, size: int) -> None:
+        node = self._kernel.node
+        if not self._started and threading.get_ident() == self._caller:
+            recorder.host(node, self._start, size)
+        else:
+            waker = recorder.thread()
+            recorder.span(WAIT, node.name, self._start, size, self._reason, (node.id,), "asynchronous", waker)
+
+    def waits(self, reason: Callable[[], str] | None) -> None:
+        """`start` has returned, and says what it waits for."""
+        self._started = True
+        if reason is not None:
+            self._reason = reason()
 
     def error(self, error: BaseException) -> None:
         if self._lock.acquire(blocking=False):
@@ -56,4 +73,6 @@ class AsyncOpKernel(HostKernel):
         assert start is not None  # an op of kind ASYNC has one
         call = AsyncCall(self.call, answer.outputs, answer.error, step.cancellation.on_cancel)
         reason: Callable[[], str] | None = start(call, *self.arrays(inputs))
+        if step.recorder is not None:
+            answer.waits(reason)
         return reason

@@ -27,7 +27,7 @@ from tfnb.runtime.linear import LoopKernel, linearize
 from tfnb.runtime.plan import Plan, PlanKind
 from tfnb.runtime.propagate import Propagator
 from tfnb.runtime.rendezvous import Received, Rendezvous
-from tfnb.runtime.stats import StepStats
+from tfnb.runtime.stats import SCHEDULE, WAIT, StepStats
 from tfnb.runtime.values import Value, index_value, to_host, truth
 
 __all__ = ["Executor", "HostThreads"]
@@ -145,6 +145,8 @@ class _Single:
         inputs = feeds if self._order is None else [feeds[i] for i in self._order]
         try:
             outputs = kernel.run(inputs, recorder)
+            if recorder is not None:
+                _recorded_wait(kernel.device, recorder)
             if not outputs:
                 kernel.device.synchronize()
             return [outputs[i].numpy() if made else to_host(feeds[i]) for made, i in self._fetches]
@@ -153,6 +155,13 @@ class _Single:
             raise
         except Exception as e:
             reraise(e, kernel.node)
+
+
+def _recorded_wait(device: Device, recorder: StepStats) -> None:
+    """Waits for a device, and notes for how long."""
+    start = recorder.now_us()
+    device.synchronize()
+    recorder.span(WAIT, f"wait for {device.name.rpartition('device:')[2]}", start)
 
 
 class _Step:
@@ -173,6 +182,7 @@ class _Step:
         bounded = timeout is not None or cancellation is not None
         self._propagator = Propagator(self._plan, self._truth if bounded else truth, index_value)
         self._reasons: dict[Ready, Callable[[], str]] = {}  # why asynchronous kernels wait
+        self._deliver = self._propagator.done if recorder is None else self._recorded_done
         self._pending = 0  # kernels that were started and have not told that they are done
 
     def run(self, feeds: Sequence[Value]) -> list[np.ndarray]:
@@ -195,7 +205,7 @@ class _Step:
     # ---- the loop --------------------------------------------------------------------------
 
     def _loop(self, feeds: Sequence[Value]) -> None:
-        propagator = self._propagator
+        propagator, deliver = self._propagator, self._deliver
         try:
             ready = deque(propagator.start(feeds))
             while True:
@@ -204,14 +214,14 @@ class _Step:
                     node = ready.popleft()
                     outputs = self._start(node, not ready)
                     if outputs is not None:
-                        ready.extend(propagator.done(node, outputs))
+                        ready.extend(deliver(node, outputs))
                 if propagator.finished:
                     return
                 completion = self._next()
                 if completion.ready is not None:
                     if completion.error is not None:
                         self._fail(completion.ready, completion.error)
-                    ready.extend(propagator.done(completion.ready, completion.outputs))
+                    ready.extend(deliver(completion.ready, completion.outputs))
         except Exception as e:
             if propagator.failed_node >= 0:
                 reraise(e, self._node(propagator.failed_node))
@@ -252,7 +262,13 @@ class _Step:
             self._done.put(_Completion(ready, None, e))
 
     def _received(self, ready: Ready) -> Callable[[Received | None, BaseException | None], None]:
+        recorder = self._context.recorder
+        start = recorder.now_us() if recorder is not None else 0.0
+
         def done(item: Received | None, error: BaseException | None) -> None:
+            if recorder is not None:
+                name, waker = self._plan.name(ready.node), recorder.thread()
+                recorder.span(WAIT, name, start, detail="waits for its Send", lane="receive", woken_by=waker)
             outputs = None if item is None else DEAD if item.is_dead else (item.value,)
             self._done.put(_Completion(ready, outputs, error))
 
@@ -264,8 +280,27 @@ class _Step:
 
         return done
 
+    def _recorded_done(self, ready: Ready, outputs: Any) -> Any:
+        """The propagator's `done`, noting how long it takes."""
+        recorder = self._context.recorder
+        assert recorder is not None
+        start = recorder.now_us()
+        found = self._propagator.done(ready, outputs)
+        recorder.span(SCHEDULE, "propagator", start, detail=f"after {self._plan.name(ready.node)}")
+        return found
+
     def _next(self) -> _Completion:
         """Waits for a completion."""
+        recorder = self._context.recorder
+        if recorder is None:
+            return self._await()
+        start = recorder.now_us()
+        completion = self._await()
+        if completion.ready is not None:
+            recorder.span(WAIT, f"wait for {self._plan.name(completion.ready.node)}", start)
+        return completion
+
+    def _await(self) -> _Completion:
         while True:
             if self._outer is not None and self._outer.error is not None:
                 raise self._outer.error
@@ -340,6 +375,8 @@ class _Step:
 
     def _await_devices(self) -> None:
         for device in self._executor.devices:
+            if self._context.recorder is not None and self._deadline is None:
+                _recorded_wait(device, self._context.recorder)
             ticket = device.fence()
             if ticket is None:
                 continue

@@ -36,7 +36,7 @@ from tfnb.ir.scalar_host import host_kernel, scalar_exprs
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.rendezvous import Received, Rendezvous
 from tfnb.runtime.resources import ResourceManager
-from tfnb.runtime.stats import StepStats
+from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.value_tools import ValueTools
 from tfnb.runtime.values import Value, info_of, nbytes_of, to_host
 
@@ -170,7 +170,10 @@ class ClusterKernel:
             state = self._state()
             found = self._programs.get((shapes, state))
             if found is None:
+                start = recorder.now_us() if recorder is not None else 0.0
                 found = self._specialise((shapes, state), inputs)
+                if recorder is not None:
+                    recorder.span(COMPILE, self.cluster.name, start, detail="specialised to new shapes")
             if not state:
                 return self._launch(found, inputs, recorder)
             with self.device.lock:
@@ -187,7 +190,12 @@ class ClusterKernel:
             raise _uninitialised(found.missing)
         rng = self._random.table(found.random) if found.random else None
         try:
-            return found.loaded.run(inputs, found.cells, rng, recorder)
+            if recorder is None:
+                return found.loaded.run(inputs, found.cells, rng)
+            start = recorder.now_us()
+            outputs = found.loaded.run(inputs, found.cells, rng, recorder)
+            recorder.span(LAUNCH, self.cluster.name, start)
+            return outputs
         except ResourceExhaustedError as e:
             raise e.with_op(self._largest(found.loaded.program)) from None
         except OpError as e:

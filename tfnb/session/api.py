@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.devices import opencl
+from tfnb.session.chrome_trace import Timeline
 from tfnb.session.config import ConfigProto, GPUOptions, GraphOptions, RunMetadata, RunOptions
 from tfnb.session.default import get_default_session
+from tfnb.session.profile import profile
 from tfnb.session.session import InteractiveSession, Session
 from tfnb.settings import load_settings
 
 __all__ = [
     "ConfigProto", "GPUOptions", "GraphOptions", "InteractiveSession", "RunMetadata", "RunOptions", "Session",
-    "get_default_session", "list_devices",
+    "Timeline", "get_default_session", "list_devices", "profile",
 ]  # fmt: skip
 
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-__all__ = ["ConfigProto", "GPUOptions", "GraphOptions", "NodeStats", "RunMetadata", "RunOptions"]
+from tfnb.ir.protos import proto
+from tfnb.session.step_messages import fields_of, parsed, step_stats_message
+
+__all__ = ["ConfigProto", "GPUOptions", "GraphOptions", "NodeStats", "RunMetadata", "RunOptions", "StepTimes"]
 
 
 @dataclass
@@ -68,7 +71,12 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class NodeStats:
-    """When one launch or host kernel of a step ran. Times are microseconds since the step began."""
+    """When something of a step ran. Times are microseconds since the step began.
+
+    `kind`: "kernel" on a device, "host" kernel, "launch" and "compile" of a cluster, "transfer", "schedule" (the
+    executor) or "wait". `lane`: the queue of `device`, or the host thread. `nodes` are the names of the graph nodes
+    it computed; `detail` says what a wait was for, and `woken_by` names the thread that ended it.
+    """
 
     name: str
     op: str
@@ -77,11 +85,54 @@ class NodeStats:
     end_us: float
     nbytes: int = 0
     nodes: tuple[str, ...] = ()
+    kind: str = "kernel"
+    lane: str = ""
+    detail: str = ""
+    woken_by: str = ""
+
+    @property
+    def took_us(self) -> float:
+        return self.end_us - self.start_us
+
+
+class StepTimes(list[NodeStats]):
+    """The `step_stats` of a run: a list of NodeStats, by start; `dev_stats` is TensorFlow's view of them."""
+
+    @property
+    def dev_stats(self) -> Any:
+        return step_stats_message(self).dev_stats
 
 
 @dataclass
 class RunMetadata:
-    """What a traced run leaves: `step_stats` (a list of NodeStats) and the `passes` a new step went through."""
+    """What a traced run leaves: `step_stats` (a list of NodeStats) and the `passes` a new step went through.
 
-    step_stats: list[NodeStats] = field(default_factory=list)
+    `wall_us` is how long the step took, `graph` the compiled step's graph, which says the shapes and lines of code
+    of nodes (None in metadata that come from a file).
+    """
+
+    step_stats: StepTimes = field(default_factory=StepTimes)
     passes: list[tuple[str, Any]] = field(default_factory=list)
+    wall_us: float = 0.0
+    graph: Any = field(default=None, repr=False)
+
+    def to_proto(self) -> Any:
+        """TensorFlow's message of the same name."""
+        message = proto("config").RunMetadata()
+        message.step_stats.CopyFrom(step_stats_message(self.step_stats))
+        return message
+
+    def SerializeToString(self) -> bytes:
+        """The bytes of TensorFlow's message."""
+        return bytes(self.to_proto().SerializeToString())
+
+    @staticmethod
+    def FromString(data: bytes) -> RunMetadata:
+        """From such bytes, TensorFlow's or ours. Raises `InvalidArgumentError` for others."""
+        return RunMetadata.from_proto(parsed(proto("config").RunMetadata, data))
+
+    @staticmethod
+    def from_proto(message: Any) -> RunMetadata:
+        """From TensorFlow's message. Times begin with the first that it has."""
+        times = StepTimes(NodeStats(**fields) for fields in fields_of(message.step_stats))
+        return RunMetadata(times, wall_us=max((t.end_us for t in times), default=0.0))

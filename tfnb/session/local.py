@@ -20,9 +20,10 @@ from tfnb.passes.prune import Request
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor, HostThreads
 from tfnb.runtime.resources import ResourceManager
-from tfnb.runtime.stats import NodeTime, StepStats
+from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context, compile_step
-from tfnb.session.config import ConfigProto, NodeStats, RunMetadata, RunOptions
+from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
+from tfnb.session.recording import Recording, step_times
 from tfnb.settings import load_settings
 
 __all__ = ["DeviceDescription", "LocalWorker"]
@@ -62,6 +63,7 @@ class LocalWorker:
         self._threads = HostThreads()
         self._executors: weakref.WeakKeyDictionary[CompiledStep, Executor] = weakref.WeakKeyDictionary()
         self._functions: dict[Any, Executor] = {}
+        self.recording: Recording | None = None  # takes the times of all steps, while there is one
         self._running = 0
         self._closed = False
         self._waking: set[Cancellation] = set()  # of the steps that may wait for something
@@ -80,7 +82,8 @@ class LocalWorker:
             executor = self._executors.setdefault(step, self._executor(step))
         timeout = (options.timeout_in_ms if options is not None else 0) or self.config.operation_timeout_in_ms
         trace = options is not None and options.trace_level > 0 and metadata is not None
-        recorder = StepStats() if trace else None
+        recording = self.recording
+        recorder = StepStats() if trace or (recording is not None and recording.takes_more) else None
         cancellation = None if step.plan.is_single_cluster else Cancellation()
         with self._idle:
             if self._closed:
@@ -99,8 +102,13 @@ class LocalWorker:
                     self._waking.discard(cancellation)
                 if not self._running:
                     self._idle.notify_all()
-            if recorder is not None and metadata is not None:
-                metadata.step_stats = [_node_stats(step, t) for t in recorder.in_order()]
+            if recorder is not None:
+                recorder.close()
+                if recording is not None:
+                    recording.add(recorder, step.graph)
+                if trace and metadata is not None:
+                    metadata.step_stats = step_times(recorder, step.graph)
+                    metadata.wall_us, metadata.graph = recorder.wall_us, step.graph
 
     def function(self, fetches: Sequence[Any], feeds: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
         """A part of a graph as a function of arrays, compiled for this worker: what data sets map with."""
@@ -146,9 +154,3 @@ class LocalWorker:
         self._functions.clear()
         for device in self.context.devices.values():
             device.close()
-
-
-def _node_stats(step: CompiledStep, t: NodeTime) -> NodeStats:
-    nodes = [step.graph.nodes[i] for i in t.nodes if i in step.graph.nodes]
-    op = nodes[-1].type if nodes else ""
-    return NodeStats(t.label, op, t.device, t.start_us, t.end_us, t.nbytes, tuple(n.name for n in nodes))

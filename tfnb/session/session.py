@@ -9,11 +9,17 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from tfnb.errors import ClosedSessionError, DTypeError, InvalidArgumentError
+from tfnb.errors import (
+    ClosedSessionError,
+    DTypeError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+)
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graph import Graph
 from tfnb.ir.tensor import Tensor
@@ -27,6 +33,7 @@ from tfnb.session.feed import feed_array, feed_key, flat_feeds, flat_keys
 from tfnb.session.fetch import FetchPlan, plan_fetches
 from tfnb.session.local import LocalWorker
 from tfnb.session.partial import PartialRun
+from tfnb.session.recording import Recording
 
 __all__ = ["InteractiveSession", "Session"]
 
@@ -153,6 +160,19 @@ class Session:
     def list_devices(self) -> list[Any]:
         """The session's devices."""
         return self._worker.describe_devices()
+
+    @contextmanager
+    def recorded(self, recording: Recording) -> Iterator[Recording]:
+        """Gives the times of all steps in the block to `recording`; see `tf.profile`."""
+        worker = self._worker
+        with self._lock:
+            if worker.recording is not None:
+                raise FailedPreconditionError("the session is being recorded already")
+            worker.recording = recording
+        try:
+            yield recording
+        finally:
+            worker.recording = None
 
     def close(self) -> None:
         """Stops running steps and frees the session's state. Later calls of `run` raise."""

@@ -20,6 +20,7 @@ from tfnb.codegen.program import Program
 from tfnb.devices.buffers import DeviceTensor, MemoryStats
 from tfnb.devices.host import capacity_of
 from tfnb.devices.opencl.build import ProgramLibrary
+from tfnb.devices.opencl.clock import DeviceClock
 from tfnb.devices.opencl.memory import BufferMemory, DeviceMemory, SharedMemory
 from tfnb.devices.opencl.platforms import Unit, units
 from tfnb.devices.opencl.program import OpenCLProgram, error_of
@@ -99,7 +100,9 @@ class OpenCLDevice:
         self.arena: DeviceTensor | None = None
         self.in_flight: Any = None  # memory of a run that an interrupt may have cut off
         self._last: _Ticket | None = None
-        self._profiling: Any = None
+        self._profiling: dict[bool, Any] = {}
+        self.clocks = {False: DeviceClock(), True: DeviceClock()}
+        self.active: Any = self.queue  # where work that nobody waited for may be
         self._constants: dict[int, tuple[weakref.ref[np.ndarray], DeviceTensor]] = {}
 
     # ---- the Device interface --------------------------------------------------------------
@@ -150,7 +153,7 @@ class OpenCLDevice:
     def settle(self) -> None:
         """Waits for all that was enqueued."""
         if self.in_flight is not None:
-            self.queue.finish()
+            self.active.finish()
             self.in_flight = None
         last = self._last
         if last is not None:
@@ -194,11 +197,13 @@ class OpenCLDevice:
         if known is not None and known[0]() is None:
             del self._constants[key]
 
-    def profiling_queue(self) -> Any:
-        if self._profiling is None:
+    def profiling_queue(self, inline: bool = False) -> Any:
+        """The queue of traced runs, on the device or in the caller's thread."""
+        if inline not in self._profiling:
             properties = cl.command_queue_properties.PROFILING_ENABLE
-            self._profiling = cl.CommandQueue(self.unit.context, self.unit.device, properties)
-        return self._profiling
+            device = self.unit.inline if inline else self.unit.device
+            self._profiling[inline] = cl.CommandQueue(self.unit.context, device, properties)
+        return self._profiling[inline]
 
     @staticmethod
     def info_of(array: np.ndarray) -> TensorInfo:

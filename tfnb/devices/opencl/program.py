@@ -7,9 +7,11 @@ cells it changes, happen all or not at all, even when Ctrl-C arrives among them.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, starmap
+from functools import partial
+from itertools import chain, islice, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +51,7 @@ __kernel void copy(__global const uchar *from, __global uchar *to, ulong n, ulon
 
 Use = tuple[Callable[[int, Any], None], int]  # set_arg of a kernel, and the place of the argument
 _enqueue = cl.enqueue_nd_range_kernel
+_QUEUED, _START, _END = (getattr(cl.profiling_info, n) for n in ("QUEUED", "START", "END"))
 _MEMORY_ERRORS = (
     cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
     cl.status_code.OUT_OF_HOST_MEMORY,
@@ -103,6 +106,7 @@ class OpenCLProgram:
         except cl.Error as e:
             raise error_of(e, device.name) from None
         self._calls = [b.call for b in self._launches]
+        self._traced_calls: list[Any] | None = None
         self._inputs = self._table("input", program.inputs)
         self._outputs = self._table("output", program.outputs)
         self._bound_cells: list[Any] = [None] * len(program.variables)
@@ -236,14 +240,16 @@ class OpenCLProgram:
     ) -> list[DeviceTensor]:
         device = self._device
         memory = device.memory
-        if self.inline or recorder is not None or device.in_flight is not None:
+        queue = self._queue if recorder is None else device.profiling_queue(self.inline)
+        if queue is not device.active or device.in_flight is not None:
             device.settle()  # what was enqueued on another queue, or cut off, comes first
+            device.active = queue
         if self._arena_uses and (self._arena is None or self._arena is not device.arena):
             self._bind_arena()
         keep: list[Any] = []
         for value, (info, capacity, plain, further) in zip(inputs, self._inputs, strict=True):
             if type(value) is not DeviceTensor:
-                value = memory.admit(value, info, capacity)
+                value = self._admit(value, info, capacity, recorder)
             keep.append(value.array)
             keep.append(arg := value.arg)
             for set_arg, place in plain:
@@ -265,6 +271,18 @@ class OpenCLProgram:
         keep.append([v.array for v in outputs])
         self._finish(keep, outputs, cells, changes, recorder)
         return outputs
+
+    def _admit(self, array: Any, info: TensorInfo, capacity: int, recorder: Recorder | None) -> DeviceTensor:
+        """An array as a tensor of the device."""
+        memory = self._device.memory
+        if recorder is None:
+            return memory.admit(array, info, capacity)
+        start = recorder.now_us()
+        value = memory.admit(array, info, capacity)
+        how = "used where it is" if value.array is array else "copied"
+        label = f"to {self._device.name.rpartition('device:')[2]}"
+        recorder.span("transfer", label, start, info.nbytes, f"{info.dtype.name}{list(info.shape)}, {how}")
+        return value
 
     def _bind_further(self, value: DeviceTensor, further: Iterable[tuple[Use, int, int]]) -> None:
         part = self._device.memory.part
@@ -335,13 +353,14 @@ class OpenCLProgram:
         if recorder is not None:
             event, interrupt = self._traced(changes, recorder)
         elif not self._has_run:
-            event, interrupt = self._early(changes)
+            events, interrupt = self._early(self._calls, changes)
+            event = events[-1] if events else None
         else:
             events, interrupt = _all_of(
                 chain(starmap(_enqueue, self._calls), starmap(setattr, changes)), len(changes)
             )
             event = events[0] if self._calls else None
-        if event is None or self.inline or recorder is not None:
+        if event is None or self.inline:
             device.in_flight = None
         else:
             ticket = device.ticket(event, keep)
@@ -355,50 +374,64 @@ class OpenCLProgram:
     def _is_compiled(self, b: _Bound) -> bool:
         return bool(self._device.library.is_compiled(b.built, b.entry, b.call[3]))
 
-    def _early(self, changes: list[Any]) -> tuple[Any, BaseException | None]:
+    def _early(
+        self, calls: Sequence[Any], changes: list[Any], recorder: Recorder | None = None
+    ) -> tuple[list[Any], BaseException | None]:
         """A first run: launches one by one, announcing kernels that compile for the first time on this machine."""
-        library, event, interrupt = self._device.library, None, None
-        for i, b in enumerate(self._launches):
+        library, interrupt = self._device.library, None
+        launched: list[Any] = []
+        for i, (b, call) in enumerate(zip(self._launches, calls, strict=True)):
             if self._is_compiled(b):
-                events, caught = _all_of(starmap(_enqueue, [b.call]))
+                events, caught = _all_of(starmap(_enqueue, [call]))
             else:
+                start = recorder.now_us() if recorder is not None else 0.0
                 with library.compiling(b.built, b.entry, b.call[3]):
-                    events, caught = _all_of(starmap(_enqueue, [b.call]))
-                    b.call[0].finish()
-            event, interrupt = events[0], interrupt or caught
+                    events, caught = _all_of(starmap(_enqueue, [call]))
+                    call[0].finish()
+                if recorder is not None:
+                    recorder.span("compile", b.label, start, detail=f"the device compiles {b.entry}")
+            launched.append(events[0])
+            interrupt = interrupt or caught
             if i % _WATCH == _WATCH - 1 or i == len(self._launches) - 1:
-                b.call[0].finish()
+                call[0].finish()
                 library.launched(
                     (x.built.key, x.entry, x.call[3])
                     for x in self._launches[i - i % _WATCH : i + 1]
                 )
         _, caught = _all_of(starmap(setattr, changes))
         self._has_run = True
-        return event, interrupt or caught
+        return launched, interrupt or caught
 
     def _traced(self, changes: list[Any], recorder: Recorder) -> tuple[Any, BaseException | None]:
-        """Runs on a queue that takes times, and waits."""
-        device = self._device
-        queue = self._queue if self.inline else device.profiling_queue()
-        clocks, interrupt = [], None
-        event = None
-        for b in self._launches:
-            start = recorder.now_us()
-            events, caught = _all_of(starmap(_enqueue, [(queue, *b.call[1:])]))
-            event, interrupt = events[0], interrupt or caught
-            clocks.append((start, recorder.now_us(), event))
-        queue.finish()
-        _, caught = _all_of(starmap(setattr, changes))
-        if clocks and not self.inline:
-            # The device's clock has an origin of its own; a launch is queued when we enqueue it.
-            zero = clocks[0][0] - 1e-3 * clocks[0][2].profile.queued
-            clocks = [
-                (zero + 1e-3 * e.profile.start, zero + 1e-3 * e.profile.end, e)
-                for _, _, e in clocks
-            ]
-        for b, (start, end, _) in zip(self._launches, clocks, strict=True):
-            recorder.launch(device.name, b.label, b.nodes, start, end, b.nbytes)
-        return event, interrupt or caught
+        """Runs on a queue that takes times; the recorder asks for them later."""
+        if self._traced_calls is None:
+            queue = self._device.profiling_queue(self.inline)
+            self._traced_calls = [(queue, *call[1:]) for call in self._calls]
+        calls = self._traced_calls
+        before = recorder.now_us()
+        events: Sequence[Any]
+        if self._has_run:
+            made = chain(starmap(_enqueue, calls), starmap(setattr, changes))
+            found, interrupt = _all_of(made, len(calls) + len(changes))
+            events = list(islice(found, len(calls)))
+        else:
+            events, interrupt = self._early(calls, changes, recorder)
+        if not events:
+            return None, interrupt
+        recorder.later(partial(self._report, recorder, events, before, recorder.now_us()))
+        return events[-1], interrupt
+
+    def _report(self, recorder: Recorder, events: Sequence[Any], before: float, after: float) -> None:
+        """Gives a recorder the times of a run's launches, which were enqueued between `before` and `after`."""
+        events[-1].wait()
+        times = [(1e-3 * e.get_profiling_info(_START), 1e-3 * e.get_profiling_info(_END)) for e in events]
+        first, last = (1e-3 * e.get_profiling_info(_QUEUED) for e in (events[0], events[-1]))
+        begin = time.perf_counter() * 1e6 - recorder.now_us()
+        zero = self._device.clocks[self.inline].zero(begin + before, first, last, begin + after) - begin
+        name, queue = self._device.name, "inline" if self.inline else "queue"
+        launch = recorder.launch
+        for b, (start, end) in zip(self._launches, times, strict=True):
+            launch(name, queue, b.label, b.nodes, zero + start, zero + end, b.nbytes)
 
 
 def _all_of(calls: Iterable[Any], after: int = 0) -> tuple[deque[Any], BaseException | None]:

@@ -1,0 +1,33 @@
+"""How a device's clock reads in the host's time (OpenCL gives event times by a clock of its own).
+
+Each batch of launches bounds the difference from both sides; bounds of before stay good but for the clocks' drift.
+Invariant: a time is never mapped outside the bounds of its own batch.
+"""
+
+from __future__ import annotations
+
+__all__ = ["DeviceClock"]
+
+_DRIFT = 1e-4  # the two clocks run apart by less than this
+
+
+class DeviceClock:
+    """Times are microseconds."""
+
+    def __init__(self) -> None:
+        self._low, self._high, self._when = float("-inf"), float("inf"), 0.0
+
+    def zero(self, before: float, first: float, last: float, after: float) -> float:
+        """What to add to the device's times to have the host's.
+
+        The first launch was queued at `first` on the device, after `before` on the host; the last one at `last`,
+        which was before `after`.
+        """
+        low, high = before - first, after - last
+        drift = _DRIFT * abs(after - self._when)
+        self._when = after
+        known_low, known_high = self._low - drift, self._high + drift
+        if known_low <= high and known_high >= low:
+            low, high = max(low, known_low), min(high, known_high)
+        self._low, self._high = low, high
+        return (low + high) / 2

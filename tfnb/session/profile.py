@@ -1,0 +1,37 @@
+"""`tf.profile`: records the steps of a session inside a `with` block.
+
+Invariant: outside of the block the session runs as if nothing had been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tfnb.errors import DTypeError, FailedPreconditionError
+from tfnb.session.default import get_default_session
+from tfnb.session.recording import Recording
+from tfnb.session.session import Session
+
+__all__ = ["profile"]
+
+
+@contextmanager
+def profile(session: Session | None = None, limit: int = 1_000_000) -> Iterator[Recording]:
+    """Records every step that `session` (None: the default session) runs in the block, from whatever thread::
+
+        with tf.profile(sess) as recording:
+            for batch in batches:
+                sess.run(train, {x: batch})
+        tf.timeline(recording)
+
+    `limit`: events to keep at most. Raises `FailedPreconditionError` without a session or while another recording
+    of it is on, `DTypeError` for what is no session.
+    """
+    found = session if session is not None else get_default_session()
+    if found is None:
+        raise FailedPreconditionError("there is no session to record: give one, or make one the default")
+    if not isinstance(found, Session):
+        raise DTypeError(f"needed a tf.Session, got {type(found).__name__}")
+    with found.recorded(Recording(limit)) as recording:
+        yield recording

@@ -1,0 +1,171 @@
+"""A recording: the times of every step that a session runs while it is on (white paper, section 9.2, the EEG).
+
+Steps leave tuples; they become NodeStats when somebody looks. Invariant: the lanes of one step hold no two kernels at
+the same time, since a queue runs them one after the other: kernels and the gaps between them add up to the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tfnb.runtime.stats import KERNEL, StepStats
+from tfnb.session.config import NodeStats, StepTimes
+
+__all__ = ["Recording", "StepAccount", "StepRecord", "account", "step_times"]
+
+
+def step_times(stats: StepStats, graph: Any) -> StepTimes:
+    """What a step's recorder noted, with the names of the graph's nodes."""
+    nodes = graph.nodes
+    free: dict[tuple[str, str], float] = {}  # when each queue is
+    found = StepTimes()
+    for t in stats.in_order():
+        known = [nodes[i] for i in t.nodes if i in nodes]
+        start, end = t.start_us, t.end_us
+        if t.kind == KERNEL:
+            # The clocks of host and device are aligned to a microsecond or two, once for each cluster.
+            start = max(start, free.get((t.device, t.lane), 0.0))
+            end = free[t.device, t.lane] = max(end, start)
+        op = known[-1].type if known else ""
+        names = tuple(n.name for n in known)
+        found.append(
+            NodeStats(t.label, op, t.device, start, end, t.nbytes, names, t.kind, t.lane, t.detail, t.woken_by)
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class StepAccount:
+    """Where a step's time went, in microseconds: `kernels_us` with a kernel on some queue, `gaps_us` without.
+
+    `wall_us` is their sum, up to the alignment of clocks. Of the gaps, `host_us` went to host kernels, `launch_us`
+    to binding, enqueuing and compiling, `other_us` to all else (the executor, waiting, Python).
+    """
+
+    wall_us: float
+    kernels_us: float
+    gaps_us: float
+    host_us: float
+    launch_us: float
+
+    @property
+    def other_us(self) -> float:
+        return max(self.gaps_us - self.host_us - self.launch_us, 0.0)
+
+
+def account(times: Iterable[NodeStats], wall_us: float) -> StepAccount:
+    """Adds up one step."""
+    every = list(times)
+    kernels = _merged((t.start_us, t.end_us) for t in every if t.kind == KERNEL)
+    gaps, at = [], 0.0
+    for start, end in kernels:
+        gaps.append((at, start))
+        at = end
+    gaps.append((at, wall_us))
+    gaps = [(a, b) for a, b in gaps if b > a]
+    host = _merged((t.start_us, t.end_us) for t in every if t.kind == "host")
+    launch = _merged((t.start_us, t.end_us) for t in every if t.kind in ("launch", "compile"))
+    busy = sum(b - a for a, b in kernels)
+    return StepAccount(wall_us, busy, sum(b - a for a, b in gaps), _shared(gaps, host), _shared(gaps, launch))
+
+
+def _merged(intervals: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(intervals):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((start, end))
+    return found
+
+
+def _shared(a: list[tuple[float, float]], b: list[tuple[float, float]]) -> float:
+    """How long two lists of disjoint intervals in order run together."""
+    i = j = 0
+    total = 0.0
+    while i < len(a) and j < len(b):
+        total += max(min(a[i][1], b[j][1]) - max(a[i][0], b[j][0]), 0.0)
+        if a[i][1] < b[j][1]:
+            i += 1
+        else:
+            j += 1
+    return total
+
+
+class StepRecord:
+    """One recorded step: it began `begin_us` after the recording and took `wall_us`; `graph` is what ran."""
+
+    def __init__(self, number: int, begin_us: float, stats: StepStats, graph: Any) -> None:
+        self.number = number
+        self.begin_us = begin_us
+        self.wall_us = stats.wall_us
+        self.graph = graph
+        self._stats = stats
+
+    @cached_property
+    def times(self) -> StepTimes:
+        return step_times(self._stats, self.graph)
+
+    @property
+    def account(self) -> StepAccount:
+        return account(self.times, self.wall_us)
+
+
+class Recording:
+    """The steps that ran while it was on, in the order of their begin; see `tf.profile`.
+
+    It takes at most about `limit` events; the steps after that are counted in `dropped`.
+    """
+
+    def __init__(self, limit: int = 1_000_000) -> None:
+        self.limit = limit
+        self.dropped = 0
+        self._found: list[tuple[StepStats, Any]] = []
+        self._events = 0
+
+    @property
+    def takes_more(self) -> bool:
+        if self._events < self.limit:
+            return True
+        self.dropped += 1
+        return False
+
+    def add(self, stats: StepStats, graph: Any) -> None:
+        """A step is over."""
+        self._events += len(stats.times)
+        self._found.append((stats, graph))
+
+    @property
+    def steps(self) -> list[StepRecord]:
+        """The steps so far."""
+        known = self._records
+        if len(known) < len(self._found):
+            self._found.sort(key=lambda f: f[0].begin)
+            zero = self._found[0][0].begin
+            known[:] = [
+                StepRecord(i, (s.begin - zero) * 1e6, s, graph) for i, (s, graph) in enumerate(self._found)
+            ]
+        return list(known)
+
+    @cached_property
+    def _records(self) -> list[StepRecord]:
+        return []
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __repr__(self) -> str:
+        steps = self.steps
+        if not steps:
+            return "<Recording: no steps yet>"
+        accounts = [s.account for s in steps[-100:]]
+        wall = sum(a.wall_us for a in accounts) or 1.0
+        kernels = sum(a.kernels_us for a in accounts)
+        lost = f", {self.dropped:,} more were dropped" if self.dropped else ""
+        return (
+            f"<Recording: {len(steps):,} steps of {wall / len(accounts) / 1e3:.3f} ms, "
+            f"{self._events:,} events, kernels ran {kernels / wall:.0%} of the time{lost}>"
+        )

@@ -1,0 +1,119 @@
+"""The times of a step as TensorFlow's StepStats message, and back (white paper, section 9.2).
+
+A device is a DeviceStepStats, a lane one of its threads. A kernel that computes several nodes has an entry for each,
+with an equal share of its time, so that sums over scopes are right; the entries' nodes are those of the user's graph.
+Invariant: what we write we read back the same, to the nanosecond.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.protos import proto
+
+__all__ = ["fields_of", "parsed", "step_stats_message"]
+
+_OURS = "tfnb"  # marks a label that holds what TensorFlow's fields have no room for
+
+
+def step_stats_message(times: Iterable[Any]) -> Any:
+    """A StepStats message of NodeStats."""
+    message = proto("step_stats").StepStats()
+    devices: dict[str, Any] = {}
+    lanes: dict[tuple[str, str], int] = {}
+    for t in times:
+        device = devices.get(t.device)
+        if device is None:
+            device = devices[t.device] = message.dev_stats.add(device=t.device)
+        lane = lanes.setdefault((t.device, t.lane), sum(d == t.device for d, _ in lanes))
+        device.thread_names[lane] = t.lane
+        nodes = list(dict.fromkeys(_users_node(n) for n in t.nodes)) or [t.name]
+        told = {"name": t.name, "op": t.op, "kind": t.kind, "nodes": t.nodes, "nbytes": t.nbytes,
+                "detail": t.detail, "woken_by": t.woken_by, "nanos": _nanos(t)}  # fmt: skip
+        more = json.dumps({k: v for k, v in told.items() if v}, ensure_ascii=False)
+        for name in nodes:
+            label = f"{name} = {t.op}() {_OURS}{more}"
+            times = _times(t.start_us, _nanos(t) // len(nodes))
+            device.node_stats.add(node_name=name, timeline_label=label, thread_id=lane, **times)
+            more = json.dumps({"part": True})
+    return message
+
+
+def _users_node(name: str) -> str:
+    """The node of the user's graph: a part of a composite op is called `node/part#number`."""
+    before, mark, _ = name.partition("#")
+    return (before.rpartition("/")[0] or before) if mark else name
+
+
+def _nanos(t: Any) -> int:
+    return max(round((t.end_us - t.start_us) * 1e3), 0)
+
+
+def _times(start_us: float, took: int) -> dict[str, int]:
+    start = round(start_us * 1e3)
+    return {
+        "all_start_micros": start // 1000, "op_end_rel_micros": took // 1000, "all_end_rel_micros": took // 1000,
+        "all_start_nanos": start, "op_end_rel_nanos": took, "all_end_rel_nanos": took,
+    }  # fmt: skip
+
+
+def parsed(message: Any, data: bytes) -> Any:
+    """A message of a type from bytes. Raises `InvalidArgumentError`."""
+    try:
+        return message.FromString(data)
+    except Exception as e:  # protobuf's DecodeError, which lives elsewhere in each of its implementations
+        raise InvalidArgumentError(f"not a {message.DESCRIPTOR.full_name}: {e}") from e
+
+
+def fields_of(message: Any) -> list[dict[str, Any]]:
+    """What the entries of a StepStats message say, by start: keyword arguments of NodeStats, zero at the first."""
+    found: list[dict[str, Any]] = []
+    ours = False
+    for device in message.dev_stats:
+        for s in device.node_stats:
+            fields = _fields(device, s)
+            ours = fields.pop("ours", False) or ours
+            if not fields.pop("part", False):
+                found.append(fields)
+    found.sort(key=lambda f: (f["start_us"], -f["end_us"]))
+    if found and not ours:
+        zero = found[0]["start_us"]
+        for f in found:
+            f["start_us"] -= zero
+            f["end_us"] -= zero
+    return found
+
+
+def _fields(device: Any, s: Any) -> dict[str, Any]:
+    start = s.all_start_nanos or s.all_start_micros * 1000
+    took = s.all_end_rel_nanos or s.all_end_rel_micros * 1000
+    fields: dict[str, Any] = {
+        "device": device.device, "start_us": start / 1e3, "end_us": (start + took) / 1e3,
+        "lane": device.thread_names.get(s.thread_id, f"thread {s.thread_id}"),
+    }  # fmt: skip
+    _, marked, told = s.timeline_label.partition(f"() {_OURS}{{")
+    if marked:
+        try:
+            return fields | _told(json.loads("{" + told), s.node_name, start)
+        except (ValueError, TypeError, OverflowError):
+            pass  # a label of somebody else's that happens to look like ours
+    op = s.timeline_label.partition(" = ")[2].partition("(")[0].strip()
+    kind = "transfer" if "MEMCPY" in s.timeline_label.upper() or op in ("_Send", "_Recv") else "kernel"
+    nbytes = sum(o.tensor_description.allocation_description.requested_bytes for o in s.output)
+    return fields | {"name": s.node_name, "op": op, "kind": kind, "nodes": (s.node_name,), "nbytes": nbytes}
+
+
+def _told(told: Mapping[str, Any], node: str, start: int) -> dict[str, Any]:
+    if told.get("part"):
+        return {"ours": True, "part": True}
+    texts = {k: str(told.get(k, "")) for k in ("op", "kind", "detail", "woken_by")}
+    nodes = told.get("nodes", [])
+    if not isinstance(nodes, list):
+        raise TypeError("nodes must be a list")
+    return texts | {
+        "name": str(told.get("name", node)), "nbytes": int(told.get("nbytes", 0)), "nodes": tuple(map(str, nodes)),
+        "end_us": (start + int(told.get("nanos", 0))) / 1e3, "ours": True,
+    }  # fmt: skip
