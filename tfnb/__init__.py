@@ -18,6 +18,7 @@ from tfnb import summary as _summary
 from tfnb import train as _train
 from tfnb.client.namespace import Lazy as _Lazy
 from tfnb.client.namespace import lay_out as _lay_out
+from tfnb.client.namespace import show_elsewhere as _show_elsewhere
 from tfnb.ir.tensor import install_operators as _install_operators
 from tfnb.session.default import evaluate as _evaluate
 from tfnb.session.default import get_default_session as get_default_session
@@ -85,7 +86,15 @@ def _read_mnist(
     return mnist.read_data_sets(train_dir, fake_data, one_hot, dtype, reshape, size, seed)
 
 
+def _preprocessing(name: str) -> _Lazy:
+    return _Lazy(lambda: getattr(_import_module("tfnb.datasets.vocabulary"), name))
+
+
 _REST = {
+    **{
+        f"contrib.learn.preprocessing.{name}": _preprocessing(name)
+        for name in ("VocabularyProcessor", "CategoricalVocabulary", "ByteProcessor", "tokenizer")
+    },
     "keras.datasets.mnist.load_data": _load_mnist,
     "examples.tutorials.mnist.input_data.read_data_sets": _read_mnist,
     "contrib.learn.datasets.mnist.read_data_sets": _read_mnist,
@@ -98,6 +107,7 @@ _lay_out(
     _sys.modules[__name__],
     _ops.API | _client.API | _train.API | _summary.API | _REST,
 )
+_show_elsewhere(_sys.modules[__name__], _client.VIEWS)
 
 if "IPython" in _sys.modules:
     _import_module("tfnb.notebook.displays").register()

@@ -56,6 +56,19 @@ def test_errors(build, error):
         build()
 
 
+@pytest.mark.parametrize(
+    "loss", [tf.nn.softmax_cross_entropy_with_logits, tf.nn.softmax_cross_entropy_with_logits_v2]
+)
+def test_one_hot_labels_of_another_dtype_are_cast(loss):
+    logits = tf.constant([[1.0, 3.0], [2.0, 0.0]])
+    rows = [[0, 1], [1, 0]]
+    found = [loss(logits=logits, labels=tf.constant(rows, t)) for t in (tf.float32, tf.float64, tf.int32)]
+    assert [f.dtype for f in found] == [tf.float32] * 3
+    with tf.Session() as session:
+        first, *rest = session.run(found)
+    assert all(r.tolist() == first.tolist() for r in rest)
+
+
 def test_labels_with_an_extra_dimension():
     logits = tf.constant([[1.0, 3.0], [2.0, 0.0]])
     a = tf.losses.sparse_softmax_cross_entropy([[1], [0]], logits)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.errors import ClosedSessionError, FailedPreconditionError
+from tfnb.errors import ClosedSessionError, FailedPreconditionError, InvalidArgumentError
 
 pytestmark = pytest.mark.opencl
 Pair = namedtuple("Pair", "a b")
@@ -229,3 +229,17 @@ def test_placement_is_logged_once_per_step(capfd):
         x for x in lines if x.startswith("y: ")
     ]
     assert sum(x.startswith("y: ") for x in lines) == 1
+
+
+def test_a_tuple_of_tensors_is_fed_as_a_tuple_of_values(sess):
+    State = namedtuple("State", "c h")
+    state = (State(tf.placeholder(tf.float32, [2]), tf.placeholder(tf.int32)), tf.placeholder(tf.float32))
+    fetch = [state[0].c * 2.0, state[0].h + 1, state[1]]
+    given = (State([1.0, 2.0], 3), 4.0)
+    c, h, last = sess.run(fetch, {state: given})
+    assert c.tolist() == [2.0, 4.0] and h == 4 and last == 4.0
+    call = sess.make_callable(fetch, [state])
+    assert [np.asarray(v).tolist() for v in call(given)] == [[2.0, 4.0], 4, 4.0]
+    for wrong in ((State([1.0, 2.0], 3),), 7.0, (State([1.0, 2.0], 3), 4.0, 5.0)):
+        with pytest.raises(InvalidArgumentError, match="parts"):
+            sess.run(fetch, {state: wrong})

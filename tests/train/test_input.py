@@ -83,6 +83,14 @@ def test_batch(graph):
     assert got[1][1].tolist() == [8, 10, 12, 14]
 
 
+def test_a_list_among_the_tensors_to_batch_is_one_tensor(graph):
+    n = tf.train.range_input_producer(4, num_epochs=1, shuffle=False).dequeue()
+    pair, last = tf.train.batch([(n, n + 10), [n * 2]], 2)
+    assert pair.shape.as_list() == [2, 2] and last.shape.as_list() == [2, 1]
+    got = all_of([pair, last])
+    assert got[0][0].tolist() == [[0, 10], [1, 11]] and got[1][1].tolist() == [[4], [6]]
+
+
 def test_batch_smaller_at_the_end_as_a_dict_padded(graph):
     n = tf.train.range_input_producer(5, num_epochs=1, shuffle=False).dequeue()
     out = tf.train.batch(

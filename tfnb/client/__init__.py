@@ -6,6 +6,7 @@ from typing import Any
 
 from tfnb.client import (
     accumulators,
+    arg_scope,
     chain,
     compat,
     cond,
@@ -29,6 +30,7 @@ from tfnb.client import (
     graph_def,
     graph_util,
     initializers,
+    internal_modules,
     keras_layers,
     layers,
     logging_api,
@@ -36,6 +38,7 @@ from tfnb.client import (
     meta_graph,
     metrics,
     metrics_confusion,
+    model_variables,
     norm_layers,
     pool_layers,
     queues,
@@ -57,7 +60,7 @@ from tfnb.client import (
     while_loop,
 )
 
-__all__ = ["API"]
+__all__ = ["API", "VIEWS"]
 
 MODULES = (
     graph_api,
@@ -86,8 +89,10 @@ MODULES = (
     conv_layers,
     pool_layers,
     norm_layers,
+    arg_scope,
     contrib_layers,
     contrib_stacks,
+    model_variables,
     losses,
     metrics,
     metrics_confusion,
@@ -110,5 +115,7 @@ MODULES = (
     file_names,
     example_api,
     compat,
+    internal_modules,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}
+VIEWS = internal_modules.VIEWS

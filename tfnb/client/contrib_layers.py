@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tfnb.client.arg_scope import add_arg_scope
 from tfnb.client.conv_layers import Conv2DTranspose
 from tfnb.client.initializers import Ones, Zeros, glorot_uniform
 from tfnb.client.keys import GraphKeys
@@ -62,6 +63,7 @@ def _finished(
     return y
 
 
+@add_arg_scope
 def fully_connected(inputs: Any, num_outputs: int, activation_fn: Callable[[Any], Any] | None = RELU,
                     normalizer_fn: Any = None, normalizer_params: Any = None, weights_initializer: Any = None,
                     weights_regularizer: Any = None, biases_initializer: Any = Zeros, biases_regularizer: Any = None,
@@ -86,6 +88,7 @@ def fully_connected(inputs: Any, num_outputs: int, activation_fn: Callable[[Any]
         return _finished(y, num_outputs, options)
 
 
+@add_arg_scope
 def conv2d(inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, padding: str = "SAME",
            data_format: str | None = None, rate: Any = 1, activation_fn: Callable[[Any], Any] | None = RELU,
            normalizer_fn: Any = None, normalizer_params: Any = None, weights_initializer: Any = None,
@@ -117,6 +120,7 @@ def conv2d(inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, pad
         return _finished(y, num_outputs, options, layout)
 
 
+@add_arg_scope
 def conv2d_transpose(inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, padding: str = "SAME",
                      data_format: str | None = None, activation_fn: Callable[[Any], Any] | None = RELU,
                      normalizer_fn: Any = None, normalizer_params: Any = None, weights_initializer: Any = None,
@@ -143,6 +147,7 @@ def conv2d_transpose(inputs: Any, num_outputs: int, kernel_size: Any, stride: An
         return _finished(layer.call(x), num_outputs, options, data_format or "NHWC")
 
 
+@add_arg_scope
 def separable_conv2d(inputs: Any, num_outputs: int | None, kernel_size: Any, depth_multiplier: int = 1,
                      stride: Any = 1, padding: str = "SAME", data_format: str | None = None, rate: Any = 1,
                      activation_fn: Callable[[Any], Any] | None = RELU, normalizer_fn: Any = None,
@@ -184,6 +189,7 @@ def _window(value: Any, layout: str) -> list[int]:
     return [1, *_two(value), 1] if layout == "NHWC" else [1, 1, *_two(value)]
 
 
+@add_arg_scope
 def batch_norm(inputs: Any, decay: float = 0.999, center: bool = True, scale: bool = False, epsilon: float = 0.001,
                activation_fn: Callable[[Any], Any] | None = None, param_initializers: Any = None,
                param_regularizers: Any = None, updates_collections: Any = GraphKeys.UPDATE_OPS,
@@ -214,6 +220,7 @@ def batch_norm(inputs: Any, decay: float = 0.999, center: bool = True, scale: bo
     return y
 
 
+@add_arg_scope
 def max_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,
                outputs_collections: Any = None, scope: str | None = None) -> Tensor:  # fmt: skip
     """The maximum of each window."""
@@ -222,6 +229,7 @@ def max_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "V
     )
 
 
+@add_arg_scope
 def avg_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,
                outputs_collections: Any = None, scope: str | None = None) -> Tensor:  # fmt: skip
     """The mean of each window."""
@@ -234,12 +242,14 @@ def _layout(data_format: str | None) -> str:
     return "channels_first" if data_format == "NCHW" else "channels_last"
 
 
+@add_arg_scope
 def dropout(inputs: Any, keep_prob: Any = 0.5, noise_shape: Any = None, is_training: Any = True,
             outputs_collections: Any = None, scope: str | None = None, seed: int | None = None) -> Tensor:  # fmt: skip
     """Keeps each element with probability `keep_prob` while `is_training`, scaled by 1 / keep_prob."""
     return dropout_layer(inputs, 1 - keep_prob, noise_shape, seed, is_training, scope or "Dropout")
 
 
+@add_arg_scope
 def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Tensor:
     """All dimensions but the first in one."""
     return flatten_layer(inputs, scope or "Flatten")

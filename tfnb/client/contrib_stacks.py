@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfnb.client.arg_scope import add_arg_scope
 from tfnb.client.contrib_layers import fully_connected, model_variable
 from tfnb.client.embedding import embedding_lookup
 from tfnb.client.initializers import Ones, Zeros
@@ -29,6 +30,7 @@ from tfnb.ops.shaping import expand_dims
 __all__ = ["API"]
 
 
+@add_arg_scope
 def layer_norm(inputs: Any, center: bool = True, scale: bool = True,
                activation_fn: Callable[[Any], Any] | None = None, reuse: Any = None, variables_collections: Any = None,
                outputs_collections: Any = None, trainable: bool = True, begin_norm_axis: int = 1,
@@ -62,6 +64,7 @@ def layer_norm(inputs: Any, center: bool = True, scale: bool = True,
     return y
 
 
+@add_arg_scope
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: str | None = None) -> Tensor:
     """`inputs` divided by their length along axis `dim`; `epsilon` is the smallest length divided by."""
     return l2_normalize(inputs, dim, epsilon * epsilon, scope or "UnitNorm")
@@ -85,6 +88,7 @@ def stack(inputs: Any, layer: Callable[..., Any], stack_args: Any, **kwargs: Any
         return outputs
 
 
+@add_arg_scope
 def repeat(inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`layer` applied `repetitions` times with the same arguments, each time in a scope of its own."""
     name = getattr(layer, "__name__", "layer")
@@ -96,6 +100,7 @@ def repeat(inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any,
         return outputs
 
 
+@add_arg_scope
 def one_hot_encoding(labels: Any, num_classes: int, on_value: float = 1.0, off_value: float = 0.0,
                      outputs_collections: Any = None, scope: str | None = None) -> Tensor:  # fmt: skip
     """`tf.one_hot`: a last dimension of `num_classes` that is `on_value` at the label."""
@@ -115,6 +120,7 @@ def _embeddings(vocab_size: Any, embed_dim: Any, initializer: Any, regularizer: 
     )
 
 
+@add_arg_scope
 def embed_sequence(ids: Any, vocab_size: int | None = None, embed_dim: int | None = None, unique: bool = False,
                    initializer: Any = None, regularizer: Any = None, trainable: bool = True, scope: Any = None,
                    reuse: Any = None) -> Tensor:  # fmt: skip
@@ -127,6 +133,7 @@ def embed_sequence(ids: Any, vocab_size: int | None = None, embed_dim: int | Non
         return embedding_lookup(table, ids)
 
 
+@add_arg_scope
 def bow_encoder(ids: Any, vocab_size: int, embed_dim: int, sparse_lookup: bool = True, initializer: Any = None,
                 regularizer: Any = None, trainable: bool = True, scope: Any = None,
                 reuse: Any = None) -> Tensor:  # fmt: skip
@@ -147,6 +154,7 @@ def bow_encoder(ids: Any, vocab_size: int, embed_dim: int, sparse_lookup: bool =
         return SELECT(GREATER(count[:, 0], 0.0), mean, none)
 
 
+@add_arg_scope
 def softmax(logits: Any, scope: str | None = None) -> Tensor:
     """exp(logits) / sum(exp(logits)) along the last axis."""
     return softmax_op(logits, name=scope)
@@ -158,7 +166,7 @@ def _with(activation: Any, name: str) -> Callable[..., Tensor]:
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`fully_connected` with the activation of `{name}`."
-    return call
+    return add_arg_scope(call)
 
 
 _FUNCTIONS: dict[str, Any] = {

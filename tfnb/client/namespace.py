@@ -6,11 +6,11 @@ Invariant: `from tfnb.nn import relu` and `tf.nn.relu` are the same object.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Lazy", "lay_out"]
+__all__ = ["Lazy", "lay_out", "show_elsewhere"]
 
 
 class Lazy:
@@ -57,3 +57,30 @@ def _child(parent: ModuleType, name: str) -> ModuleType:
     sys.modules.setdefault(full, made)
     setattr(parent, name, made)
     return made
+
+
+def show_elsewhere(root: ModuleType, views: Mapping[str, Sequence[str]]) -> None:
+    """Makes modules below `root` whose attributes are those of other places of it, found when asked for.
+
+    views: from a dotted module to the dotted places that it shows, first to last; "" is `root` itself. What
+    `lay_out` has put into such a module comes before them.
+    """
+    for name, places in views.items():
+        module = root
+        for part in name.split("."):
+            module = _child(module, part)
+        module.__dict__["__getattr__"] = _finder(root, module.__name__, places)
+
+
+def _finder(root: ModuleType, module: str, places: Sequence[str]) -> Callable[[str], Any]:
+    def find(attribute: str) -> Any:
+        if not attribute.startswith("__"):
+            for place in places:
+                found = root
+                for part in filter(None, place.split(".")):
+                    found = getattr(found, part)
+                if hasattr(found, attribute):
+                    return getattr(found, attribute)
+        raise AttributeError(f"module {module!r} has no attribute {attribute!r}")
+
+    return find

@@ -20,6 +20,7 @@ from tfnb.ir.shapes import normalize_axis
 from tfnb.ops.activations import SOFTPLUS
 from tfnb.ops.compare import GREATER_EQUAL, LESS_EQUAL, LOGICAL_AND, SELECT
 from tfnb.ops.constants import zeros_like
+from tfnb.ops.convert import cast
 from tfnb.ops.math_unary import EXP, LOG
 from tfnb.ops.move import TRANSPOSE
 from tfnb.ops.shaping import RESHAPE, STOP_GRADIENT, shape_of
@@ -112,6 +113,8 @@ def _cross_entropy(
         dim, name = None, dim
     with scope(name, "softmax_cross_entropy_with_logits", logits, labels):
         x, wanted = _both(logits, labels, "softmax_cross_entropy_with_logits")
+        if wanted.dtype != x.dtype:
+            wanted = cast(wanted, x.dtype)
         if stop:
             wanted = STOP_GRADIENT(wanted)
         along = _axis(axis, dim)
@@ -130,10 +133,9 @@ def softmax_cross_entropy_with_logits(
 ) -> Any:
     """-sum(labels * log_softmax(logits)) along one axis; the labels count as constants for gradients.
 
-    logits, labels: one float type, one shape; the labels are probabilities along `dim` (`axis`; the last by default).
-    By
-    position logits come first, as in TensorFlow 0.x. Gives their shape without that axis. Raises `ShapeError` when
-    the shapes differ, `DTypeError` when the dtypes do.
+    logits: a float type. labels: the same shape, probabilities along `dim` (`axis`; the last by default), cast to the
+    dtype of logits. By position logits come first, as in TensorFlow 0.x. Gives their shape without that axis. Raises
+    `ShapeError` when the shapes differ.
     """
     return _cross_entropy(logits, labels, dim, axis, name, True)
 

@@ -21,23 +21,41 @@ from tfnb.types import DType
 __all__ = ["feed_array", "feed_key", "flat_feeds", "flat_keys"]
 
 
+_NESTED = (tuple, SparseTensor, IndexedSlices)
+
+
 def flat_feeds(feeds: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """`feeds` with each sparse tensor, or indexed slices, as the tensors it is made of. Raises `DTypeError`."""
-    if not any(isinstance(k, (SparseTensor, IndexedSlices)) for k in feeds):
+    """`feeds` with each tuple (a state of an LSTM), sparse tensor or indexed slices as the tensors it is made of.
+
+    Raises `DTypeError` or, when a value has not the structure of its key, `InvalidArgumentError`.
+    """
+    if not any(isinstance(k, _NESTED) for k in feeds):
         return feeds
     flat: dict[Any, Any] = {}
     for key, value in feeds.items():
-        if isinstance(key, (SparseTensor, IndexedSlices)):
-            flat.update(_composite(key, value))
-        else:
-            flat[key] = value
+        flat.update(_parts(key, value))
     return flat
+
+
+def _parts(key: Any, value: Any) -> dict[Any, Any]:
+    if isinstance(key, (SparseTensor, IndexedSlices)):
+        return _composite(key, value)
+    if not isinstance(key, tuple):
+        return {key: value}
+    if not isinstance(value, (tuple, list)) or len(value) != len(key):
+        raise InvalidArgumentError(
+            f"cannot feed {type(value).__name__} {str(value)[:60]!r} for a {type(key).__name__} of {len(key)} "
+            f"parts ({str(key)[:120]}); needed a tuple of as many values"
+        )
+    return {k: v for part, given in zip(key, value, strict=True) for k, v in _parts(part, given).items()}
 
 
 def flat_keys(keys: Iterable[Any]) -> Iterator[Any]:
     """The keys of `flat_feeds`."""
     for key in keys:
-        if isinstance(key, (SparseTensor, IndexedSlices)):
+        if isinstance(key, tuple):
+            yield from flat_keys(key)
+        elif isinstance(key, (SparseTensor, IndexedSlices)):
             yield from (p for p in parts_of(key) if p is not None)
         else:
             yield key

@@ -22,7 +22,18 @@ from tfnb.train.input_producers import add_fill_summary
 from tfnb.train.queue_runner import QueueRunner, add_queue_runner
 from tfnb.types import Shape, as_shape, bool_
 
-__all__ = ["API", "flat_tensors", "make_queue", "static_shapes"]
+__all__ = ["API", "components", "flat_tensors", "make_queue", "static_shapes"]
+
+
+def components(tensors: Any) -> Any:
+    """`tensors` with every list or tuple among them packed into one tensor, as wherever a tensor is wanted."""
+    if isinstance(tensors, Mapping):
+        return {key: _component(value) for key, value in tensors.items()}
+    return [_component(value) for value in tensors] if isinstance(tensors, (list, tuple)) else tensors
+
+
+def _component(value: Any) -> Any:
+    return graph_of(flatten(value)).to_tensor(value) if isinstance(value, (list, tuple)) else value
 
 
 def flat_tensors(tensors: Any) -> list[Any]:
@@ -84,6 +95,7 @@ def _batched(
     """The batches of one or several lists of tensors, one enqueuing thread per list."""
     if not lists:
         raise InvalidArgumentError("Expected at least one set of tensors")
+    lists = [components(tensors) for tensors in lists]
     flat = [flat_tensors(tensors) for tensors in lists]
     dtypes = [t.dtype for t in flat[0]]
     for tensors in flat[1:]:

@@ -21,7 +21,7 @@ from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ops.control_flow import NO_OP
 from tfnb.ops.convert import cast
 from tfnb.ops.reduce_api import reduce_sum
-from tfnb.train.batching import flat_tensors, make_queue, static_shapes
+from tfnb.train.batching import components, flat_tensors, make_queue, static_shapes
 from tfnb.train.input_producers import add_fill_summary
 from tfnb.train.queue_runner import QueueRunner, add_queue_runner
 from tfnb.types import Shape, bool_, int32
@@ -48,6 +48,7 @@ def bucket(
         raise InvalidArgumentError(
             f"{len(sizes)} batch sizes and {len(rooms)} capacities for {num_buckets} buckets"
         )
+    tensors = components(tensors)
     flat = flat_tensors(tensors)
     with name_scope(name, "bucket", flat) as scope:
         dtypes = [t.dtype for t in flat]
@@ -114,6 +115,7 @@ def bucket_by_sequence_length(
     boundaries = list(bucket_boundaries)
     if not boundaries or any(a >= b for a, b in zip(boundaries, boundaries[1:], strict=False)):
         raise InvalidArgumentError(f"bucket_boundaries must increase, got {boundaries}")
+    tensors = components(tensors)
     flat = flat_tensors(tensors)
     with name_scope(name, "bucket_by_sequence_length", [input_length, *flat]) as scope:
         length = graph_of([input_length]).to_tensor(input_length, int32)

@@ -85,4 +85,5 @@ API = {
     "train.global_step": global_step,
     "contrib.framework.get_or_create_global_step": get_or_create_global_step,
     "contrib.framework.get_global_step": get_global_step,
+    "contrib.slim.get_or_create_global_step": get_or_create_global_step,
 }

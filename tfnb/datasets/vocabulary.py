@@ -1,0 +1,171 @@
+"""`tf.contrib.learn.preprocessing`: texts as rows of word numbers.
+
+Invariant: number 0 is the unknown word, also the padding; once frozen, a vocabulary gives no new number.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DataLossError, InvalidArgumentError
+
+__all__ = ["ByteProcessor", "CategoricalVocabulary", "VocabularyProcessor", "tokenizer"]
+
+_ACRONYM = r"[A-Z][A-Z]+(?![a-z])"
+_HUMP = r"[A-Z][a-z]+(?=[A-Z])"
+_WORD = re.compile("|".join([_ACRONYM, _HUMP, r"[\w'-]+"]))
+
+
+def tokenizer(iterator: Iterable[str]) -> Iterator[list[str]]:
+    """The words of each text: runs of letters, digits, `_`, `-` and apostrophes; "HTTPServer" and "MyName" are two."""
+    for text in iterator:
+        yield _WORD.findall(text)
+
+
+class CategoricalVocabulary:
+    """Categories numbered from 1 in the order of their coming, `unknown_token` being 0."""
+
+    def __init__(self, unknown_token: Any = "<UNK>", support_reverse: bool = True) -> None:
+        self._unknown = unknown_token
+        self._mapping: dict[Any, int] = {unknown_token: 0}
+        self._names: list[Any] | None = [unknown_token] if support_reverse else None
+        self._counts: Counter[Any] = Counter()
+        self._frozen = False
+
+    def __len__(self) -> int:
+        return len(self._mapping)
+
+    def freeze(self, freeze: bool = True) -> None:
+        """From now on unknown categories are 0 (with False: they get numbers again)."""
+        self._frozen = freeze
+
+    def get(self, category: Any) -> int:
+        """The number of `category`: a new one when it is new and the vocabulary is not frozen, else 0."""
+        found = self._mapping.get(category)
+        if found is None:
+            if self._frozen:
+                return 0
+            found = self._mapping[category] = len(self._mapping)
+            if self._names is not None:
+                self._names.append(category)
+        return found
+
+    def add(self, category: Any, count: int = 1) -> None:
+        """Counts `category`, giving it a number; a frozen vocabulary forgets what it does not know."""
+        if self.get(category) > 0 or category == self._unknown:
+            self._counts[category] += count
+
+    def trim(self, min_frequency: int, max_frequency: int = -1) -> None:
+        """Keeps the categories counted more than `min_frequency` times (and less than a positive `max_frequency`).
+
+        They are numbered anew from the most frequent on, ties in the order of their texts.
+        """
+        kept = [
+            (name, n)
+            for name, n in sorted(self._counts.items(), key=lambda item: (-item[1], str(item[0])))
+            if name != self._unknown and n > min_frequency and (max_frequency <= 0 or n < max_frequency)
+        ]
+        self._counts = Counter(dict(kept))
+        self._mapping = {self._unknown: 0} | {name: i + 1 for i, (name, _) in enumerate(kept)}
+        if self._names is not None:
+            self._names = list(self._mapping)
+
+    def reverse(self, class_id: int) -> Any:
+        """The category of a number. Raises `InvalidArgumentError` without `support_reverse`."""
+        if self._names is None:
+            raise InvalidArgumentError("this vocabulary was made with support_reverse=False")
+        return self._names[class_id]
+
+
+class VocabularyProcessor:
+    """Texts to rows of `max_document_length` word numbers, cut or padded with 0.
+
+    min_frequency: words counted no more often than this are unknown after `fit`. vocabulary: one made before.
+    tokenizer_fn: from an iterator of texts to one of lists of words.
+    """
+
+    def __init__(
+        self, max_document_length: int, min_frequency: int = 0, vocabulary: CategoricalVocabulary | None = None,
+        tokenizer_fn: Callable[[Iterable[str]], Iterable[Iterable[str]]] | None = None,
+    ) -> None:  # fmt: skip
+        self.max_document_length = max_document_length
+        self.min_frequency = min_frequency
+        self.vocabulary_ = CategoricalVocabulary() if vocabulary is None else vocabulary
+        self._words = tokenizer if tokenizer_fn is None else tokenizer_fn
+
+    def fit(self, raw_documents: Iterable[str], unused_y: Any = None) -> VocabularyProcessor:
+        """Numbers the words of the texts, and freezes the vocabulary."""
+        for words in self._words(raw_documents):
+            for word in words:
+                self.vocabulary_.add(word)
+        if self.min_frequency > 0:
+            self.vocabulary_.trim(self.min_frequency)
+        self.vocabulary_.freeze()
+        return self
+
+    def transform(self, raw_documents: Iterable[str]) -> Iterator[np.ndarray]:
+        """An int64 vector for each text."""
+        for words in self._words(raw_documents):
+            row = np.zeros(self.max_document_length, np.int64)
+            for i, word in zip(range(self.max_document_length), words, strict=False):
+                row[i] = self.vocabulary_.get(word)
+            yield row
+
+    def fit_transform(self, raw_documents: Iterable[str], unused_y: Any = None) -> Iterator[np.ndarray]:
+        """`fit`, then `transform`."""
+        documents = list(raw_documents)
+        return self.fit(documents).transform(documents)
+
+    def reverse(self, documents: Iterable[Iterable[int]]) -> Iterator[str]:
+        """The words of each row, with blanks between."""
+        for row in documents:
+            yield " ".join(str(self.vocabulary_.reverse(int(n))) for n in row)
+
+    def save(self, filename: str | PathLike[str]) -> None:
+        """Writes the processor to a file, by pickle."""
+        with open(filename, "wb") as file:
+            pickle.dump(self, file)
+
+    @classmethod
+    def restore(cls, filename: str | PathLike[str]) -> VocabularyProcessor:
+        """What `save` wrote. Only open files you trust: pickle can run code. Raises `DataLossError`."""
+        with open(filename, "rb") as file:
+            found = pickle.load(file)
+        if not isinstance(found, cls):
+            raise DataLossError(f"{filename} holds a {type(found).__name__}, not a {cls.__name__}")
+        return found
+
+
+class ByteProcessor:
+    """Texts to rows of `max_document_length` UTF-8 bytes, cut or padded with 0."""
+
+    def __init__(self, max_document_length: int) -> None:
+        self.max_document_length = max_document_length
+
+    def fit(self, x: Any) -> ByteProcessor:
+        """Nothing to learn."""
+        return self
+
+    def fit_transform(self, x: Iterable[str | bytes]) -> Iterator[np.ndarray]:
+        """`transform`."""
+        return self.transform(x)
+
+    def transform(self, x: Iterable[str | bytes]) -> Iterator[np.ndarray]:
+        """A uint8 vector for each text."""
+        for text in x:
+            data = text.encode() if isinstance(text, str) else text
+            row = np.zeros(self.max_document_length, np.uint8)
+            row[: len(data)] = np.frombuffer(data, np.uint8)[: self.max_document_length]
+            yield row
+
+    def reverse(self, x: Iterable[Any]) -> Iterator[str]:
+        """The texts of rows."""
+        for row in x:
+            yield np.asarray(row, np.uint8).tobytes().rstrip(b"\0").decode(errors="replace")
