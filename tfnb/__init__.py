@@ -53,6 +53,7 @@ _LAZY = {
     "Model": "tfnb.train.model",
     "estimator": "tfnb.train.estimators",
     "notebook": "tfnb.notebook",
+    "view": "tfnb.notebook.viewer",
     "datasets": "tfnb.datasets",
 }
 

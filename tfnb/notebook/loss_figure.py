@@ -20,7 +20,7 @@ from bokeh.plotting import figure
 
 from tfnb.notebook.series import COLOURS, Curve
 
-__all__ = ["BOKEH_VERSION", "bokehjs", "bokehjs_zipped", "loss_document"]
+__all__ = ["BOKEH_VERSION", "bokehjs", "bokehjs_zipped", "grey_axes", "loss_document"]
 
 BOKEH_VERSION: str = bokeh.__version__
 GREY = "#808080"  # as far from white as from black
@@ -57,7 +57,7 @@ def loss_document(curves: Sequence[Curve], log: bool = False) -> dict[str, Any]:
     plot.toolbar.logo = None
     for k, curve in enumerate(curves):
         _add_curve(plot, k, curve)
-    _grey(plot)
+    grey_axes(plot)
     item: dict[str, Any] = json_item(plot)
     item["version"] = BOKEH_VERSION
     return item
@@ -88,7 +88,8 @@ def _plain(text: str) -> str:
     return text.replace("$$", "$ $").replace("\\", "/")
 
 
-def _grey(plot: Any) -> None:
+def grey_axes(plot: Any) -> None:
+    """Axes, grid and legend in the colours that hold on light and dark ground."""
     for axis in plot.axis:
         axis.axis_label_text_color = axis.major_label_text_color = GREY
         axis.axis_line_color = axis.major_tick_line_color = GREY

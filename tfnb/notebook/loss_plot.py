@@ -26,7 +26,7 @@ from tfnb.notebook.loss_figure import BOKEH_VERSION, bokehjs_zipped, loss_docume
 from tfnb.notebook.outlet import Outlet, in_kernel
 from tfnb.notebook.series import Curve, Series
 
-__all__ = ["LossPlot"]
+__all__ = ["LossPlot", "shared_library"]
 
 SECONDS_PER_DRAWING = 0.3
 LIVE_POINTS, SAVED_POINTS = 1500, 300
@@ -142,7 +142,7 @@ class LossPlot:
         drawn = [(curve.name, curve.smooth is not None) for curve in curves]
         if self._chart is None:
             self._chart = LossChart(
-                library=_shared_library(), document=self._document(curves), curves=arrays
+                library=shared_library(), document=self._document(curves), curves=arrays
             )
         elif drawn != self._drawn:
             self._chart.curves = arrays
@@ -175,7 +175,8 @@ def _arrays(curve: Curve) -> dict[str, bytes]:
     }
 
 
-def _shared_library() -> BokehLibrary:
+def shared_library() -> BokehLibrary:
+    """The model that brings BokehJS to the browser, made when it is first needed."""
     if not _library:
         _library.append(BokehLibrary(source=bokehjs_zipped()))
     return _library[0]

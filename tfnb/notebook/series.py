@@ -13,8 +13,8 @@ import numpy as np
 
 __all__ = ["COLOURS", "Curve", "Series"]
 
-# Readable on white and on black.
-COLOURS = ("#3f86d6", "#e07b39", "#2f9e6e", "#b45cc7", "#c9a227", "#d05a6e")
+# Readable on white and on black, and told apart by colour-blind readers (after Okabe and Ito).
+COLOURS = ("#1f83c6", "#e08a00", "#00996f", "#c46a9c", "#d55e00", "#4fb0e5")
 # A series of fewer points is drawn as it is.
 SMOOTHED_FROM = 60
 

@@ -21,7 +21,7 @@ from tfnb.ir.protos import proto
 from tfnb.summary.sampling import thinned
 from tfnb.summary.scan import Found, scan
 
-__all__ = ["Item", "LogReader", "Run", "Series"]
+__all__ = ["Item", "LogReader", "Run", "Series", "kind_of"]
 
 _PIECE = 8 << 20  # bytes read at a time, unless a record is larger
 
@@ -270,7 +270,7 @@ def _kinds(event: Any) -> Iterator[tuple[str, str]]:
     what = event.WhichOneof("what")
     if what == "summary":
         for value in event.summary.value:
-            kind = _kind(value)
+            kind = kind_of(value)
             if kind:
                 yield value.tag or value.node_name, kind
     elif what == "tagged_run_metadata":
@@ -279,7 +279,8 @@ def _kinds(event: Any) -> Iterator[tuple[str, str]]:
         yield "", what.removesuffix("_def").replace("log_message", "message")
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """What a Summary.Value is: image, histogram, audio, text, tensor, scalars, ...; "" for a simple value."""
     what = value.WhichOneof("value")
     if what == "tensor":
         plugin = value.metadata.plugin_data.plugin_name

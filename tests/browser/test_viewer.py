@@ -1,0 +1,135 @@
+"""The viewer in a real notebook: live while a training runs, light and dark, hostile names, saved pictures."""
+
+import json
+
+SETUP = """
+import numpy as np, time, tfnb as tf
+tf.Session().close()
+EVIL = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script> [link](javascript:window.hacked=1)'
+
+writers = {n: tf.summary.FileWriter(f"logs/{n}", flush_secs=1) for n in ("plain", "momentum", EVIL.replace("/", "|"))}
+rng = np.random.default_rng(0)
+
+def log(writer, step, **values):
+    writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag=t, simple_value=v) for t, v in values.items()]), step)
+
+def rich(writer, step):
+    s = tf.Summary()
+    s.value.add(tag=f"text/{EVIL}").tensor.CopyFrom(
+        tf.contrib.util.make_tensor_proto(f"**step {step}** {EVIL}".encode()))
+    s.value[0].metadata.plugin_data.plugin_name = "text"
+    writer.add_summary(s, step)
+
+def train():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        numbers = tf.placeholder(tf.float32, [None])
+        pixels = tf.placeholder(tf.float32, [1, 28, 28, 1])
+        merged = tf.summary.merge([tf.summary.histogram("layer1/weights", numbers), tf.summary.image("digit", pixels)])
+        w = tf.Variable(tf.zeros([784, 10]), name="softmax/weights")
+        writers["plain"].add_graph(sess.graph)
+        for step in range(260):
+            for k, (name, writer) in enumerate(writers.items()):
+                noise = rng.normal() * 0.05
+                log(writer, step, **{"train/loss": np.exp(-step / (60 + 30 * k)) + 0.2 + noise,
+                                     "train/accuracy": 1 - np.exp(-step / (50 + 30 * k)) * 0.9 + noise / 4,
+                                     "rate": 0.1 * 0.5 ** (step // 80)})
+            if step % 20 == 0:
+                feed = {numbers: rng.normal(step / 100, 1 + step / 300, 500), pixels: rng.random((1, 28, 28, 1))}
+                writers["plain"].add_summary(sess.run(merged, feed), step)
+                rich(writers["plain"], step)
+            time.sleep(0.012)
+"""
+TRAINING = "view = tf.view(writers)\ntrain()"
+# What each chart says of itself: its newest values.
+CURVES = """() => [...document.querySelectorAll('.tfnb-chart')].map(p => p.ariaLabel ?? '')"""
+DRAWN = """() => {
+    const canvases = [];
+    const walk = node => {
+        if (node.shadowRoot) walk(node.shadowRoot);
+        for (const child of node.children ?? []) {
+            if (child.tagName === 'CANVAS') canvases.push(child);
+            walk(child);
+        }
+    };
+    walk(document.querySelector('.tfnb-viewer'));
+    return canvases.filter(c => c.width > 100 && c.getContext('2d').getImageData(
+        0, 0, c.width, c.height).data.some(v => v)).length;
+}"""
+
+
+def tab(notebook, name):
+    notebook.page.get_by_role("tab", name=name).click()
+
+
+def test_a_training_is_seen_live(notebook):
+    page = notebook.page
+    notebook.lab.write("viewer.ipynb", [SETUP, TRAINING])
+    notebook.open("viewer.ipynb")
+    notebook.command("notebook:run-all-cells")
+    page.wait_for_selector(".tfnb-viewer", timeout=60_000)
+    page.locator(".tfnb-viewer").evaluate("el => el.scrollIntoView()")
+    page.wait_for_function(f"() => ({DRAWN})() >= 3", timeout=30_000)
+    first = page.evaluate(CURVES)
+    running = page.locator(".jp-CodeCell .jp-InputPrompt", has_text="[*]").count()
+    assert running == 1, "charts came only when the training was over"
+    page.wait_for_function(f"told => JSON.stringify(({CURVES})()) !== told", arg=_json(first))
+    notebook.shot("viewer-live")
+    notebook.wait_until_run()
+    assert notebook.errors() == []
+    page.wait_for_timeout(700)
+    notebook.show(".tfnb-viewer")
+    for theme in ("Light", "Dark"):
+        notebook.theme(f"JupyterLab {theme}")
+        page.wait_for_timeout(200)
+        notebook.shot(f"viewer-scalars-{theme.lower()}")
+    _compare(notebook)
+    for name, selector in (("Distributions", "canvas"), ("Images", "img"), ("Text", "pre"), ("Parameters", "table")):
+        tab(notebook, name)
+        page.locator(f".tfnb-main {selector}").first.wait_for(timeout=20_000)
+        page.wait_for_timeout(300)
+        notebook.shot(f"viewer-{name.lower()}-dark")
+    assert page.evaluate("() => window.hacked") is None
+    assert page.locator(".tfnb-viewer :is(script, a)").count() == 0
+    _saved(notebook)
+
+
+def _json(value):
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _compare(notebook):
+    page = notebook.page
+    chart = page.locator(".tfnb-chart").first
+    chart.hover()
+    page.locator(".tfnb-values tr").first.wait_for()
+    notebook.shot("viewer-cursor-dark")
+    page.get_by_label("mean and band over runs").check()
+    page.get_by_label("ignore outliers").check()
+    page.get_by_label("log scale").check()
+    page.wait_for_timeout(400)
+    notebook.shot("viewer-band-dark")
+    page.get_by_label("mean and band over runs").uncheck()
+    page.get_by_label("difference to").select_option("plain")
+    page.wait_for_timeout(400)
+    assert "difference to plain" in page.locator(".tfnb-card .tfnb-told").first.text_content()
+    page.get_by_label("difference to").select_option("")
+    # Keys stay in the viewer: none of these reaches the notebook.
+    cells = page.locator(".jp-Cell").count()
+    chart.focus()
+    for key in ("ArrowRight", "a", "b", "d", "d"):
+        page.keyboard.press(key)
+    assert page.locator(".jp-Cell").count() == cells
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="save the points as CSV: train/loss").click()
+    assert saved.value.path().read_text().startswith("run,tag,step,wall_time,value\n")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="save the chart as SVG: train/loss").click()
+    assert "<svg" in saved.value.path().read_text()
+
+
+def _saved(notebook):
+    saved = notebook.save("viewer.ipynb")
+    html = "".join(o.get("data", {}).get("text/html", "") for o in saved.cells[1].outputs if "data" in o)
+    assert "<svg" in html and "train/loss" in html
+    assert "<script" not in html and "<img" not in html
+    assert (notebook.lab.root / "viewer.ipynb").stat().st_size < 150_000

@@ -1,0 +1,373 @@
+"""What the viewer knows and sends, without a browser: sources, thinning, histograms, hostile data, the joined module."""
+
+import io
+import re
+import threading
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from tensorboard.plugins.hparams import plugin_data_pb2
+
+import tfnb as tf
+from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.ir.protos import proto
+from tfnb.notebook.viewer.content import buckets, percentiles, rebinned
+from tfnb.notebook.viewer.page import joined, module
+from tfnb.notebook.viewer.parameters import parameter_rows
+from tfnb.notebook.viewer.sources import MAX_ITEMS, MAX_POINTS, WriterSource, sources_of
+from tfnb.notebook.viewer.state import FIRST_RUNS, MOST, POINTS, ViewState, Wanted
+from tfnb.notebook.viewer.templates import templates
+from tfnb.notebook.viewer.view import View
+
+EVIL = "<img src=x onerror=alert(1)><script>alert(1)</script>[a](javascript:alert(1))"
+
+
+def scalars(step, **values):
+    return tf.Summary(value=[tf.Summary.Value(tag=t, simple_value=v) for t, v in values.items()])
+
+
+def log(writer, steps, tag="loss", scale=1.0):
+    for step in steps:
+        writer.add_summary(scalars(step, **{tag: scale / (step + 1)}), step)
+
+
+def png(width, height):
+    out = io.BytesIO()
+    Image.new("L", (width, height)).save(out, "PNG")
+    return out.getvalue()
+
+
+def image(tag, data):
+    return tf.Summary(value=[tf.Summary.Value(tag=tag, image=tf.Summary.Image(encoded_image_string=data))])
+
+
+def text(tag, words):
+    made = tf.Summary.Value(tag=tag, tensor=proto("tensor").TensorProto(dtype=7, string_val=[words]))
+    made.metadata.plugin_data.plugin_name = "text"
+    return tf.Summary(value=[made])
+
+
+def floats(data):
+    return np.frombuffer(data, np.float64)
+
+
+def test_a_folder_that_another_writer_fills(tmp_path):
+    with tf.summary.FileWriter(tmp_path / "a") as a:
+        log(a, range(10))
+    state = ViewState(sources_of(tmp_path))
+    assert state.catalogue()["runs"] == ["a"]
+    assert [c["tag"] for c in state.contents(Wanted(), True)] == ["loss"]
+    assert state.contents(Wanted(), False) == []
+    with tf.summary.FileWriter(tmp_path / "b") as b:
+        log(b, range(5), "accuracy")
+        log(b, range(5))
+    assert state.poll()
+    told = state.catalogue()
+    assert told["runs"] == ["a", "b"] and told["tags"]["scalar"] == ["accuracy", "loss"]
+    sent = {c["tag"]: c for c in state.contents(Wanted(), False)}
+    assert [c["run"] for c in sent["loss"]["curves"]] == [0, 1]
+    np.testing.assert_array_equal(floats(sent["accuracy"]["curves"][0]["step"]), range(5))
+    assert not state.poll()
+
+
+def test_a_writer_is_seen_from_its_past_on_without_gap_or_double(tmp_path):
+    writer = tf.summary.FileWriter(tmp_path / "run")
+    log(writer, range(7))
+    source = WriterSource(writer)
+    log(writer, range(7, 20))
+    assert source.poll()
+    np.testing.assert_array_equal(source.runs["run"].scalars["loss"].step, range(20))
+    # The writer starts again at step 5: as in files, what came after is dropped.
+    start = tf.SessionLog(status=tf.SessionLog.START)
+    writer.add_session_log(start, 5)
+    log(writer, [5, 6], scale=2)
+    source.poll()
+    np.testing.assert_array_equal(source.runs["run"].scalars["loss"].step, range(7))
+    source.close()
+    log(writer, [8])
+    assert not source.poll()
+    writer.close()
+    read = tf.read_events(tmp_path).series("run", "loss")
+    assert len(read["step"]) == 8
+
+
+def test_a_writer_used_by_several_threads(tmp_path):
+    writer = tf.summary.FileWriter(tmp_path / "run")
+    source = WriterSource(writer)
+    threads = [threading.Thread(target=log, args=(writer, range(300), f"t{k}")) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(t.is_alive() for t in threads):
+        source.poll()
+    source.poll()
+    writer.close()
+    assert {t: len(s) for t, s in source.runs["run"].scalars.items()} == {f"t{k}": 300 for k in range(4)}
+
+
+def test_memory_of_a_writers_view_is_bounded(tmp_path):
+    writer = tf.summary.FileWriter(tmp_path / "run")
+    source = WriterSource(writer)
+    for step in range(3 * MAX_POINTS):
+        writer.add_summary(scalars(step, loss=step), step)
+        if step < 4 * MAX_ITEMS:
+            writer.add_summary(text("words", b"hello"), step)
+    source.poll()
+    run = source.runs["run"]
+    assert len(run.scalars["loss"]) <= 2 * MAX_POINTS and run.scalars["loss"].total == 3 * MAX_POINTS
+    assert run.scalars["loss"].value.max() == 3 * MAX_POINTS - 1
+    assert len(run.items["words"]) <= 2 * MAX_ITEMS
+    writer.close()
+
+
+def test_what_is_sent_stays_small_however_much_there_is(tmp_path):
+    rng = np.random.default_rng(0)
+    for k in range(60):
+        with tf.summary.FileWriter(tmp_path / f"r{k:02}") as writer:
+            for step in range(300):
+                value = {f"tag{j}": float(v) for j, v in enumerate(rng.random(30))}
+                writer.add_summary(scalars(step, **value), step)
+    state = ViewState(sources_of(tmp_path))
+    assert len(state.catalogue()["runs"]) == 60
+    sent = state.contents(Wanted(), True)
+    assert [c["tag"] for c in sent] == sorted(f"tag{j}" for j in range(30))[:12]
+    curves = [c for content in sent for c in content["curves"]]
+    assert len(curves) == 12 * FIRST_RUNS
+    drawn = sum(len(c["step"]) for c in curves) // 8
+    assert drawn <= POINTS and all(c["total"] == 300 for c in curves)
+    # One chart of one run may be finer; a thinned curve keeps its extremes.
+    (one,) = state.contents(Wanted("scalar", ("tag3",), frozenset([59])), True)
+    assert len(floats(one["curves"][0]["value"])) == min(300, MOST)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [None, {}, [], {"kind": "evil", "tags": 3, "runs": "all"}, {"tags": [EVIL, 7], "runs": [-1, 10**9, "x"]}],
+)
+def test_whatever_the_browser_asks(tmp_path, told):
+    with tf.summary.FileWriter(tmp_path / "a") as a:
+        log(a, range(3))
+    state = ViewState(sources_of(tmp_path))
+    state.catalogue()
+    for content in state.contents(Wanted.from_message(told), True):
+        assert content["tag"] == "loss"
+
+
+# ---- histograms ----------------------------------------------------------------------------------
+
+
+def histogram(values):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        made = sess.run(tf.summary.histogram("h", tf.constant(np.asarray(values, np.float64))))
+    summary = tf.Summary()
+    summary.ParseFromString(made)
+    return summary.value[0]
+
+
+@pytest.mark.opencl
+def test_percentiles_of_many_numbers():
+    values = np.random.default_rng(0).normal(3, 2, 20_000)
+    edges, count = buckets(histogram(values))
+    assert count.sum() == 20_000
+    assert edges[0] == values.min() and edges[-1] == values.max()
+    found = percentiles(edges, count, (0.0, 0.159, 0.5, 0.841, 1.0))
+    np.testing.assert_allclose(found, np.quantile(values, (0, 0.159, 0.5, 0.841, 1)), atol=0.15)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.floats(-50, 50), min_size=2, max_size=9, unique=True),
+    st.lists(st.integers(0, 9), min_size=8, max_size=8),
+)
+def test_other_buckets_keep_the_count(edges, counts):
+    edges = np.sort(np.array(edges))
+    count = np.array(counts[: len(edges) - 1], float)
+    wanted = np.linspace(edges[0], edges[-1], 12)
+    again = rebinned(edges, count, wanted)
+    assert (again >= -1e-9).all()
+    np.testing.assert_allclose(again.sum(), count.sum(), atol=1e-9)
+    levels = percentiles(edges, count, np.linspace(0, 1, 5))
+    if count.sum():
+        assert (np.diff(levels) >= 0).all() and edges[0] <= levels[0] and levels[-1] <= edges[-1]
+
+
+def test_a_histogram_of_one_value_and_damaged_ones():
+    edges, count = buckets(tf.Summary.Value(histo=tf.HistogramProto(min=2, max=2, bucket_limit=[2.1], bucket=[5])))
+    np.testing.assert_array_equal(percentiles(edges, count, (0, 0.5, 1)), [2, 2, 2])
+    for bad in (
+        tf.HistogramProto(),
+        tf.HistogramProto(bucket_limit=[1.0], bucket=[1.0, 2.0]),
+        tf.HistogramProto(bucket_limit=[float("nan")], bucket=[1.0], min=0, max=1),
+        tf.HistogramProto(bucket_limit=[1.0], bucket=[-1.0], min=0, max=1),
+    ):
+        with pytest.raises(ValueError):
+            buckets(tf.Summary.Value(histo=bad))
+
+
+# ---- hostile data --------------------------------------------------------------------------------
+
+
+def huge_png():
+    """A PNG that says it is 60,000 x 60,000 pixels."""
+    data = bytearray(png(4, 4))
+    data[16:24] = (60_000).to_bytes(4, "big") * 2
+    return bytes(data)
+
+
+def svg():
+    return b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+
+
+@pytest.mark.parametrize("data", [b"", svg(), png(8, 8)[:40], huge_png(), b"\x89PNG" + bytes(100)])
+def test_bad_images_become_a_note(tmp_path, data):
+    with tf.summary.FileWriter(tmp_path / "a") as a:
+        a.add_summary(image("digit", png(500, 20)), 1)
+        a.add_summary(image("digit", data), 2)
+    state = ViewState(sources_of(tmp_path))
+    (sent,) = content_of_kind(state, "image")
+    good, bad = sent["runs"][0]["items"]
+    assert Image.open(io.BytesIO(good["png"])).size[0] <= 256 and good["width"] == 500
+    assert "png" not in bad and bad["note"].startswith("cannot be shown")
+
+
+def content_of_kind(state, kind):
+    state.catalogue()
+    return state.contents(Wanted(kind), True)
+
+
+def test_texts_are_texts(tmp_path):
+    with tf.summary.FileWriter(tmp_path / "a") as a:
+        a.add_summary(text(EVIL, EVIL.encode() + b"\xff" + b"x" * 20_000), 1)
+        a.add_summary(scalars(1, **{EVIL: 1.0}), 1)
+    view = View({EVIL: tmp_path / "a"})
+    (sent,) = content_of_kind(view._state, "text")
+    item = sent["runs"][0]["items"][0]
+    assert item["text"].startswith(EVIL) and item["cut"] > 0
+    page = view._repr_html_()
+    assert "<script" not in page and "<img" not in page and "&lt;script&gt;" in page
+    ET.fromstring(page)
+    view.close()
+
+
+def test_a_damaged_graph_and_damaged_hyper_parameters(tmp_path):
+    event = tf.Event(wall_time=1, graph_def=b"\xff\xff\xff")
+    broken = tf.Summary.Value(tag="_hparams_/session_start_info")
+    broken.metadata.plugin_data.plugin_name = "hparams"
+    broken.metadata.plugin_data.content = b"\xff\xff"
+    broken.tensor.dtype = 1
+    with tf.summary.FileWriter(tmp_path / "a") as a:
+        a.add_event(event)
+        a.add_summary(tf.Summary(value=[broken]))
+    told = ViewState(sources_of(tmp_path)).catalogue()
+    assert told["parameters"] == [] and told["hparams"] == {}
+
+
+# ---- parameters, graphs, sessions ----------------------------------------------------------------
+
+
+def test_parameters_by_scope():
+    rows = parameter_rows({"a/w": (3, 4), "a/b": (4,), "step": (), "a/deep/v": None})
+    assert [(r[0], r[3]) for r in rows] == [
+        ("(all)", 17), ("a", 16), ("a/b", 4), ("a/deep", 0), ("a/deep/v", 0), ("a/w", 12), ("step", 1),
+    ]  # fmt: skip
+    assert [r[2] for r in rows if r[0] == "a/deep/v"] == ["unknown"]
+
+
+def test_a_graph_seen_directly_and_through_its_file(tmp_path):
+    with tf.Graph().as_default() as graph:
+        tf.Variable(tf.zeros([5, 6]), name="layer/weights")
+        tf.Variable(tf.zeros([6]), name="layer/biases")
+    with tf.summary.FileWriter(tmp_path, graph):
+        pass
+    direct, read = (ViewState(sources_of(w)).catalogue()["parameters"] for w in (graph, tmp_path))
+    assert direct[0]["rows"] == read[0]["rows"]
+    assert direct[0]["rows"][0][3] == 36
+
+
+def test_hyper_parameters(tmp_path):
+    start = plugin_data_pb2.SessionStartInfo()
+    start.hparams["rate"].number_value = 0.1
+    start.hparams["net"].string_value = EVIL
+    value = tf.Summary.Value(tag="_hparams_/session_start_info")
+    value.metadata.plugin_data.plugin_name = "hparams"
+    told = plugin_data_pb2.HParamsPluginData(session_start_info=start)
+    value.metadata.plugin_data.content = told.SerializeToString()
+    value.tensor.dtype = 1
+    with tf.summary.FileWriter(tmp_path / "a") as a:
+        a.add_summary(tf.Summary(value=[value]))
+    assert ViewState(sources_of(tmp_path)).catalogue()["hparams"] == {"a": {"rate": "0.1", "net": EVIL}}
+
+
+# ---- the public face -----------------------------------------------------------------------------
+
+
+def test_view_outside_of_a_notebook(tmp_path):
+    with tf.summary.FileWriter(tmp_path / "a") as a:
+        log(a, range(10))
+    with tf.view(tmp_path) as view:
+        assert repr(view) == "<tfnb view: 1 runs, 1 scalar tags, 10 points>"
+        assert len(view.to_pandas()) == 10
+        assert view.to_csv().splitlines()[0] == "run,tag,step,wall_time,value"
+        assert "<svg" in view._repr_html_()
+        assert "tfnb-view" not in {t.name for t in threading.enumerate()}
+
+
+def test_what_can_be_viewed(tmp_path):
+    table = tf.read_events(tmp_path)
+    for what in (tmp_path, str(tmp_path), table, tf.Graph(), {"x": table}, [table, tmp_path]):
+        tf.view(what).close()
+    with pytest.raises(InvalidArgumentError, match="got int"):
+        tf.view(3)
+    with pytest.raises(NotFoundError, match="nowhere"):
+        tf.view(tmp_path / "nowhere")
+
+
+def test_runs_of_one_name_are_told_apart(tmp_path):
+    for k in (1, 2):
+        with tf.summary.FileWriter(tmp_path / str(k) / "run") as writer:
+            log(writer, range(k))
+    state = ViewState(sources_of([tmp_path / "1" / "run", tmp_path / "2" / "run"]))
+    assert state.catalogue()["runs"] == ["run", "run (2)"]
+    assert len(state.table()) == 3
+
+
+def test_a_folder_that_goes_away_is_told(tmp_path):
+    with tf.summary.FileWriter(tmp_path / "a") as a:
+        log(a, range(10))
+    file = next((tmp_path / "a").iterdir())
+    with file.open("ab") as more:
+        more.write(bytes(50))  # damage
+    state = ViewState(sources_of(tmp_path))
+    assert state.catalogue()["runs"] == ["a"]
+    file.unlink()
+    assert not state.poll()
+    assert len(state.contents(Wanted(), True)) == 1
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+def test_the_module_is_one_and_loads_nothing():
+    text = module()
+    assert not re.search(r"^import |^export (?!default)", text, re.MULTILINE)
+    assert text.count("export default") == 1
+    assert "innerHTML" not in text and "insertAdjacentHTML" not in text and "http" not in text
+    names = re.findall(r"^(?:async )?(?:function|class|const|let) (\w+)", text, re.MULTILINE)
+    assert len(names) == len(set(names)), "two modules use one name"
+
+
+def test_a_module_must_stand_behind_what_it_imports():
+    with pytest.raises(ValueError, match=r"b\.js imports a"):
+        joined([("b", 'import { x } from "./a.js";\n'), ("a", "export const x = 1;\n")])
+
+
+def test_templates_are_bounded_and_hold_no_addresses():
+    made = templates()
+    assert set(made["charts"]) == {
+        *(f"{a}-{s}" for a in ("step", "relative", "wall") for s in ("linear", "log")), "bands", "ridges",
+    }  # fmt: skip
+    text = repr(made)
+    assert len(text) < 200_000 and "http" not in text

@@ -1,0 +1,44 @@
+"""The picture that a viewer leaves in a saved notebook: small line charts as SVG, in HTML without scripts.
+
+Invariant: every text in it is escaped, and it is of bounded size whatever was logged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from tfnb.notebook.chart_svg import line_chart_svg
+from tfnb.notebook.series import Curve
+from tfnb.summary.reader import Run
+from tfnb.summary.sampling import thinned
+
+__all__ = ["picture_html"]
+
+MOST_CHARTS, MOST_CURVES, MOST_POINTS = 6, 6, 160
+
+
+def picture_html(runs: Sequence[tuple[str, Run]], tags: Sequence[str], told: str, place: str) -> str:
+    """The first charts of some runs. `place` is the id by which the live viewer hides its own picture."""
+    charts = "".join(_chart(runs, tag) for tag in tags[:MOST_CHARTS])
+    more = len(tags) - MOST_CHARTS
+    rest = f"<p>and {more:,} more charts</p>" if more > 0 else ""
+    return (
+        f'<div id="{escape(place)}" class="tfnb-view-picture"><p>{escape(told)}</p>'
+        '<div style="display:grid;grid-template-columns:repeat(auto-fill,minmax(280px,1fr));gap:8px">'
+        f"{charts}</div>{rest}</div>"
+    )
+
+
+def _chart(runs: Sequence[tuple[str, Run]], tag: str) -> str:
+    having = [(name, run.scalars[tag]) for name, run in runs if tag in run.scalars]
+    curves = []
+    for name, series in having[:MOST_CURVES]:
+        step, value = series.step, series.value
+        chosen = thinned(value, MOST_POINTS)
+        curves.append(Curve(name, step[chosen].astype(np.float64), value[chosen], None))
+    more = len(having) - len(curves)
+    note = f" ({more:,} more runs)" if more > 0 else ""
+    return f"<div><b>{escape(tag)}</b>{note}{line_chart_svg(curves)}</div>"

@@ -1,0 +1,193 @@
+"""What a viewer knows: the catalogue of runs and tags, what is wanted, and what of it has changed.
+
+No widget and no thread: `View` asks and sends. Invariant: a run keeps its number for good, so what the browser holds
+stays true when runs are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfnb.notebook.viewer.content import KINDS, Content, content_of, scalars_of
+from tfnb.notebook.viewer.parameters import (
+    hyper_parameters,
+    parameter_rows,
+    parameters_of_run,
+    shapes_of_graph,
+)
+from tfnb.notebook.viewer.sources import GraphSource, Source
+from tfnb.summary.frame import EventTable
+from tfnb.summary.reader import Run
+
+__all__ = ["Wanted", "ViewState"]
+
+# Runs shown until the reader chooses others, and charts on the first page.
+FIRST_RUNS, FIRST_TAGS = 40, 12
+MOST_TAGS, MOST_NAME = 48, 400
+# Points in one message, and per curve.
+POINTS, FEWEST, MOST = 24_000, 40, 1_000
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the browser shows: tags of one kind, and the numbers of the runs (None: the first ones)."""
+
+    kind: str = "scalar"
+    tags: tuple[str, ...] | None = None
+    runs: frozenset[int] | None = None
+
+    @staticmethod
+    def from_message(told: Any) -> Wanted:
+        """From what the browser sent; whatever is malformed counts as not said."""
+        told = told if isinstance(told, dict) else {}
+        kind = told.get("kind") if told.get("kind") in KINDS else "scalar"
+        tags, runs = told.get("tags"), told.get("runs")
+        return Wanted(
+            kind,
+            tuple(str(t) for t in tags[:MOST_TAGS]) if isinstance(tags, list) else None,
+            frozenset(r for r in runs if isinstance(r, int)) if isinstance(runs, list) else None,
+        )
+
+
+class ViewState:
+    """Some sources, polled together; one thread at a time."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = list(sources)
+        self.names: list[str] = []
+        self._numbers: dict[tuple[int, str], int] = {}
+        self.runs: list[Run] = []
+        self.tags: dict[str, list[str]] = {kind: [] for kind in KINDS}
+        self._catalogue: dict[str, Any] = {}
+        self._form: Any = None
+        self._sent: dict[tuple[str, str], Any] = {}
+        self.poll()
+
+    def poll(self) -> bool:
+        """Asks each source; was there anything new?"""
+        changed = sum(source.poll() for source in self.sources) > 0  # all are asked
+        for k, source in enumerate(self.sources):
+            for name, run in source.runs.items():
+                if (k, name) not in self._numbers:
+                    self._numbers[k, name] = len(self.runs)
+                    self.runs.append(run)
+                    self.names.append(_another(name[:MOST_NAME], self.names))
+        return changed
+
+    # ---- catalogue -------------------------------------------------------------------------------
+
+    def catalogue(self) -> dict[str, Any]:
+        """Names of runs and tags, parameters, troubles: made again when there are others."""
+        form = self._form_now()
+        if form != self._form:
+            self._form = form
+            found: dict[str, set[str]] = {kind: set() for kind in KINDS}
+            for run in self.runs:
+                found["scalar"].update(run.scalars)
+                for tag, items in run.items.items():
+                    for kind in {i.kind for i in items}:
+                        if kind in found:
+                            found[kind].add(tag)
+            self.tags = {kind: sorted(tags) for kind, tags in found.items()}
+            self._catalogue = {
+                "runs": list(self.names),
+                "tags": self.tags,
+                "first_runs": FIRST_RUNS,
+                "first_tags": FIRST_TAGS,
+                "parameters": self._parameters(),
+                "hparams": self._hyper_parameters(),
+                "notes": self._notes(),
+            }
+        return self._catalogue
+
+    def _form_now(self) -> Any:
+        sizes = tuple((len(r.scalars), len(r.items), len(r.items.get("", ()))) for r in self.runs)
+        graphs = tuple(
+            len(s.graph.get_operations()) for s in self.sources if isinstance(s, GraphSource)
+        )
+        return sizes, graphs, self._notes()
+
+    def _notes(self) -> list[str]:
+        notes = [s.trouble[:MOST_NAME] for s in self.sources if s.trouble]
+        skipped = sum(run.skipped for run in self.runs)
+        if skipped:
+            notes.append(f"{skipped:,} damaged records were skipped")
+        return notes
+
+    def _parameters(self) -> list[dict[str, Any]]:
+        tables = [
+            {"name": s.name, "rows": parameter_rows(shapes_of_graph(s.graph))}
+            for s in self.sources
+            if isinstance(s, GraphSource)
+        ]
+        for name, run in zip(self.names[:FIRST_RUNS], self.runs[:FIRST_RUNS], strict=True):
+            rows = parameters_of_run(run)
+            if rows:
+                tables.append({"name": name, "rows": rows})
+        return tables
+
+    def _hyper_parameters(self) -> dict[str, dict[str, str]]:
+        found = {n: hyper_parameters(r) for n, r in zip(self.names, self.runs, strict=True)}
+        return {name: values for name, values in found.items() if values}
+
+    # ---- content ---------------------------------------------------------------------------------
+
+    def shown(self, wanted: Wanted) -> list[tuple[int, Run]]:
+        """The chosen runs with their numbers."""
+        if wanted.runs is None:
+            return list(enumerate(self.runs[:FIRST_RUNS]))
+        return [(n, run) for n, run in enumerate(self.runs) if n in wanted.runs]
+
+    def contents(self, wanted: Wanted, all_of_them: bool) -> list[Content]:
+        """What the wanted tags hold: all of it, or what has changed since it was asked for last."""
+        shown = self.shown(wanted)
+        known = self.tags[wanted.kind]
+        tags = known[:FIRST_TAGS] if wanted.tags is None else wanted.tags
+        there = set(known)
+        tags = [t for t in tags if t in there]
+        if wanted.kind == "scalar":
+            curves = sum(t in run.scalars for t in tags for _, run in shown)
+            most = min(max(POINTS // max(curves, 1), FEWEST), MOST)
+        out = []
+        for tag in tags:
+            version = self._version(wanted.kind, tag, shown)
+            if all_of_them or self._sent.get((wanted.kind, tag)) != version:
+                self._sent[wanted.kind, tag] = version
+                if wanted.kind == "scalar":
+                    out.append(scalars_of(tag, shown, most))
+                else:
+                    out.append(content_of(wanted.kind, tag, shown))
+        return out
+
+    def _version(self, kind: str, tag: str, shown: Iterable[tuple[int, Run]]) -> Any:
+        if kind == "scalar":
+            return tuple(
+                (n, s.total, len(s)) for n, r in shown if (s := r.scalars.get(tag)) is not None
+            )
+        return tuple(
+            (n, len(i), i[-1].step, i[-1].wall_time) for n, r in shown if (i := r.items.get(tag))
+        )
+
+    def table(self, numbers: Iterable[int] | None = None) -> EventTable:
+        """The scalars of all runs, or of some, under the names they have here."""
+        chosen = range(len(self.runs)) if numbers is None else sorted(numbers)
+        renamed = {}
+        for n in chosen:
+            run = self.runs[n]
+            renamed[self.names[n]] = Run(self.names[n], run.path, run.scalars, run.items)
+        return EventTable(renamed)
+
+    def summary(self) -> str:
+        """One line of text."""
+        points = sum(s.total for r in self.runs for s in r.scalars.values())
+        counts = [f"{len(self.tags[k]):,} {k} tags" for k in KINDS if self.tags[k]]
+        return f"{len(self.runs):,} runs, {', '.join(counts) or 'no tags yet'}, {points:,} points"
+
+
+def _another(name: str, taken: Sequence[str]) -> str:
+    """The name, with a number behind it when there is a run of that name."""
+    if name not in taken:
+        return name
+    return next(f"{name} ({k})" for k in range(2, len(taken) + 3) if f"{name} ({k})" not in taken)

@@ -1,0 +1,294 @@
+"""`tf.view`: the widget, and the thread that keeps it fed.
+
+The thread belongs to its `View`: it polls the sources, sends what has changed and ends with `close`. It takes at most
+about a thirtieth of the time, however much there is to send. Until the browser has answered, each message holds
+everything, for one that came before the page was ready is lost. Invariant: a fault in the thread is shown, never
+raised into the user's training.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from types import TracebackType
+from typing import Any
+from uuid import uuid4
+
+import anywidget
+from IPython import get_ipython
+from IPython.display import display, update_display
+from ipywidgets import Widget, widget_serialization
+from traitlets import Dict, Instance, List, Unicode
+
+from tfnb.notebook.loss_plot import shared_library
+from tfnb.notebook.outlet import in_kernel
+from tfnb.notebook.viewer.page import module, style
+from tfnb.notebook.viewer.picture import picture_html
+from tfnb.notebook.viewer.sources import sources_of
+from tfnb.notebook.viewer.state import ViewState, Wanted
+from tfnb.notebook.viewer.templates import templates
+
+__all__ = ["View", "view"]
+
+# Of the thread's time; when nobody looks; between two pictures; most rows in one export.
+SHARE, SECONDS_ASLEEP, SECONDS_PER_PICTURE = 0.03, 2.0, 10.0
+MOST_ROWS = 2_000_000
+
+
+class ViewerModel(anywidget.AnyWidget):
+    """What the browser knows of a view. `wanted` comes from there, all else goes there."""
+
+    _esm = module()
+    _css = style()
+    library = Instance(Widget).tag(sync=True, **widget_serialization)
+    templates = Dict().tag(sync=True)
+    catalogue = Dict().tag(sync=True)
+    changes = List().tag(sync=True)
+    wanted = Dict().tag(sync=True)
+    picture = Unicode().tag(sync=True)
+
+
+class View:
+    """A viewer of runs; made by `tf.view`. A context manager, which closes at the end.
+
+    `refresh()` reads what is new at once, `to_pandas()` and `to_csv()` give the points that the view holds, `close()`
+    ends its thread and leaves a picture.
+    """
+
+    def __init__(self, what: Any) -> None:
+        self._lock = threading.RLock()
+        self._state = ViewState(sources_of(what))
+        self._state.catalogue()
+        self._place = f"tfnb-view-{uuid4().hex}"
+        self._model: ViewerModel | None = None
+        self._wanted = Wanted()
+        self._heard = False  # the browser has answered
+        self._watchers = 0
+        self._all = True  # the next message holds everything
+        self._closed = threading.Event()
+        self._wake = threading.Event()
+        self._pictured: Any = None
+        self._sent = 0
+        self._shown_in: Any = None
+        self._thread: threading.Thread | None = None
+
+    # ---- what a program asks for -----------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Reads what is new in all sources and, in a notebook, shows it."""
+        with self._lock:
+            self._state.poll()
+            self._state.catalogue()
+        self._wake.set()
+
+    def table(self) -> Any:
+        """The scalars of all runs as an `EventTable`, thinned where there are very many."""
+        with self._lock:
+            self._state.poll()
+            return self._state.table()
+
+    def to_pandas(self) -> Any:
+        """The same as a DataFrame: run, tag, step, wall_time, value. Raises `InvalidArgumentError` without pandas."""
+        return self.table().to_pandas()
+
+    def to_csv(self, path: Any = None) -> str | None:
+        """The same as CSV, into a file or as text."""
+        text: str | None = self.to_pandas().to_csv(path, index=False)
+        return text
+
+    def close(self) -> None:
+        """Ends the thread and all listening; the picture stays."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        self._wake.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(10)
+        with self._lock:
+            for source in self._state.sources:
+                source.close()
+        if self._model is not None:
+            get_ipython().events.unregister("post_run_cell", self._cell_ended)
+            self._show_picture()
+            self._model.close()
+
+    def __enter__(self) -> View:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        with self._lock:
+            self._state.catalogue()
+            return f"<tfnb view: {self._state.summary()}>"
+
+    def _repr_html_(self) -> str:
+        with self._lock:
+            self._state.catalogue()
+            runs = list(zip(self._state.names, self._state.runs, strict=True))
+            return picture_html(runs, self._state.tags["scalar"], self._state.summary(), self._place)
+
+    # ---- in a notebook ---------------------------------------------------------------------------
+
+    def _ipython_display_(self) -> None:
+        cell = get_ipython().execution_count
+        if not in_kernel() or self._closed.is_set():
+            display({"text/html": self._repr_html_(), "text/plain": repr(self)}, raw=True)
+        elif self._shown_in != cell:  # `tf.view` has shown it in this cell already
+            self.show()
+
+    def show(self) -> None:
+        """Shows the view here, once more if it is shown elsewhere."""
+        self._shown_in = get_ipython().execution_count
+        first = self._model is None
+        if first:
+            self._start()
+        assert self._model is not None
+        seen = {"version_major": 2, "version_minor": 0, "model_id": self._model.model_id}
+        told = {"tfnb": "view"}
+        bundle = {"application/vnd.jupyter.widget-view+json": seen, "text/plain": repr(self)}
+        display(bundle, raw=True, metadata=told)
+        if first:
+            display(self._picture(), raw=True, metadata=told, display_id=self._place)
+
+    def _start(self) -> None:
+        self._model = ViewerModel(
+            library=shared_library(),
+            templates=templates(),
+            catalogue=self._state.catalogue(),
+            changes=self._state.contents(self._wanted, True),
+            picture=self._place,
+        )
+        self._model.observe(self._asked, "wanted")
+        self._model.on_msg(self._told)
+        get_ipython().events.register("post_run_cell", self._cell_ended)
+        self._thread = threading.Thread(target=self._work, name="tfnb-view", daemon=True)
+        self._thread.start()
+
+    def _picture(self) -> dict[str, str]:
+        return {"text/html": self._repr_html_(), "text/plain": ""}
+
+    def _show_picture(self) -> None:
+        with self._lock:
+            self._pictured = self._state.summary()
+            bundle = self._picture()
+        update_display(bundle, raw=True, metadata={"tfnb": "view"}, display_id=self._place)
+
+    def _cell_ended(self, _result: object = None) -> None:
+        if self._pictured != self._state.summary():
+            self._show_picture()
+
+    # ---- from the browser: a comm's thread -------------------------------------------------------
+
+    def _asked(self, change: Any) -> None:
+        with self._lock:
+            wanted = Wanted.from_message(change["new"])
+            self._all |= wanted != self._wanted
+            self._wanted = wanted
+        self._wake.set()
+
+    def _told(self, _model: object, message: Any, _buffers: object) -> None:
+        what = message.get("op") if isinstance(message, dict) else None
+        if what == "hello":
+            with self._lock:
+                self._heard = self._all = True
+                self._watchers += 1
+            self._wake.set()
+        elif what == "bye":
+            self._watchers = max(self._watchers - 1, 0)
+        elif what in ("csv", "frame"):
+            self._export(what, message)
+
+    def _export(self, what: str, message: dict[str, Any]) -> None:
+        assert self._model is not None
+        try:
+            with self._lock:
+                table = self._state.table(self._wanted.runs)
+            frame = table.to_pandas()
+            tag = message.get("tag")
+            if tag is not None:
+                frame = frame[frame["tag"] == tag]
+            if what == "frame":
+                get_ipython().push({"view_frame": frame})
+                told = f"{len(frame):,} points are now in the variable view_frame"
+                self._model.send({"op": "note", "text": told})
+            else:
+                text = io.StringIO()
+                frame[:MOST_ROWS].to_csv(text, index=False)
+                self._model.send({"op": "csv", "tag": tag}, [text.getvalue().encode()])
+        except Exception as fault:
+            self._model.send({"op": "note", "text": f"export failed: {fault}"[:300]})
+
+    # ---- the thread ------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        took, pictured = 0.0, time.monotonic()
+        while True:
+            self._wake.wait(max(self._pause(), took / SHARE))
+            if self._closed.is_set():
+                return
+            self._wake.clear()
+            start = time.thread_time()
+            try:
+                self._send_news()
+                # The notebook's picture follows slowly also after the cell, if somebody looks.
+                if time.monotonic() - pictured > SECONDS_PER_PICTURE and self._watchers:
+                    self._cell_ended()
+                    pictured = time.monotonic()
+            except Exception as fault:
+                self._say_fault(fault)
+            took = time.thread_time() - start
+
+    def _pause(self) -> float:
+        if self._heard and not self._watchers:
+            return SECONDS_ASLEEP
+        return min((s.seconds for s in self._state.sources), default=1.0)
+
+    def _send_news(self) -> None:
+        assert self._model is not None
+        with self._lock:
+            changed = self._state.poll()
+            if self._heard and not self._watchers:
+                self._all = True
+                return
+            if not (changed or self._all):
+                return
+            everything = self._all or not self._heard
+            catalogue = self._state.catalogue()
+            contents = self._state.contents(self._wanted, everything)
+            self._all = False
+            if catalogue is not self._model.catalogue:
+                self._model.catalogue = catalogue
+            if contents:
+                self._sent += 1
+                contents[0]["number"] = self._sent  # never equal to the last: always sent
+                self._model.changes = contents
+
+    def _say_fault(self, fault: Exception) -> None:
+        text = f"{type(fault).__name__}: {fault}"[:300]
+        try:
+            assert self._model is not None
+            self._model.send({"op": "note", "text": f"the view could not be brought up to date: {text}"})
+        except Exception:  # the comm itself is gone: nobody is left to be told
+            self._closed.set()
+
+
+def view(what: Any) -> View:
+    """Shows scalars, histograms, images, texts and parameters of runs, live, in a notebook.
+
+    what: a folder of event files (watched as it grows, whoever writes it), a `FileWriter` of this kernel (fed straight
+    from the training loop), a session or graph (its parameters), what `read_events` gave; or a list, or a dict from
+    names to these. In a notebook it is shown at once, so a training in the same cell is seen live. Returns the `View`.
+    Raises `NotFoundError` for a folder that is not there, `InvalidArgumentError` for anything else.
+    """
+    made = View(what)
+    if in_kernel():
+        made.show()
+    return made
