@@ -117,7 +117,18 @@ def test_input_pipeline(tmp_path):
     assert ahead < alone
 
 
-NOTEBOOKS = ["01_first_graph", "02_mnist", "03_control_flow", "04_input_pipeline", "05_save_and_restore"]
+def test_viewer(tmp_path):
+    text = executed("06_viewer", tmp_path)
+    assert accuracy(text) > 0.9
+    assert re.search(r"<tfnb view: 3 runs, 2 scalar tags, 1 histogram tags, 1 image tags, [\d,]+ points>", text)
+    page = (tmp_path / "notebook.ipynb").read_text()
+    assert page.count("tfnb-view-picture") == 2 and "<svg" in page
+
+
+NOTEBOOKS = [
+    *("01_first_graph", "02_mnist", "03_control_flow", "04_input_pipeline", "05_save_and_restore"),
+    "06_viewer",
+]
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
