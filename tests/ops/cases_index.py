@@ -137,6 +137,9 @@ _DENSE = [
     )
 ]
 
+_MIXED = np.round(arr(3, 40) * 4) / 4
+_MIXED[0, [1, 30]], _MIXED[1, 3:38], _MIXED[2, 7] = np.nan, np.nan, np.inf
+
 _PARTITIONS = [
     Case("Where", (ints(3, 4, lo=0, hi=2).astype(np.bool_),)),
     Case("Where", (np.array([0.0, 1.5, -2.0], np.float32),)),
@@ -145,6 +148,8 @@ _PARTITIONS = [
     Case("Unique", (v(3, 1, 3, 2, 1),), {"out_idx": "int32"}),
     Case("Unique", (np.array([2.5, 2.5, -1], np.float32),), {"out_idx": "int64"}),
     Case("Unique", (v(),), {"out_idx": "int32"}),
+    Case("Unique", (v(10**6, -5, 10**6, 7),), {"out_idx": "int32"}, note="far apart"),
+    Case("Unique", (v(-3, 4, -3, 0),), {"out_idx": "int32"}, note="negative"),
     Case("Unique", (np.array([b"b", b"a", b"b"], object),), {"out_idx": "int32"}),
     *(
         Case("DynamicPartition", (d, p), {"num_partitions": n})
@@ -167,6 +172,8 @@ _PARTITIONS = [
             (arr(2, 3, 4), 4),
         )
     ),
+    Case("TopKV2", (ints(2, 50), _I(50)), note="whole rows"),
+    Case("TopKV2", (_MIXED, _I(7)), note="ties, NaN", oracle=False, grad=False),
     *(Case("TopK", (x,), {"k": k}, oracle=False) for x, k in ((arr(6), 3), (arr(3, 5), 1))),
     Case("InTopKV2", (arr(4, 5), v(0, 1, 4, 2), np.int32(2)), float32_only=True),
     *(

@@ -19,6 +19,7 @@ def _sorted(op: str) -> list[Case]:
     return [
         Case(op, (arr(5, 3), v(0, 0, 1, 1, 1))),
         Case(op, (arr(4), v(1, 1, 3, 3, dtype=np.int64)), note="gaps", oracle=op != "SegmentMean"),
+        Case(op, (arr(130, 1), v(*range(-1, 129)).clip(0)), note="many", grad=False),
         Case(op, (special, v(0, 0, 1, 1)), note="special", grad=False),
         Case(op, (arr(0, 2), v())),
         Case(op, (ints(4, 2), v(0, 1, 1, 2))),

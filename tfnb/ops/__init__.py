@@ -112,6 +112,7 @@ from tfnb.ops import (
     strings,
     summary,
     tensor_array,
+    top_k,
     training,
     training_sparse,
 )
@@ -189,6 +190,7 @@ FAMILIES = (
     scatter,
     scatter_nd,
     slice_assign,
+    top_k,
     training,
     training_sparse,
     control_flow,

@@ -24,6 +24,7 @@ from tfnb.ops.gather import segment_groups
 from tfnb.ops.math_binary import MAXIMUM, MINIMUM
 from tfnb.ops.math_unary import FLOOR
 from tfnb.ops.pack import PACK
+from tfnb.ops.partition import distinct
 from tfnb.ops.reduce import MAX
 from tfnb.ops.reduce_sum import all_axes
 from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE, SIZE
@@ -211,13 +212,16 @@ def _host_distinct(
         a = 0
     if x.ndim != 1 and (axis is None or not axis.size):
         raise ShapeError(f"needs a vector, got shape {x.shape}", call.op)
-    rows = np.moveaxis(x, a, 0)
-    flat = rows.reshape(rows.shape[0], -1)
-    seen: dict[Any, int] = {}
-    idx = np.asarray([seen.setdefault(tuple(r.tolist()), len(seen)) for r in flat], np.int64)
-    first = np.unique(idx, return_index=True)[1]
+    if x.ndim == 1 and x.dtype.kind in "iu":
+        first, idx = distinct(x)
+    else:
+        rows = np.moveaxis(x, a, 0)
+        flat = rows.reshape(rows.shape[0], -1)
+        seen: dict[Any, int] = {}
+        idx = np.asarray([seen.setdefault(tuple(r.tolist()), len(seen)) for r in flat], np.int64)
+        first = np.unique(idx, return_index=True)[1]
     kind = call.types["out_idx"].np
-    counts = np.bincount(idx, minlength=len(seen))
+    counts = np.bincount(idx, minlength=len(first))
     return np.take(x, first, a), idx.astype(kind), counts.astype(kind)
 
 

@@ -24,8 +24,8 @@ from tfnb.ops.example_parse import (
 )
 from tfnb.ops.gather import gather
 from tfnb.ops.losses import scope
-from tfnb.ops.partition import top_k
 from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE, SIZE
+from tfnb.ops.top_k import top_k
 from tfnb.types import Shape, as_dtype, as_shape, int64
 
 __all__ = [

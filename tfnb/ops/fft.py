@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms over the last one, two or three dimensions (host only: NumPy's).
+"""Discrete Fourier transforms over the last one, two or three dimensions (host only: SciPy's).
 
 Invariant: a transform and its inverse undo each other; the gradient of one is the other, scaled by the number of
 points.
@@ -19,6 +19,7 @@ from tfnb.ops.compare import LOGICAL_AND, NOT_EQUAL
 from tfnb.ops.complex_numbers import REAL
 from tfnb.ops.constants import RANGE
 from tfnb.ops.convert import cast_to
+from tfnb.ops.lazy_library import library
 from tfnb.ops.move import PAD
 from tfnb.ops.pack import PACK
 from tfnb.ops.reduce import PROD
@@ -36,6 +37,8 @@ from tfnb.types import (
 
 __all__ = ["API", "OPS"]
 
+_LARGE = 1 << 16  # points that are worth a second thread
+
 
 def _at_least(c: Infer, rank: int) -> Shape:
     x = c.shapes[0]
@@ -49,12 +52,19 @@ def _points(x: Any, rank: int) -> Any:
     return cast_to(PROD(shape_of(x)[-rank:], np.zeros(1, np.int32)), x.dtype)
 
 
+def _scipy(name: str, x: np.ndarray, axes: tuple[int, ...], **options: Any) -> np.ndarray:
+    """A transform in the precision of x, large ones on all cores."""
+    fft = library("scipy.fft", "scipy", "a Fourier transform")
+    workers = -1 if x.size >= _LARGE else 1
+    return np.asarray(getattr(fft, name)(x, axes=axes, workers=workers, **options))
+
+
 def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
     suffix = "" if rank == 1 else f"{rank}D"
     axes = tuple(range(-rank, 0))
     over = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
 
-    def made(name: str, formula: str, fn: Callable[..., Any], grad: Callable[..., Any]) -> OpDef:
+    def made(name: str, formula: str, fn: str, grad: Callable[..., Any]) -> OpDef:
         return OpDef(
             name,
             inputs="input: Tcomplex",
@@ -64,7 +74,7 @@ def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
 
             input: complex64 or complex128, rank >= {rank}. output: its dtype and shape.""",
             infer=lambda c: _at_least(c, rank),
-            host=lambda call, x: fn(x, axes=axes).astype(x.dtype) if x.size else x,
+            host=lambda call, x: _scipy(fn, x, axes) if x.size else x,
             grad=grad,
             defaults={"Tcomplex": complex64},
         )
@@ -75,11 +85,9 @@ def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
     def grad_inverse(op: Any, dy: Any) -> Any:
         return forward(dy) / _points(dy, rank)
 
-    forward = made(
-        f"FFT{suffix}", "The sum of x[n] exp(-2 pi i k n / N)", np.fft.fftn, grad_forward
-    )
+    forward = made(f"FFT{suffix}", "The sum of x[n] exp(-2 pi i k n / N)", "fftn", grad_forward)
     inverse = made(
-        f"IFFT{suffix}", "1 / N times the sum of x[k] exp(2 pi i k n / N)", np.fft.ifftn, grad_inverse
+        f"IFFT{suffix}", "1 / N times the sum of x[k] exp(2 pi i k n / N)", "ifftn", grad_inverse
     )
     return forward, inverse
 
@@ -105,7 +113,10 @@ def _real_shape(rank: int, half: bool) -> Callable[[Infer], Shape]:
 
 def _fitted(x: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
     """Cut or padded with zeros to `sizes` in the last dimensions."""
-    x = x[(..., *(slice(0, n) for n in sizes))]
+    kept: Any = (..., *(slice(0, n) for n in sizes))
+    x = x[kept]
+    if x.shape[-len(sizes) :] == sizes:
+        return x
     short = [(0, 0)] * (x.ndim - len(sizes))
     short += [(0, n - m) for n, m in zip(sizes, x.shape[-len(sizes) :], strict=True)]
     return np.pad(x, short)
@@ -113,7 +124,9 @@ def _fitted(x: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
 
 def _checked(call: HostCall, length: np.ndarray) -> tuple[int, ...]:
     if (length < 0).any():
-        raise InvalidArgumentError(f"fft_length must not be negative, got {length.tolist()}", call.op)
+        raise InvalidArgumentError(
+            f"fft_length must not be negative, got {length.tolist()}", call.op
+        )
     return tuple(int(n) for n in length)
 
 
@@ -130,7 +143,7 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
         wanted = (*x.shape[:-rank], *n[:-1], n[-1] // 2 + 1)
         if 0 in wanted or 0 in n:
             return np.zeros(wanted, call.types["Tcomplex"].np)
-        return np.fft.rfftn(_fitted(x, n), axes=axes).astype(call.types["Tcomplex"].np)
+        return _scipy("rfftn", _fitted(x, n), axes).astype(call.types["Tcomplex"].np, copy=False)
 
     def inverse(call: HostCall, x: np.ndarray, length: np.ndarray) -> np.ndarray:
         n = _checked(call, length)
@@ -138,7 +151,9 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
         if 0 in wanted:
             return np.zeros(wanted, call.types["Treal"].np)
         half = (*n[:-1], n[-1] // 2 + 1)
-        return np.fft.irfftn(_fitted(x, half), s=n, axes=axes).astype(call.types["Treal"].np)
+        return _scipy("irfftn", _fitted(x, half), axes, s=n).astype(
+            call.types["Treal"].np, copy=False
+        )
 
     over = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
     rfft = OpDef(

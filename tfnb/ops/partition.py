@@ -1,8 +1,6 @@
-"""Ops whose result's size depends on the data, and choosing the largest (white paper, Table 1, array
-operations).
+"""Ops whose result's size depends on the data (white paper, Table 1, array operations).
 
-They run on the host, but for `InTopK`. Invariant: the order of results is that of the input, unless the doc
-says sorted.
+They run on the host. Invariant: the order of results is that of the input.
 """
 
 from __future__ import annotations
@@ -17,20 +15,30 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.shapes import with_rank
-from tfnb.ops.compare import EQUAL, GREATER, LESS, LOGICAL_AND, SELECT
+from tfnb.ops.compare import LESS, SELECT
 from tfnb.ops.concat import CONCAT
-from tfnb.ops.constants import RANGE, ZEROS_LIKE
+from tfnb.ops.constants import RANGE
 from tfnb.ops.convert import cast_to
-from tfnb.ops.gather import GATHER, GATHER_V2, UNSORTED_SEGMENT_SUM
+from tfnb.ops.gather import GATHER, GATHER_V2
 from tfnb.ops.math_binary import MAXIMUM
-from tfnb.ops.math_unary import IS_FINITE
-from tfnb.ops.pack import PACK
-from tfnb.ops.reduce import ALL_OF, ANY_OF, MAX, PROD
-from tfnb.ops.reduce_sum import BROADCAST_TO, SUM
-from tfnb.ops.shaping import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SQUEEZE, reshape_like, shape_of
+from tfnb.ops.reduce import MAX, PROD
+from tfnb.ops.reduce_sum import BROADCAST_TO
+from tfnb.ops.shaping import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SQUEEZE, reshape_like
 from tfnb.types import ALL, INDEX, REALS, Shape, as_dtype, bool_, int32, unknown_shape
 
-__all__ = ["API", "DYNAMIC_PARTITION", "DYNAMIC_STITCH", "OPS", "TOP_K_V2", "UNIQUE", "WHERE"]
+__all__ = ["API", "DYNAMIC_PARTITION", "DYNAMIC_STITCH", "OPS", "UNIQUE", "WHERE", "distinct", "product"]
+
+
+def _places(x: np.ndarray) -> np.ndarray:
+    """The indices of what is true: the numbers of the elements, taken apart by dimensions."""
+    number = np.flatnonzero(x)
+    out = np.empty((number.size, x.ndim), np.int64)
+    for i in reversed(range(1, x.ndim)):
+        np.divmod(number, x.shape[i], out=(number, out[:, i]))
+    if x.ndim:
+        out[:, 0] = number
+    return out
+
 
 WHERE = OpDef(
     "Where",
@@ -41,18 +49,37 @@ WHERE = OpDef(
 
     input: bool or a number type, rank n. index: int64, shape (how many, n). Runs on the host.""",
     infer=lambda c: Shape((None, c.shapes[0].ndims)),
-    host=lambda call, x: np.argwhere(x).astype(np.int64).reshape(-1, x.ndim),
+    host=lambda call, x: _places(x),
     grad=NOT_DIFFERENTIABLE,
     dynamic=True,
 )
 
 
-def _host_unique(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    _, first, inverse = np.unique(x, return_index=True, return_inverse=True)
-    order = np.argsort(first)  # by first occurrence
+def distinct(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where in a vector each different element comes first, in that order; and for each element its place there."""
+    whole = x.dtype.kind in "iu" and x.size > 0
+    low, high = (int(x.min()), int(x.max())) if whole else (0, 0)
+    if whole and high - low < 4 * x.size:  # few possible numbers: a table of them
+        wide = x if x.itemsize == 8 else x.astype(np.int64)
+        number = (wide - low).astype(np.int64, copy=False)
+        table = np.empty(high - low + 1, np.int64)
+        table[number[::-1]] = np.arange(
+            x.size - 1, -1, -1
+        )  # the last one written stays: the first in x
+        first = table[number]
+        is_first = first == np.arange(x.size)
+        place = np.cumsum(is_first) - 1
+        return np.flatnonzero(is_first), place[first]
+    _, start, inverse = np.unique(x, return_index=True, return_inverse=True)
+    order = np.argsort(start)  # by first occurrence
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
-    return x[first[order]], rank[inverse.reshape(-1)].astype(call.outputs[1].dtype.np)
+    return start[order], rank[inverse.reshape(-1)]
+
+
+def _host_unique(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    first, place = distinct(x)
+    return x[first], place.astype(call.outputs[1].dtype.np)
 
 
 UNIQUE = OpDef(
@@ -96,19 +123,20 @@ def _host_partition(call: HostCall, data: np.ndarray, which: np.ndarray) -> tupl
         raise InvalidArgumentError(
             f"the partitions {which.min()}..{which.max()} are not in [0, {n})", call.op
         )
-    return tuple(data[which == k] for k in range(n))
+    rows, place = data.reshape(which.size, *data.shape[which.ndim :]), which.reshape(-1)
+    return tuple(rows.take(np.flatnonzero(place == k), axis=0) for k in range(n))
 
 
 def _grad_partition(op: Any, *dys: Any) -> Any:
     """The rows' numbers go through the same partition, so stitching by them undoes it."""
     data, which = op.inputs
     shape = SHAPE(which, out_type=int32)
-    number = RESHAPE(RANGE(np.int32(0), _product(shape), np.int32(1)), shape)
+    number = RESHAPE(RANGE(np.int32(0), product(shape), np.int32(1)), shape)
     parts = DYNAMIC_PARTITION(number, which, num_partitions=op.attrs.num_partitions)
     return reshape_like(DYNAMIC_STITCH(parts, list(dys)), data), None
 
 
-def _product(vector: Any) -> Any:
+def product(vector: Any) -> Any:
     return PROD(vector, np.int32(0))
 
 
@@ -133,7 +161,8 @@ DYNAMIC_PARTITION = OpDef(
 
 def _stitched(c: Infer) -> Shape:
     n = len(c.shapes) // 2
-    rest, top = unknown_shape, -1
+    rest = unknown_shape
+    top: int | None = -1
     for i in range(n):
         index, data, value = c.shapes[i], c.shapes[n + i], c.value(i)
         if index.dims is not None and data.dims is not None:
@@ -142,7 +171,7 @@ def _stitched(c: Infer) -> Shape:
             None
             if top is None or value is None
             else max(top, int(value.max()) if value.size else -1)
-        )  # type: ignore[assignment]
+        )
     return (
         unknown_shape
         if rest.dims is None
@@ -185,169 +214,6 @@ DYNAMIC_STITCH = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TopKV2Attrs:
-    """`sorted`: accepted for TensorFlow's sake; the result is always sorted."""
-
-    sorted: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class TopKAttrs:
-    """`k`: how many; `sorted`: accepted for TensorFlow's sake; the result is always sorted."""
-
-    k: int
-    sorted: bool = True
-
-
-def _top_shapes(c: Infer, k: int | None) -> tuple[Shape, Shape]:
-    x = c.shapes[0]
-    if x.dims is None:
-        return unknown_shape, unknown_shape
-    if not x.dims or (k is not None and (k < 0 or (x.dims[-1] is not None and k > x.dims[-1]))):
-        raise ShapeError(f"{c.op_name}: needs a last dimension of at least k = {k}, got shape {x}")
-    return (Shape((*x.dims[:-1], k)),) * 2
-
-
-def _host_top(x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    if x.ndim == 0 or k > x.shape[-1]:
-        raise InvalidArgumentError(
-            f"needs a last dimension of at least k = {k}, got shape {x.shape}"
-        )
-    keys = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
-    flipped = (
-        -keys if keys.dtype.kind == "f" else ~keys
-    )  # descending, the lower index first among equals
-    order = np.argsort(flipped, axis=-1, kind="stable")[..., :k]
-    return np.take_along_axis(x, order, -1), order.astype(np.int32)
-
-
-def _grad_top(op: Any, dy: Any, d_indices: Any) -> Any:
-    """Each value's gradient goes back to the place it came from: a segment sum over (row, place)."""
-    x, places = op.inputs[0], op.outputs[1]
-    flat_shape = SHAPE(x, out_type=int32)
-    last, width = flat_shape[-1], SHAPE(places, out_type=int32)[-1]
-    rows = RESHAPE(places, PACK([_product(flat_shape[:-1]), width]))
-    starts = RANGE(np.int32(0), SHAPE(rows, out_type=int32)[0], np.int32(1)) * last
-    number = RESHAPE(
-        rows + RESHAPE(starts, np.asarray([-1, 1], np.int32)), np.asarray([-1], np.int32)
-    )
-    total = UNSORTED_SEGMENT_SUM(
-        RESHAPE(dy, np.asarray([-1], np.int32)), number, _product(flat_shape)
-    )
-    gradient = RESHAPE(total, shape_of(x))
-    return gradient if len(op.inputs) == 1 else (gradient, None)
-
-
-_TOP_DOC = """The k largest elements of each row, in descending order, and their places.
-
-    input: a real number type, rank >= 1; rows lie along the last dimension, of size >= k. {k} values: shape
-    (..., k); indices: int32, the lower place first among equals. Errors: k is larger than a row. Runs on the
-    host."""
-
-TOP_K_V2 = OpDef(
-    "TopKV2",
-    inputs="input: T, k: int32",
-    outputs="values: T, indices: int32",
-    types={"T": REALS},
-    attrs=TopKV2Attrs,
-    doc=_TOP_DOC.format(k="k: an int32 scalar."),
-    infer=lambda c: _top_shapes(c, None if c.value(1) is None else int(c.value(1).reshape(()))),
-    host=lambda call, x, k: _host_top(x, int(k.reshape(()))),
-    grad=_grad_top,
-    shape_inputs=(1,),
-    defaults={"Tk": int32, "index_type": int32},
-)
-
-TOP_K = OpDef(
-    "TopK",
-    inputs="input: T",
-    outputs="values: T, indices: int32",
-    types={"T": REALS},
-    attrs=TopKAttrs,
-    doc=_TOP_DOC.format(k="k: an attribute."),
-    infer=lambda c: _top_shapes(c, c.attrs.k),
-    host=lambda call, x: _host_top(x, call.attrs.k),
-    grad=_grad_top,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class InTopKAttrs:
-    """`k`: among how many."""
-
-    k: int
-
-
-def _in_top_shape(c: Infer) -> Shape:
-    predictions, targets = with_rank(c, 0, 2), with_rank(c, 1, 1)
-    return Shape(predictions.dims[:1]).merge_with(targets)  # type: ignore[index]
-
-
-def _in_top(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarray:
-    n = predictions.shape[1]
-    valid = (targets >= 0) & (targets < n)
-    if not n:
-        return np.zeros(targets.shape, np.bool_)
-    own = np.take_along_axis(predictions, np.where(valid, targets, 0)[:, None], 1)
-    better = (predictions > own).sum(1)
-    return valid & (better < k) & np.isfinite(predictions).all(1)
-
-
-def _expand_in_top(op: Any, predictions: Any, targets: Any) -> Any:
-    return _in_top_mask(predictions, targets, np.int32(op.attrs.k))
-
-
-def _in_top_mask(predictions: Any, targets: Any, k: Any) -> Any:
-    n = SHAPE(predictions, out_type=int32)[1]
-    hot = EQUAL(
-        RESHAPE(targets, np.asarray([-1, 1], np.int32)),
-        cast_to(RANGE(np.int32(0), n, np.int32(1)), targets.dtype),
-    )
-    own = SUM(
-        SELECT(hot, predictions, ZEROS_LIKE(predictions)), np.asarray([1], np.int32), keep_dims=True
-    )
-    better = SUM(cast_to(GREATER(predictions, own), int32), np.asarray([1], np.int32))
-    fine = ALL_OF(IS_FINITE(predictions), np.asarray([1], np.int32))
-    valid = LOGICAL_AND(fine, ANY_OF(hot, np.asarray([1], np.int32)))
-    return LOGICAL_AND(valid, LESS(better, k))
-
-
-IN_TOP_K = OpDef(
-    "InTopK",
-    inputs="predictions: float32, targets: T",
-    outputs="precision: bool",
-    types={"T": INDEX},
-    attrs=InTopKAttrs,
-    doc="""Is the target's prediction among the k largest of its row? Ties with the k-th count as in.
-
-    predictions: float32, shape (batch, classes). targets: integers, shape (batch,). precision: bool, shape
-    (batch,); False where the target is out of range or a prediction is not finite.""",
-    infer=_in_top_shape,
-    host=lambda call, predictions, targets: _in_top(predictions, targets, call.attrs.k),
-    expand=_expand_in_top,
-    grad=NOT_DIFFERENTIABLE,
-    api="nn.in_top_k",
-)
-
-
-def _host_in_top_k(call: HostCall, predictions: np.ndarray, targets: np.ndarray, k: np.ndarray) -> np.ndarray:
-    return _in_top(predictions, targets, int(k))
-
-
-IN_TOP_K_V2 = OpDef(
-    "InTopKV2",
-    inputs="predictions: float32, targets: T, k: T",
-    outputs="precision: bool",
-    types={"T": INDEX},
-    doc="""`InTopK` with a scalar input `k`. Shapes, dtypes and errors are those of `InTopK`.""",
-    infer=_in_top_shape,
-    host=_host_in_top_k,
-    expand=lambda op, predictions, targets, k: _in_top_mask(predictions, targets, cast_to(k, int32)),
-    grad=NOT_DIFFERENTIABLE,
-)
-
-
 class Unique(NamedTuple):
     """The different elements, and for each input its place among them."""
 
@@ -355,24 +221,9 @@ class Unique(NamedTuple):
     idx: Any
 
 
-class TopK(NamedTuple):
-    """The largest elements of each row and their places."""
-
-    values: Any
-    indices: Any
-
-
 def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
     """The different elements of a vector in the order of first occurrence, and each element's place among them."""
     return Unique(*UNIQUE(x, out_idx=out_idx, name=name))
-
-
-def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> TopK:
-    """The k largest elements of each row (along the last dimension), descending, and their places (int32).
-
-    Errors: k is larger than a row.
-    """
-    return TopK(*TOP_K_V2(input, k, sorted=sorted, name=name))
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
@@ -418,7 +269,7 @@ def _flattened(x: Any, axis: int, count: int) -> Any:
     ):
         return RESHAPE(x, np.asarray([*dims[:axis], -1, *dims[axis + count :]], np.int32))
     shape = SHAPE(x, out_type=int32)
-    middle = RESHAPE(_product(shape[axis : axis + count]), np.asarray([1], np.int32))
+    middle = RESHAPE(product(shape[axis : axis + count]), np.asarray([1], np.int32))
     return RESHAPE(x, CONCAT(np.int32(0), [shape[:axis], middle, shape[axis + count :]]))
 
 
@@ -482,15 +333,10 @@ OPS: tuple[OpDef, ...] = (
     UNIQUE,
     DYNAMIC_PARTITION,
     DYNAMIC_STITCH,
-    TOP_K_V2,
-    TOP_K,
-    IN_TOP_K,
-    IN_TOP_K_V2,
 )
 API: dict[str, Any] = {
     "where": where,
     "unique": unique,
-    "nn.top_k": top_k,
     "boolean_mask": boolean_mask,
     "sequence_mask": sequence_mask,
     "meshgrid": meshgrid,

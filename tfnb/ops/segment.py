@@ -44,6 +44,8 @@ __all__ = [
     "reduce_rows",
 ]
 
+_MANY = 64  # segments for each row of the largest, from which on going by rows pays
+
 
 def check_sorted(call: HostCall, ids: np.ndarray) -> int:
     """The number of segments. Raises `InvalidArgumentError` when the ids are negative or fall."""
@@ -57,13 +59,31 @@ def check_sorted(call: HostCall, ids: np.ndarray) -> int:
 def reduce_rows(
     rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start: Any
 ) -> np.ndarray:
-    """`count` rows: those of `rows` with the same id combined by `ufunc`, beginning with `start`."""
-    narrow = rows.dtype.itemsize == 2 and rows.dtype.kind not in "iu"
-    wide = np.float32 if narrow else rows.dtype
+    """`count` rows: those of `rows` with the same id combined by `ufunc` in their order, beginning with `start`."""
+    kept = rows.dtype
+    narrow = kept.itemsize == 2 and kept.kind not in "iu"
+    wide = np.dtype(np.float32) if narrow else kept
     out = np.full((count, *rows.shape[1:]), start, wide)
+    if not rows.size:
+        return out.astype(kept, copy=False)
+    if (ids[1:] < ids[:-1]).any():
+        order = np.argsort(ids, kind="stable")
+        ids, rows = ids[order], rows[order]
+    first = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
+    sizes = np.diff(first, append=len(ids))
+    rows = rows.astype(wide, copy=False)
     with np.errstate(all="ignore"):
-        ufunc.at(out, ids, rows.astype(wide, copy=False))
-    return out.astype(rows.dtype)
+        if len(first) > _MANY * sizes.max():  # the k-th rows of all segments at once
+            made = np.full((len(first), *rows.shape[1:]), start, wide)
+            for k in range(int(sizes.max())):
+                has = np.flatnonzero(sizes > k)
+                made[has] = ufunc(made[has], rows.take(first[has] + k, axis=0))
+            out[ids[first]] = made
+        else:
+            ends = (first + sizes).tolist()
+            for at, i, end in zip(ids[first].tolist(), first.tolist(), ends, strict=True):
+                out[at] = ufunc.reduce(rows[i:end], axis=0, dtype=wide, initial=start)
+    return out.astype(kept, copy=False)
 
 
 def _sorted_shape(c: Infer) -> Shape:

@@ -22,9 +22,9 @@ from tfnb.ops.convert import cast_to
 from tfnb.ops.math_binary import REAL_DIV
 from tfnb.ops.math_unary import NEG
 from tfnb.ops.move import TRANSPOSE
-from tfnb.ops.partition import TOP_K_V2
 from tfnb.ops.reduce_sum import SUM
 from tfnb.ops.shaping import EXPAND_DIMS, SHAPE
+from tfnb.ops.top_k import TOP_K_V2
 from tfnb.types import ALL, INDEX, REALS, Shape, int32, unknown_shape
 
 __all__ = ["API", "OPS", "REVERSE_SEQUENCE", "ROLL"]
