@@ -115,9 +115,10 @@ _LRN = (
         )
     ),
     Case("LRNGrad", (arr(1, 2, 2, 4), arr(1, 2, 2, 4), arr(1, 2, 2, 4)), _LRN_ATTRS, oracle=False),
+    Case("LRN", (arr(1, 2, 2, 4),), {"bias": 2.0, "alpha": 0.5, "beta": 0.75}, oracle=False),
     *(
         Case("WindowSum", (arr(*s),), {"radius": r}, oracle=False)
-        for s, r in (((2, 5), 1), ((3,), 4), ((2, 2, 7), 2))
+        for s, r in (((2, 5), 1), ((3,), 4), ((2, 2, 7), 2), ((3, 37), 5))
     ),
 )
 

@@ -63,6 +63,7 @@ from tfnb.ops import (
     logging,
     loop_stack,
     losses,
+    lrn,
     math_binary,
     math_unary,
     matmul,
@@ -122,6 +123,7 @@ __all__ = ["API", "CATALOG", "FAMILIES", "op_function"]
 
 FAMILIES = (
     math_unary,
+    lrn,
     math_binary,
     compare,
     convert,

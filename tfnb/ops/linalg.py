@@ -210,10 +210,8 @@ LOG_MATRIX_DETERMINANT = OpDef(
 
 def _cholesky_host(call: HostCall, x: np.ndarray) -> np.ndarray:
     _checked_square(call, x)
-    lower = np.tril(x)  # only that is read
-    whole = lower + _adjoint(np.tril(x, -1))
     why = "Cholesky decomposition was not successful: the input might not be positive definite"
-    return _guarded(call, why, lambda: np.linalg.cholesky(whole)).astype(x.dtype, copy=False)
+    return _guarded(call, why, lambda: np.linalg.cholesky(x)).astype(x.dtype, copy=False)
 
 
 def _cholesky_gradient(l: Any, dy: Any) -> Any:  # noqa: E741

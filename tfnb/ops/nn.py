@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef, ReduceSpec
-from tfnb.ir.scalar import Expr
-from tfnb.ir.shapes import merged, unchanged
+from tfnb.ir.opdef import HostCall, Infer, OpDef, ReduceSpec
 from tfnb.ir.tensor import is_tensor_like
 from tfnb.ops.activations import RELU
 from tfnb.ops.compare import EQUAL
@@ -31,9 +28,9 @@ from tfnb.ops.random_functions import random_uniform
 from tfnb.ops.reduce import MEAN
 from tfnb.ops.reduce_sum import SUM
 from tfnb.ops.shaping import RESHAPE, STOP_GRADIENT, shape_of, squeeze
-from tfnb.types import FLOATS, NUMBERS, Shape, float32
+from tfnb.types import NUMBERS, Shape, float32
 
-__all__ = ["API", "BIAS_ADD", "BIAS_ADD_GRAD", "LRN", "LRN_GRAD", "OPS", "dropout", "moments"]
+__all__ = ["API", "BIAS_ADD", "BIAS_ADD_GRAD", "OPS", "dropout", "moments"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,154 +140,6 @@ BIAS_ADD_GRAD = OpDef(
     host=_host_bias_grad,
     reduce=lambda site: ReduceSpec("sum", _summed_axes(site.attrs, len(site.inputs[0].shape))),
     grad=_grad_bias_grad,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class WindowAttrs:
-    """`radius`: how many neighbours on each side count."""
-
-    radius: int = 5
-
-
-@dataclass(frozen=True, slots=True)
-class LrnAttrs:
-    """`depth_radius`: how many channels on each side count; `bias`, `alpha`, `beta`: the formula's numbers."""
-
-    depth_radius: int = 5
-    bias: float = 1.0
-    alpha: float = 1.0
-    beta: float = 0.5
-
-
-def _host_window_sum(call: HostCall, x: np.ndarray) -> np.ndarray:
-    return _window_sum(x, call.attrs.radius)
-
-
-def _window_sum(x: np.ndarray, radius: int) -> np.ndarray:
-    out = np.zeros_like(x)
-    n = x.shape[-1]
-    for d in range(-min(radius, n - 1), min(radius, n - 1) + 1):
-        out[..., max(-d, 0) : n - max(d, 0)] += x[..., max(d, 0) : n - max(-d, 0)]
-    return out
-
-
-def _lower_window_sum(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    n = site.inputs[0].shape[-1]
-    radius = min(site.attrs.radius, n - 1)
-    total = site.load(0, idx)
-    for d in (*range(-radius, 0), *range(1, radius + 1)):
-        i = idx[-1] + d
-        inside = i >= 0 if d < 0 else i < n
-        clamped = s.maximum(i, 0) if d < 0 else s.minimum(i, n - 1)
-        total = total + s.where(inside, site.load(0, (*idx[:-1], clamped)), 0)
-    return total
-
-
-WINDOW_SUM = OpDef(
-    "WindowSum",
-    "x: T",
-    "y: T",
-    """The sum of each element and its `radius` neighbours on both sides along the last dimension.
-
-    Part of LRN as devices compute it. x: a float type, rank at least 1. y: the same dtype and shape.""",
-    types={"T": FLOATS},
-    attrs=WindowAttrs,
-    infer=unchanged,
-    host=_host_window_sum,
-    lower=_lower_window_sum,
-    grad=lambda op, dy: WINDOW_SUM(dy, radius=op.attrs.radius),
-)
-
-
-def _infer_lrn(c: Infer) -> Shape:
-    for i in range(len(c.shapes)):
-        if c.shapes[i].ndims not in (None, 4):
-            raise ShapeError(f"{c.op_name}: input {i} must have rank 4, got shape {c.shapes[i]}")
-    return merged(c, *range(len(c.shapes)))
-
-
-def _norm(a: LrnAttrs, x: Any) -> Any:
-    return a.bias + a.alpha * WINDOW_SUM(x * x, radius=a.depth_radius)
-
-
-def _host_lrn(call: HostCall, x: np.ndarray) -> np.ndarray:
-    a = call.attrs
-    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    return np.asarray(
-        wide * (a.bias + a.alpha * _window_sum(wide * wide, a.depth_radius)) ** -a.beta
-    ).astype(x.dtype)
-
-
-def _host_lrn_grad(call: HostCall, g: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    a = call.attrs
-    dy, wide = (v.astype(np.float32) if v.dtype.itemsize == 2 else v for v in (g, x))
-    norm = a.bias + a.alpha * _window_sum(wide * wide, a.depth_radius)
-    pulled = _window_sum(dy * wide * norm ** (-a.beta - 1), a.depth_radius)
-    return np.asarray(dy * norm**-a.beta - 2 * a.alpha * a.beta * wide * pulled).astype(x.dtype)
-
-
-def _lrn_grad(a: LrnAttrs, dy: Any, x: Any) -> Any:
-    norm = _norm(a, x)
-    pulled = WINDOW_SUM(dy * x * norm ** (-a.beta - 1), radius=a.depth_radius)
-    return dy * norm**-a.beta - (2 * a.alpha * a.beta) * x * pulled
-
-
-def _grad_lrn(op: Any, dy: Any) -> Any:
-    a = op.attrs
-    return LRN_GRAD(
-        dy, op.x, op.y, depth_radius=a.depth_radius, bias=a.bias, alpha=a.alpha, beta=a.beta
-    )
-
-
-def _grad_lrn_grad(op: Any, g: Any) -> Any:
-    """The derivative of LRNGrad by its parts: dy is linear in it; x by the product rule."""
-    a = op.attrs
-    dy, x, _ = op.inputs
-    norm = _norm(a, x)
-    p0, p1, p2 = (norm ** (-a.beta - k) for k in range(3))
-    k = 2 * a.alpha * a.beta
-
-    def near(v: Any) -> Any:
-        return WINDOW_SUM(v, radius=a.depth_radius)
-
-    through_dy = g * p0 - k * p1 * x * near(g * x)
-    # L = sum g dy p0 - k sum g x near(dy x p1); d norm / d x = 2 alpha near(. x)
-    own = near(g * x)
-    dnorm = -a.beta * g * dy * p1 + k * (a.beta + 1) * own * dy * x * p2
-    through_x = -k * g * near(dy * x * p1) - k * own * dy * p1 + 2 * a.alpha * x * near(dnorm)
-    return through_dy, through_x, None
-
-
-LRN = OpDef(
-    "LRN",
-    "input: T",
-    "output: T",
-    """Local response normalisation across channels.
-
-    output = input / (bias + alpha * sum of input^2 over the channels at most depth_radius away)^beta. input: a float
-    type,
-    shape (batch, height, width, channels). output: the same dtype and shape. Errors: the rank is not 4.""",
-    types={"T": FLOATS},
-    attrs=LrnAttrs,
-    infer=_infer_lrn,
-    host=_host_lrn,
-    expand=lambda op, x: x * _norm(op.attrs, x) ** -op.attrs.beta,
-    grad=_grad_lrn,
-    api="nn.local_response_normalization nn.lrn",
-)
-
-LRN_GRAD = OpDef(
-    "LRNGrad",
-    "input_grads: T, input_image: T, output_image: T",
-    "output: T",
-    """The gradient of LRN, from the output's gradient, the input and the output; all of one shape.""",
-    types={"T": FLOATS},
-    attrs=LrnAttrs,
-    infer=_infer_lrn,
-    host=_host_lrn_grad,
-    expand=lambda op, dy, x, y: _lrn_grad(op.attrs, dy, x),
-    grad=_grad_lrn_grad,
 )
 
 
@@ -463,7 +312,7 @@ def l2_normalize(
         return value * RSQRT(MAXIMUM(squares, epsilon))
 
 
-OPS: tuple[OpDef, ...] = (BIAS_ADD, BIAS_ADD_GRAD, WINDOW_SUM, LRN, LRN_GRAD)
+OPS: tuple[OpDef, ...] = (BIAS_ADD, BIAS_ADD_GRAD)
 API: dict[str, Any] = {
     "nn.bias_add": bias_add,
     "nn.xw_plus_b": xw_plus_b,

@@ -23,7 +23,6 @@ from tfnb.ops.random import (
     RANDOM_UNIFORM_INT,
     TRUNCATED_NORMAL,
     SeedAttrs,
-    random_words,
 )
 from tfnb.ops.shaping import shape_of
 from tfnb.types import ALL, INDEX, REALS, Shape, as_dtype, as_shape, float32, int32, int64
@@ -133,9 +132,12 @@ def truncated_normal(
 
 
 def _shuffle(call: HostCall, value: np.ndarray) -> np.ndarray:
-    """Rows sorted by random keys; equal keys (of two 32-bit words) keep their order."""
-    words = random_words(call, value.shape[0] if value.ndim else 1)
-    return value[np.lexsort((words[1], words[0]))] if value.ndim else value
+    """Rows in the order of NumPy's permutation by its Philox generator, in this call's own part of the counters."""
+    key0, key1, number, _ = (int(n) for n in call.rng())  # type: ignore[misc]
+    if not value.ndim:
+        return value
+    words = np.random.Philox(key=key0 | key1 << 32, counter=number << 192)
+    return value.take(np.random.Generator(words).permutation(value.shape[0]), axis=0)
 
 
 RANDOM_SHUFFLE = OpDef(
