@@ -37,6 +37,7 @@ _LAZY = {
     "RunMetadata": "tfnb.session.api",
     "list_devices": "tfnb.session.api",
     "profile": "tfnb.session.api",
+    "timeline": "tfnb.notebook.timeline_view",
     "Summary": "tfnb.summary",
     "SummaryMetadata": "tfnb.summary",
     "HistogramProto": "tfnb.summary",

@@ -38,7 +38,7 @@ from tfnb.runtime.rendezvous import Received, Rendezvous
 from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.value_tools import ValueTools
-from tfnb.runtime.values import Value, info_of, nbytes_of, to_host
+from tfnb.runtime.values import Value, await_inputs, info_of, nbytes_of, to_host
 
 __all__ = [
     "AsyncKernel",
@@ -303,7 +303,7 @@ class HostKernel:
 
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> list[Value]:
         """The outputs. An exception of the kernel's own is for `blame`."""
-        start = recorder.now_us() if recorder is not None else 0.0
+        start = await_inputs(inputs, recorder) if recorder is not None else 0.0
         if self._raw:
             outputs = list(self._kernel(self.call, *self._values(inputs)))
         elif self.node.opdef.writes:

@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.ir.graph import Node
 from tfnb.ir.scalar import COMPARE, Expr, arg, walk
 from tfnb.ir.scalar_host import elementary, scalar_exprs
-from tfnb.runtime.values import Value, nbytes_of, to_host
+from tfnb.runtime.values import Value, await_inputs, nbytes_of, to_host
 from tfnb.types import DType
 
 __all__ = ["PyCode", "ScalarKernel", "number_of"]
@@ -162,7 +162,7 @@ class ScalarKernel:
         return found
 
     def run(self, inputs: Sequence[Value], recorder: Any = None) -> list[Value]:
-        start = recorder.now_us() if recorder is not None else 0.0
+        start = await_inputs(inputs, recorder) if recorder is not None else 0.0
         numbers = [number_of(v) for v in inputs]
         if self._quiet:
             results = self._run(*numbers)

@@ -5,15 +5,17 @@ Invariant: a value is never changed after it was made, so it may be handed on wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.ir.kernelcall import TensorInfo
+from tfnb.runtime.stats import WAIT, StepStats
 from tfnb.types import as_dtype
 
-__all__ = ["Value", "index_value", "info_of", "to_host", "truth"]
+__all__ = ["Value", "await_inputs", "index_value", "info_of", "to_host", "truth"]
 
 Value = DeviceTensor | np.ndarray
 """A `DeviceTensor`, or a NumPy array (strings and complex numbers always are arrays)."""
@@ -34,6 +36,20 @@ def info_of(value: Value) -> TensorInfo:
 def truth(value: Value) -> bool:
     """What a Switch sees in its predicate."""
     return bool(to_host(value))
+
+
+def await_inputs(values: Sequence[Value], recorder: StepStats) -> float:
+    """Waits for values that devices still compute, noting it, so that it does not count as their reader's time.
+
+    The time at which they were there.
+    """
+    pending = [v for v in values if type(v) is DeviceTensor and v.ticket is not None and not v.ticket.done]
+    if pending:
+        start = recorder.now_us()
+        for value in pending:
+            value.wait()
+        recorder.span(WAIT, f"wait for {pending[-1].device.name.rpartition('device:')[2]}", start)
+    return recorder.now_us()
 
 
 def index_value(index: int) -> np.ndarray:

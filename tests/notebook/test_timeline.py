@@ -1,0 +1,104 @@
+"""The timeline's lanes, table, causes and critical path, on times that are made up and on times of a real run."""
+
+import json
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.notebook.timeline_view import Timeline
+from tfnb.notebook.trace_causes import causes, critical_path
+from tfnb.notebook.trace_model import KINDS, trace_model
+from tfnb.session.config import NodeStats, StepTimes
+
+CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
+
+
+def kernel(name, start, end, lane="queue"):
+    return NodeStats(name, "Op", CPU, start, end, 8, (name,), "kernel", lane)
+
+
+def host(kind, name, start, end, lane="MainThread", **more):
+    return NodeStats(name, "", "host", start, end, kind=kind, lane=lane, **more)
+
+
+def test_lanes_hold_no_overlap_and_have_rows_for_what_does():
+    times = StepTimes([
+        host("launch", "cluster", 0, 30), host("transfer", "to CPU:0", 2, 8), kernel("a", 10, 20), kernel("b", 20, 50),
+        host("wait", "wait for CPU:0", 30, 52), host("host", "p", 31, 40, "tfnb-host_0"),
+    ])  # fmt: skip
+    model = trace_model(times)
+    assert [(lane.name, lane.rows) for lane in model.lanes] == [("queue", 1), ("MainThread", 2), ("tfnb-host_0", 1)]
+    for row in set(model.row):
+        mine = model.row == row
+        assert (model.start[mine][1:] >= model.end[mine][:-1]).all()
+    assert model.span_us == 52
+
+
+def test_the_table_has_the_most_expensive_first():
+    times = StepTimes([kernel("a", 0, 10), kernel("b", 10, 40), kernel("a", 40, 45), host("wait", "w", 0, 1000)])
+    b, a = Timeline(times).most_expensive
+    assert (b["name"], b["count"], b["total_us"], b["share"]) == ("b", 1, 30, pytest.approx(30 / 45))
+    assert (a["name"], a["count"], a["total_us"], a["mean_us"], a["max_us"]) == ("a", 2, 15, 7.5, 10)
+
+
+def test_a_stalled_operation_points_at_what_woke_it():
+    times = StepTimes([
+        host("wait", "take", 0, 90, "asynchronous", woken_by="feeder", nodes=("take",)),
+        host("host", "something", 10, 20, "feeder"), host("host", "put", 80, 91, "feeder"),
+        host("wait", "wait for take", 1, 92),
+    ])  # fmt: skip
+    times[2] = host("host", "put", 80, 89.9, "feeder")
+    model = trace_model(times)
+    by_name = {t.name: i for i, t in enumerate(model.events)}
+    found = causes(model)
+    assert found[by_name["take"]] == by_name["put"]
+    assert found[by_name["wait for take"]] == by_name["take"]
+
+
+def test_causes_end_before_what_they_cause():
+    rng = np.random.default_rng(0)
+    at = np.sort(rng.uniform(0, 1000, 300))
+    kinds = rng.choice(KINDS, 300)
+    times = StepTimes(
+        kernel(f"k{k % 17}", a, a + 3) if kind == "kernel" else host(kind, f"h{k % 5}", a, a + rng.uniform(0, 60))
+        for k, (a, kind) in enumerate(zip(at, kinds, strict=True))
+    )
+    model = trace_model(times)
+    found = causes(model)
+    some = np.flatnonzero(found >= 0)
+    assert len(some) > 100 and (model.end[found[some]] < model.end[some]).all()
+    assert critical_path(model, found).any()
+
+
+@pytest.mark.opencl
+def test_the_critical_path_of_a_step_follows_its_data():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 300], name="x")
+        h = tf.matmul(x, tf.Variable(tf.ones([300, 300])), name="one")
+        y = tf.reduce_sum(tf.matmul(tf.tanh(h), tf.ones([300, 40]), name="two"), name="sum")
+        z = tf.py_func(lambda v: v + 1, [y], tf.float32, name="python")
+        session.run(tf.global_variables_initializer())
+        feed = {x: np.ones((64, 300), np.float32)}
+        session.run(z, feed)
+        with tf.profile(session) as recording:
+            session.run(z, feed)
+    view = tf.timeline(recording)
+    path = [n for t in view.critical_path for n in (t.nodes or (t.name,))]
+    assert path.index("one") < path.index("two") < path.index("python")
+    card = view.model.card([t.name for t in view.model.events].index("one"))
+    assert "test_timeline.py" in card["nodes"][0]["origin"] and "float32" in card["nodes"][0]["shapes"][0]
+    assert "1 step of" in repr(view) and "python (PyFunc)" in repr(view)
+    assert len(json.loads(view.chrome_trace())["traceEvents"]) > 5
+
+
+def test_the_picture_shows_names_as_text_and_stays_small():
+    evil = "<script>alert(1)</script>"
+    times = StepTimes(kernel(evil if k % 2 else "b", k, k + 0.9) for k in range(20_000))
+    html = Timeline(times)._repr_html_()
+    assert evil not in html and "&lt;script&gt;" in html
+    assert len(html) < 200_000
+    with pytest.raises(tf.errors.InvalidArgumentError, match="nothing was recorded"):
+        tf.timeline(tf.RunMetadata())
+    with pytest.raises(tf.errors.InvalidArgumentError, match="step statistics"):
+        tf.timeline("trace.json")

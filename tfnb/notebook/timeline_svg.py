@@ -1,0 +1,92 @@
+"""The picture of a timeline that stays in a saved notebook: lanes, bars, the most expensive operations.
+
+Invariant: names are text, never markup; the picture's size does not grow with the number of events.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from tfnb.notebook.trace_model import KINDS, TraceModel
+
+__all__ = ["COLOURS", "time_text", "timeline_html"]
+
+COLOURS = {
+    "kernel": "#3f86d6", "host": "#e07b39", "launch": "#c9a227", "compile": "#b45cc7", "transfer": "#2f9e6e",
+    "schedule": "#8a8a8a", "wait": "#a8a8a8",
+}  # fmt: skip
+_WIDTH, _GUTTER, _ROW, _AXIS, _BINS = 900, 130, 16, 20, 400
+
+
+def time_text(us: float) -> str:
+    """Microseconds in a unit that suits them."""
+    if us >= 1e6:
+        return f"{us / 1e6:.4g} s"
+    return f"{us / 1e3:.4g} ms" if us >= 1e3 else f"{us:.4g} µs"
+
+
+def timeline_html(model: TraceModel, most: int = 8) -> str:
+    """An SVG of the lanes and a table of the `most` expensive operations."""
+    rows = "".join(
+        f"<tr><td style='text-align:left'>{escape(r['name'])}</td><td>{escape(r['op'])}</td><td>{r['count']}</td>"
+        f"<td>{time_text(r['total_us'])}</td><td>{r['share']:.1%}</td></tr>"
+        for r in model.table()[:most]
+    )
+    head = "".join(f"<th>{h}</th>" for h in ("operation", "type", "runs", "total", "share"))
+    return f"{_svg(model)}<table class='tfnb-table'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _svg(model: TraceModel) -> str:
+    tops: list[float] = []
+    y = float(_AXIS)
+    names = []
+    for lane in model.lanes:
+        names.append((y, lane.name))
+        tops += [y + _ROW * k for k in range(lane.rows)]
+        y += _ROW * lane.rows + 6
+    span = model.span_us or 1.0
+    scale = (_WIDTH - _GUTTER) / span
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {y:.0f}" role="img" '
+        f'style="max-width:{_WIDTH}px;width:100%;font:11px sans-serif" aria-label="timeline">'
+    ]
+    for k in range(6):
+        x = _GUTTER + (_WIDTH - _GUTTER) * k / 6
+        parts.append(
+            f'<line x1="{x:.1f}" y1="14" x2="{x:.1f}" y2="{y:.0f}" stroke="#808080" stroke-opacity=".3"/>'
+            f'<text x="{x + 3:.1f}" y="11" fill="#808080">{time_text(span * k / 6)}</text>'
+        )
+    for top, name in names:
+        parts.append(f'<text x="2" y="{top + 12:.1f}" fill="#808080">{escape(name[:20])}</text>')
+    for row, top in enumerate(tops):
+        parts += _bars(model, np.flatnonzero(model.row == row), top, scale)
+    return "".join(parts) + "</svg>"
+
+
+def _bars(model: TraceModel, events: np.ndarray, top: float, scale: float) -> list[str]:
+    """At most `_BINS` bars: what is too narrow to see goes into one with its neighbours."""
+    least = model.span_us / _BINS
+    found: list[str] = []
+    k = 0
+    while k < len(events):
+        i = int(events[k])
+        a, b = float(model.start[i]), float(model.end[i])
+        n = int(np.searchsorted(model.start[events], a + least)) if b - a < least else k + 1
+        n = max(n, k + 1)
+        strength = 1.0
+        if b - a < least:
+            b = min(a + least, model.span_us)
+            busy = float((model.end[events[k:n]] - model.start[events[k:n]]).sum())
+            strength = 0.3 + 0.7 * min(busy / least, 1.0)
+        kind = KINDS[model.kind[i]]
+        strength *= 0.45 if kind == "wait" else 1.0
+        title = escape(model.labels[model.label[i]]) + (f" and {n - k - 1} more" if n - k > 1 else "")
+        found.append(
+            f'<rect x="{_GUTTER + a * scale:.1f}" y="{top:.1f}" width="{max((b - a) * scale, 0.8):.1f}" '
+            f'height="{_ROW - 3}" fill="{COLOURS[kind]}" fill-opacity="{strength:.2f}"><title>{title}: '
+            f"{time_text(float(model.end[i]) - float(model.start[i]))}</title></rect>"
+        )
+        k = n
+    return found

@@ -1,0 +1,152 @@
+"""`tf.timeline`: the times of a recording in the notebook, to zoom, search and ask (white paper, section 9.2).
+
+The cell's output is a picture; where a kernel is there the browser puts the live view in its place, fed over the
+widget channel. Invariant: a saved notebook needs neither kernel nor network to show the picture.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import anywidget
+import numpy as np
+from traitlets import Unicode
+
+from tfnb.notebook.outlet import in_kernel
+from tfnb.notebook.timeline_svg import time_text, timeline_html
+from tfnb.notebook.trace_causes import MOST, causes, critical_path
+from tfnb.notebook.trace_model import KINDS, TraceModel, trace_model
+from tfnb.session.chrome_trace import chrome_trace
+from tfnb.session.recording import Recording
+
+__all__ = ["Timeline", "timeline"]
+
+STATIC = Path(__file__).parent / "static"
+
+
+class TimelineChannel(anywidget.AnyWidget):
+    """The line to the browser: never displayed itself, it finds its place in the page by `key`."""
+
+    _esm = (STATIC / "timeline.js").read_text("utf-8")
+    key = Unicode().tag(sync=True)
+
+
+def timeline(found: Any) -> Timeline:
+    """The timeline of a recording (`tf.profile`), a `tf.RunMetadata`, its `step_stats`, or TensorFlow's messages.
+
+    Shown as the last value of a cell. Raises `InvalidArgumentError` when there is nothing to show.
+    """
+    return Timeline(found)
+
+
+class Timeline:
+    """See `timeline`. `model` has the events as columns."""
+
+    def __init__(self, found: Any) -> None:
+        self.model: TraceModel = trace_model(found)
+        self._found = found
+        self._channel: TimelineChannel | None = None
+
+    # ---- for programs ----------------------------------------------------------------------
+
+    @property
+    def most_expensive(self) -> list[dict[str, Any]]:
+        """Operations by what they cost in all, in microseconds."""
+        return self.model.table()
+
+    @cached_property
+    def _causes(self) -> np.ndarray:
+        return causes(self.model)
+
+    @cached_property
+    def _critical(self) -> np.ndarray:
+        return critical_path(self.model, self._causes)
+
+    @property
+    def critical_path(self) -> list[Any]:
+        """The NodeStats on the critical paths of the steps, in order."""
+        return [self.model.events[i] for i in np.flatnonzero(self._critical)]
+
+    def chrome_trace(self) -> str:
+        """JSON for chrome://tracing or Perfetto."""
+        if isinstance(self._found, Recording):
+            return chrome_trace((s.begin_us, s.times) for s in self._found.steps)
+        return chrome_trace([(0.0, self.model.events)])
+
+    def save(self, path: Any) -> None:
+        """Writes the Chrome trace to a file."""
+        Path(path).write_text(self.chrome_trace(), "utf-8")
+
+    @property
+    def summary(self) -> str:
+        """One sentence: how long, and where the time went."""
+        steps = self.model.steps
+        wall = sum(s.wall_us for s in steps) or 1.0
+        kernels = sum(s.account.kernels_us for s in steps)
+        launch = sum(s.account.launch_us for s in steps)
+        host = sum(s.account.host_us for s in steps)
+        text = (
+            f"{len(steps):,} step{'s' * (len(steps) > 1)} of {time_text(wall / len(steps))}: "
+            f"kernels {kernels / wall:.0%}, host kernels {host / wall:.0%}, launching {launch / wall:.0%} of it; "
+            f"{len(self.model.events):,} events"
+        )
+        if self.model.dropped:
+            text += f"; {self.model.dropped:,} later steps were not recorded (limit of tf.profile)"
+        if len(self.model.events) > MOST:
+            text += f"; arrows and critical path for the first {MOST:,}"
+        return text
+
+    # ---- for people ------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{r['share']:7.1%} {time_text(r['total_us']):>10} {r['count']:6} x {r['name']} ({r['op']})"
+            for r in self.most_expensive[:10]
+        ]
+        return "\n".join([f"<tf.timeline: {self.summary}>", *lines])
+
+    def _repr_html_(self) -> str:
+        key = uuid4().hex
+        if in_kernel():
+            self._open(key)
+        return (
+            f'<div id="tfnb-{key}" class="tfnb-timeline" data-tfnb-view="{key}">{timeline_html(self.model)}</div>'
+            f'<script>globalThis.tfnbViews?.["{key}"]?.(document.getElementById("tfnb-{key}"))</script>'
+        )
+
+    def _open(self, key: str) -> None:
+        self._channel = TimelineChannel(key=key)
+        self._channel.on_msg(self._asked)
+
+    def _asked(self, channel: Any, message: Any, buffers: Any) -> None:
+        what = message.get("type")
+        if what == "ready":
+            channel.send({"type": "data", "trace": self._meta()}, buffers=self._columns())
+        elif what == "card":
+            i = message.get("event")
+            if isinstance(i, int) and 0 <= i < len(self.model.events):
+                channel.send({"type": "card", "event": i, "card": self.model.card(i)})
+        elif what == "chrome":
+            channel.send({"type": "chrome", "text": self.chrome_trace()})
+
+    def _meta(self) -> dict[str, Any]:
+        m = self.model
+        lanes = [{"device": lane.device, "name": _lane_name(lane.device, lane.name), "row": lane.row, "rows": lane.rows}
+                 for lane in m.lanes]  # fmt: skip
+        return {
+            "kinds": KINDS, "lanes": lanes, "labels": m.labels, "span_us": m.span_us, "summary": self.summary,
+            "steps": [(s.begin_us, s.wall_us) for s in m.steps], "table": m.table()[:500],
+            "n_rows": sum(lane.rows for lane in m.lanes),
+        }  # fmt: skip
+
+    def _columns(self) -> list[bytes]:
+        m = self.model
+        columns = (m.start, m.end, m.row, m.label, m.kind, m.step, self._causes, self._critical.astype(np.uint8))
+        return [c.tobytes() for c in columns]
+
+
+def _lane_name(device: str, lane: str) -> str:
+    return f"{device.rpartition('device:')[2]} {lane}" if device != "host" else lane
