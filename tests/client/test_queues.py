@@ -189,6 +189,14 @@ def test_names(sess):
         tf.FIFOQueue(5, tf.int32).enqueue({"n": 2})
 
 
+def test_arrays_are_converted_to_what_the_queue_holds(sess):
+    q = tf.FIFOQueue(4, [tf.float32, tf.int32], [[2], []])
+    sess.run(q.enqueue_many([np.array([[1.5, 2.5]]), np.arange(1)]))
+    sess.run(q.enqueue([np.zeros(2), np.int64(7)]))
+    x, n = sess.run(q.dequeue_many(2))
+    assert x.tolist() == [[1.5, 2.5], [0.0, 0.0]] and n.tolist() == [0, 7]
+
+
 def test_wrong_elements_are_refused(sess):
     q = tf.FIFOQueue(5, tf.float32, shapes=[[2]])
     x = tf.placeholder(tf.float32)

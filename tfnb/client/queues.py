@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph
@@ -197,7 +199,8 @@ class QueueBase:
 
 
 def _value(graph: Any, value: Any, dtype: DType) -> Tensor:
-    t: Tensor = graph.to_tensor(value, None if hasattr(value, "dtype") else dtype)
+    typed = hasattr(value, "dtype") and not isinstance(value, (np.ndarray, np.generic))
+    t: Tensor = graph.to_tensor(value, None if typed else dtype)
     if t.dtype is not dtype:
         raise InvalidArgumentError(f"the component {t.name} is {t.dtype.name}, the queue holds {dtype.name}", t.op)
     return t
