@@ -101,6 +101,7 @@ _REST = {
     "examples.tutorials.mnist.input_data.read_data_sets": _read_mnist,
     "contrib.learn.datasets.mnist.read_data_sets": _read_mnist,
     "contrib.learn.python.learn.datasets.mnist.read_data_sets": _read_mnist,
+    "python.client.device_lib.list_local_devices": _Lazy(lambda: _import_module("tfnb.session.api").list_local_devices),
     "python.client.timeline.Timeline": _Lazy(lambda: _import_module("tfnb.session.api").Timeline),
 }
 

@@ -243,3 +243,11 @@ def test_a_tuple_of_tensors_is_fed_as_a_tuple_of_values(sess):
     for wrong in ((State([1.0, 2.0], 3),), 7.0, (State([1.0, 2.0], 3), 4.0, 5.0)):
         with pytest.raises(InvalidArgumentError, match="parts"):
             sess.run(fetch, {state: wrong})
+
+
+def test_device_lib_describes_the_devices_of_a_session():
+    from tfnb.python.client import device_lib
+
+    found = device_lib.list_local_devices()
+    assert [d.name for d in found] and all(d.device_type in d.name for d in found)
+    assert all(d.memory_limit > 0 for d in found)

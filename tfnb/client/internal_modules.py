@@ -51,6 +51,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
     **_views("python.training", "adagrad adam coordinator gradient_descent input learning_rate_decay momentum "
              "moving_averages optimizer queue_runner queue_runner_impl rmsprop saver training training_util",
              ("train", "")),
+    "python.client.graph_util": ("graph_util",),
     "python.client.session": _ROOT,
     "python.util.compat": ("compat",),
 }  # fmt: skip

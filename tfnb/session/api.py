@@ -14,10 +14,16 @@ from tfnb.settings import load_settings
 
 __all__ = [
     "ConfigProto", "GPUOptions", "GraphOptions", "InteractiveSession", "RunMetadata", "RunOptions", "Session",
-    "Timeline", "get_default_session", "list_devices", "profile",
+    "Timeline", "get_default_session", "list_devices", "list_local_devices", "profile",
 ]  # fmt: skip
 
 
 def list_devices() -> list[dict[str, Any]]:
     """The devices that sessions get (chosen by TFNB_DEVICES). Raises `DeviceNotFoundError` when there is none."""
     return opencl.list_devices(load_settings())
+
+
+def list_local_devices(session_config: ConfigProto | None = None) -> list[Any]:
+    """The devices of a session of this configuration, as `Session.list_devices` describes them."""
+    with Session(config=session_config) as session:
+        return session.list_devices()

@@ -38,6 +38,11 @@ class DeviceDescription:
     memory_limit_bytes: int
     details: dict[str, Any]
 
+    @property
+    def memory_limit(self) -> int:
+        """`memory_limit_bytes`, by its name in `device_lib`."""
+        return self.memory_limit_bytes
+
 
 class LocalWorker:
     """Runs steps on this machine."""
