@@ -165,7 +165,7 @@ def _loss():
         ),  # no variables at all
         (lambda o: o.minimize(3.0), errors.DTypeError),
         (lambda o: o.minimize(_loss(), var_list=[tf.constant(1.0)]), errors.DTypeError),
-        (lambda o: o.minimize(_loss(), var_list=[tf.Variable(1)]), errors.DTypeError),
+        (lambda o: o.minimize(_loss(), var_list=[tf.Variable(1)]), errors.InvalidArgumentError),
         (lambda o: o.minimize(_loss(), gate_gradients=7), errors.InvalidArgumentError),
         (lambda o: o.minimize(_loss(), var_list=[tf.Variable(1.0)]), errors.InvalidArgumentError),
         (lambda o: o.apply_gradients([(None, tf.Variable(1.0))]), errors.InvalidArgumentError),
@@ -234,3 +234,25 @@ def test_the_rate_may_be_a_variable():
         rate.load(0.0, session)
         session.run(step)
         assert session.run(w) == 0.5
+
+
+def test_a_counter_among_the_trainable_variables_has_no_gradient():
+    x, n = tf.Variable(3.0), tf.Variable(0)
+    optimizer = tf.train.GradientDescentOptimizer(0.5)
+    pairs = optimizer.compute_gradients(x * x)
+    assert [v for _, v in pairs] == [x, n] and pairs[1][0] is None
+    train = optimizer.minimize(x * x, global_step=n)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        assert session.run([x, n]) == [0.0, 1]
+
+
+def test_the_powers_of_adam_are_named_in_the_scope_of_the_program():
+    with tf.name_scope("layer"):
+        w = tf.Variable(1.0, name="w")
+    with tf.name_scope("optimizer"):
+        tf.train.AdamOptimizer().minimize(w * w)
+    assert sorted(v.op.name for v in tf.global_variables()) == [
+        "layer/w", "layer/w/Adam", "layer/w/Adam_1", "optimizer/beta1_power", "optimizer/beta2_power",
+    ]  # fmt: skip

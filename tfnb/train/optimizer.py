@@ -75,7 +75,10 @@ class Optimizer:
     def compute_gradients(self, loss: Any, var_list: Any = None, gate_gradients: int = 1,
                           aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False,
                           grad_loss: Any = None) -> list[tuple[Any, Any]]:  # fmt: skip
-        """(gradient or None, variable) per variable; `var_list` defaults to the trainable variables."""
+        """(gradient or None, variable) per variable; `var_list` defaults to the trainable variables.
+
+        An integer variable (a counter that was left trainable) has no gradient.
+        """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise InvalidArgumentError(
                 f"gate_gradients must be GATE_NONE, GATE_OP or GATE_GRAPH, got {gate_gradients}"
@@ -84,13 +87,15 @@ class Optimizer:
         if not isinstance(loss, Tensor):
             raise DTypeError(f"the loss must be a tensor, got {type(loss).__name__}")
         variables = self._variables(loss, var_list)
+        floats = [v for v in variables if v.dtype.is_floating]
         grads = gradients(
-            loss, variables, grad_ys=grad_loss, colocate_gradients_with_ops=colocate_gradients_with_ops,
+            loss, floats, grad_ys=grad_loss, colocate_gradients_with_ops=colocate_gradients_with_ops,
             aggregation_method=aggregation_method,
         )  # fmt: skip
         if gate_gradients == self.GATE_GRAPH:
             grads = tuple_(grads)
-        return list(zip(grads, variables, strict=True))
+        found = dict(zip(floats, grads, strict=True))
+        return [(found.get(v), v) for v in variables]
 
     def _variables(self, loss: Tensor, var_list: Any) -> list[Any]:
         if var_list is None:
@@ -102,10 +107,6 @@ class Optimizer:
         for v in found:
             if not isinstance(v, Variable):
                 raise DTypeError(f"the argument {v!r} is not a variable")
-            if not v.dtype.is_floating:
-                raise DTypeError(
-                    f"the variable {v.name} is {v.dtype.name}; an optimizer needs floats", v.op
-                )
         return found
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None,

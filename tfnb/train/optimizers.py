@@ -285,9 +285,8 @@ def _power(first: Any, beta: Any, name: str) -> Any:
     with (
         graph.as_default(),
         graph.control_dependencies(None),
-        graph.name_scope(None),
         graph.colocate_with(first),
-    ):
+    ):  # in the name scope of the program, as in TensorFlow's checkpoints
         return Variable(initial, trainable=False, name=name)
 
 
