@@ -10,8 +10,8 @@ from tfnb.ops import CATALOG
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def reference():
-    spec = importlib.util.spec_from_file_location("op_reference", ROOT / "scripts" / "op_reference.py")
+def reference(name="op_reference"):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -20,6 +20,13 @@ def reference():
 def test_the_page_is_current():
     assert reference().page() == (ROOT / "docs" / "ops.md").read_text(encoding="utf-8"), (
         "run python scripts/op_reference.py"
+    )
+
+
+def test_the_differences_from_tensorflow_are_current():
+    page = reference("difference_page").page()
+    assert page == (ROOT / "docs" / "differences.md").read_text(encoding="utf-8"), (
+        "run python scripts/difference_page.py"
     )
 
 

@@ -67,6 +67,11 @@ def _special(name: str) -> Callable[[_Array], _Array]:
     return lambda x: getattr(import_module("scipy.special"), name)(x)
 
 
+def _lgamma(x: _Array) -> _Array:
+    found = _special("gammaln")(x)
+    return np.where(np.isneginf(x), np.abs(found), found)  # infinite on both sides, as in C
+
+
 def _sigmoid(x: _Array) -> _Array:
     if x.dtype.kind == "c":
         return 1 / (1 + np.exp(-x))
@@ -79,7 +84,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "tanh": np.tanh, "sigmoid": _sigmoid, "recip": lambda x: 1 / x,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
-    "erf": _special("erf"), "erfc": _special("erfc"), "erfinv": _special("erfinv"), "lgamma": _special("gammaln"),
+    "erf": _special("erf"), "erfc": _special("erfc"), "erfinv": _special("erfinv"), "lgamma": _lgamma,
     "digamma": _special("digamma"), "floor": np.floor, "ceil": np.ceil, "rint": np.rint, "sign": np.sign,
     "not": np.logical_not, "bitnot": np.invert, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _div, "floordiv": _floordiv,

@@ -214,6 +214,8 @@ SPLIT = OpDef(
 
 def _sizes(total: int | None, sizes: np.ndarray) -> list[int | None]:
     """The pieces' sizes; one may be -1, which takes what is left of `total`."""
+    if (sizes < -1).any():
+        raise InvalidArgumentError(f"SplitV: a size of {sizes.tolist()} is negative")
     rest = [int(n) for n in sizes if n >= 0]
     if len(rest) < len(sizes) - 1:
         raise InvalidArgumentError(f"SplitV: more than one of the sizes {sizes.tolist()} is -1")

@@ -5,6 +5,7 @@ Invariant: counts are exact integers; ops whose result's size depends on the dat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -206,6 +207,8 @@ def _host_distinct(
     call: HostCall, x: np.ndarray, axis: np.ndarray | None = None
 ) -> tuple[np.ndarray, ...]:
     """(elements in the order of first occurrence, place of each, how often)."""
+    if axis is not None and axis.size > 1:
+        raise ShapeError(f"axis must be one number or none, got {axis.tolist()}", call.op)
     if axis is not None and axis.size:
         a = normalize_axis(int(axis.reshape(-1)[0]), x.ndim)
     else:
@@ -216,7 +219,7 @@ def _host_distinct(
         first, idx = distinct(x)
     else:
         rows = np.moveaxis(x, a, 0)
-        flat = rows.reshape(rows.shape[0], -1)
+        flat = rows.reshape(rows.shape[0], math.prod(rows.shape[1:]))
         seen: dict[Any, int] = {}
         idx = np.asarray([seen.setdefault(tuple(r.tolist()), len(seen)) for r in flat], np.int64)
         first = np.unique(idx, return_index=True)[1]

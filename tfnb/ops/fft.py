@@ -49,7 +49,10 @@ def _at_least(c: Infer, rank: int) -> Shape:
 
 def _points(x: Any, rank: int) -> Any:
     """The number of points of one transform, as a scalar of x's dtype."""
-    return cast_to(PROD(shape_of(x)[-rank:], np.zeros(1, np.int32)), x.dtype)
+    sizes = shape_of(x)[-rank:]
+    if not isinstance(sizes, Tensor):
+        return np.prod(sizes).astype(x.dtype.np)
+    return cast_to(PROD(sizes, np.zeros(1, np.int32)), x.dtype)
 
 
 def _scipy(name: str, x: np.ndarray, axes: tuple[int, ...], **options: Any) -> np.ndarray:
@@ -217,7 +220,9 @@ def _resized(x: Any, size: Any) -> Any:
     cut = x[..., :size]
     rest = size - shape_of(cut)[-1]
     rank = x.shape.ndims
-    return PAD(cut, PACK([*[PACK([0, 0])] * (rank - 1), PACK([0, rest])]))
+    if not isinstance(rest, Tensor):
+        return PAD(cut, np.array([[0, 0]] * (rank - 1) + [[0, int(rest)]], np.int32))
+    return PAD(cut, PACK([*[np.zeros(2, np.int32)] * (rank - 1), PACK([np.int32(0), rest])]))
 
 
 FFT, IFFT = _complex_to_complex(1)

@@ -99,6 +99,8 @@ def _host_scatter_nd(
     out, k = np.zeros(shape.tolist(), updates.dtype), indices.shape[-1]
     if ((indices < 0) | (indices >= shape[:k])).any():
         raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
+    if not k:  # every update is for the whole
+        return np.asarray(out + updates.sum(tuple(range(indices.ndim - 1)), dtype=out.dtype))
     np.add.at(out, tuple(np.moveaxis(indices, -1, 0)), updates)
     return out
 

@@ -95,6 +95,8 @@ def _host_patches(call: HostCall, x: np.ndarray) -> np.ndarray:
 def _along(axis: _Axis, tap: int) -> slice:
     """What the tap-th pixel of all patches reads of the padded image."""
     begin = tap * axis.rate
+    if not axis.count:
+        return slice(begin, begin, axis.stride)
     return slice(begin, begin + (axis.count - 1) * axis.stride + 1, axis.stride)
 
 

@@ -78,6 +78,8 @@ def _bicubic(n_out: int, n_in: int, align: bool, half: bool) -> Any:
 def _area(n_out: int, n_in: int, align: bool, half: bool) -> Any:
     scale = line_scale(n_out, n_in, align)
     begin = np.arange(n_out, dtype=np.float32) * scale
+    if not scale:  # the corners of a single pixel: it alone
+        return [(begin, np.ones_like(begin))]
     end = np.arange(1, n_out + 1, dtype=np.float32) * scale
     taps = []
     for k in range(int(np.ceil(scale)) + 1):

@@ -93,19 +93,24 @@ def _grad_op(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: An
     )
 
 
+def _unless_zero(dy: Expr, z: Expr) -> Expr:
+    """z, but 0 where nothing comes back: a masked pole gives no NaN."""
+    return s.where(s.eq(dy, 0.0), dy, z)
+
+
 def _grad_inv_grad(op: Any, g: Any) -> Any:
     y, dy = op.inputs
     return g * (-2.0 * dy * y), op.opdef(y, g)
 
 
-RECIPROCAL_GRAD = _grad_op("ReciprocalGrad", "-dy y^2", lambda y, dy: -(dy * y * y), _grad_inv_grad)
-INV_GRAD = _grad_op("InvGrad", "-dy y^2", lambda y, dy: -(dy * y * y), _grad_inv_grad)
+RECIPROCAL_GRAD = _grad_op("ReciprocalGrad", "-dy y^2", lambda y, dy: _unless_zero(dy, -(dy * y * y)), _grad_inv_grad)
+INV_GRAD = _grad_op("InvGrad", "-dy y^2", lambda y, dy: _unless_zero(dy, -(dy * y * y)), _grad_inv_grad)
 SQRT_GRAD = _grad_op(
-    "SqrtGrad", "dy / (2 y)", lambda y, dy: s.div(s.mul(dy, 0.5), y),
+    "SqrtGrad", "dy / (2 y)", lambda y, dy: _unless_zero(dy, s.div(s.mul(dy, 0.5), y)),
     lambda op, g: (-g * op.y / op.inputs[0], 0.5 * g / op.inputs[0]),
 )  # fmt: skip
 RSQRT_GRAD = _grad_op(
-    "RsqrtGrad", "-dy y^3 / 2", lambda y, dy: s.mul(dy, -0.5) * (y * y * y),
+    "RsqrtGrad", "-dy y^3 / 2", lambda y, dy: _unless_zero(dy, s.mul(dy, -0.5) * (y * y * y)),
     lambda op, g: (g * (-1.5 * op.inputs[1] * op.inputs[0] * op.inputs[0]), RSQRT_GRAD(op.inputs[0], g)),
 )  # fmt: skip
 TANH_GRAD = _grad_op(

@@ -169,7 +169,7 @@ CLIP_BY_VALUE = OpDef(
     t: a number type. clip_value_min, clip_value_max: scalars, or of the shape of t. output: dtype and shape of
     t.""",
     infer=lambda c: c.shapes[0],
-    scalar=lambda attrs, t, low, high: s.minimum(s.maximum(t, low), high),
+    scalar=lambda attrs, t, low, high: s.maximum(s.minimum(t, high), low),
     grad=_grad_clip,
 )
 

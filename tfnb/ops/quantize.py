@@ -518,6 +518,8 @@ def _reshaped(c: Infer) -> tuple[Shape, Shape, Shape]:
 
 
 def _host_reshape(call: HostCall, x: np.ndarray, shape: np.ndarray, low: Any, high: Any) -> Any:
+    if (shape < -1).any():
+        raise InvalidArgumentError(f"QuantizedReshape: {shape.tolist()} is not a shape", call.op)
     try:
         return x.reshape([int(d) for d in shape]), low, high
     except ValueError as e:

@@ -15,7 +15,7 @@ from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, OpDef
 from tfnb.ir.shapes import normalize_axis, unchanged
 from tfnb.ops.elements import element_defines
-from tfnb.types import INDEX, REALS
+from tfnb.types import INDEX, NUMBERS
 
 __all__ = ["API", "CUMPROD", "CUMSUM", "OPS"]
 
@@ -75,7 +75,7 @@ def _grad_cumprod(op: Any, dy: Any) -> Any:
 
 _DOC = """The running {what} along one axis.
 
-    x: any real number type. axis: an integer scalar. out: dtype and shape of x. With `exclusive` an element is
+    x: any number type. axis: an integer scalar. out: dtype and shape of x. With `exclusive` an element is
     the {what} of those before it ({neutral} for the first); with `reverse` the {what} runs from the end.
     Errors: axis out of range."""
 
@@ -83,7 +83,7 @@ CUMSUM = OpDef(
     "Cumsum",
     inputs="x: T, axis: Tidx",
     outputs="out: T",
-    types={"T": REALS, "Tidx": INDEX},
+    types={"T": NUMBERS, "Tidx": INDEX},
     attrs=ScanAttrs,
     doc=_DOC.format(what="sum", neutral=0),
     infer=unchanged,
@@ -97,7 +97,7 @@ CUMPROD = OpDef(
     "Cumprod",
     inputs="x: T, axis: Tidx",
     outputs="out: T",
-    types={"T": REALS, "Tidx": INDEX},
+    types={"T": NUMBERS, "Tidx": INDEX},
     attrs=ScanAttrs,
     doc=_DOC.format(what="product", neutral=1),
     infer=unchanged,

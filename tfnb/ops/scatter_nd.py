@@ -59,7 +59,8 @@ def _rows(call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndar
             f"indices {indices.shape} and updates {updates.shape} for a tensor of shape {ref.shape}",
             call.op,
         )
-    flat, sizes = indices.reshape(-1, k), np.asarray(ref.shape[:k], indices.dtype)
+    flat = indices.reshape(math.prod(indices.shape[:-1]), k)
+    sizes = np.asarray(ref.shape[:k], indices.dtype)
     bad = ((flat < 0) | (flat >= sizes)).any(1)
     if bad.any():
         raise InvalidArgumentError(
@@ -69,7 +70,8 @@ def _rows(call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndar
     for j in range(k):
         at = at * ref.shape[j] + flat[:, j]
     rest = ref.shape[k:]
-    return ref.reshape(-1, *rest).copy(), at, updates.reshape(-1, *rest)
+    rows = math.prod(ref.shape[:k])
+    return ref.reshape(rows, *rest).copy(), at, updates.reshape(len(flat), *rest)
 
 
 def _replace(rows: np.ndarray, at: np.ndarray, updates: np.ndarray) -> None:

@@ -1,0 +1,60 @@
+"""Writes docs/differences.md: what tfnb does otherwise than TensorFlow, from the tables of the oracle suite.
+
+`--check` says whether the page is current.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "ops"), str(ROOT / "tests" / "oracle")]
+
+from cases import op_cases  # noqa: E402
+from differences import ELSEWHERE, KINDS, RULES, generated_ops  # noqa: E402
+
+PAGE = ROOT / "docs" / "differences.md"
+HEAD = """# Differences from TensorFlow
+
+Written by `python scripts/difference_page.py` from `tests/oracle/differences.py`; do not edit.
+
+`tests/oracle/test_generated.py` runs {count} operations on generated cases (sizes 0 and 1 among them, dtypes, special
+values, attributes, axes and indices, valid or not) on both sides: values, dtypes, shapes and gradients agree, and what
+one side refuses the other refuses, but for what stands here. TensorFlow is the release of the oracle suite, on the CPU."""
+
+
+def _names(text: str) -> str:
+    return "any operation" if text == "*" else ", ".join(f"`{n}`" for n in sorted(text.split()))
+
+
+def page() -> str:
+    """The whole text."""
+    parts = [HEAD.format(count=len(generated_ops(op_cases())))]
+    for kind, title in KINDS.items():
+        rules = [r for r in RULES if r.kind.split()[0] == kind]
+        parts.append(f"## {title}")
+        parts.append(
+            "\n".join(f"- {r.reason[0].upper()}{r.reason[1:]}: {_names(r.ops)}." for r in rules)
+        )
+    parts.append("## Operations that generated cases do not reach")
+    parts.append(
+        "\n".join(f"- {why[0].upper()}{why[1:]}: {_names(ops)}." for why, ops in ELSEWHERE.items())
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> int:
+    text = page()
+    if "--check" in sys.argv[1:]:
+        current = PAGE.exists() and PAGE.read_text(encoding="utf-8") == text
+        if not current:
+            print("docs/differences.md is not current: run python scripts/difference_page.py")
+        return 0 if current else 1
+    PAGE.write_text(text, encoding="utf-8")
+    print(f"{PAGE}: {len(text.splitlines())} lines")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""Cases that once went wrong, found by comparing generated cases with TensorFlow (tests/oracle/test_generated.py)."""
+
+from __future__ import annotations
+
+import numpy as np
+from cases import Case, arr
+
+_I, _F = np.int32, np.float32
+_POLE = np.array([np.inf, 0.0, 2.0, np.inf], _F)
+_MASKED = np.array([0.0, 0.0, 1.0, 0.0], _F)
+
+CASES: tuple[Case, ...] = (
+    *(
+        Case(op, (np.zeros((4, 0), _F), np.zeros((0, 1), _I), np.zeros((0, 0), _F)))
+        for op in ("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterMax")
+    ),
+    Case("UniqueWithCounts", (np.zeros(0, _I),), {"out_idx": "int32"}),
+    Case("UniqueV2", (np.zeros((2, 0), _I), np.array([0], _I)), {"out_idx": "int32"}),
+    Case("GatherNd", (arr(2, 3), np.zeros((2, 0), _I))),
+    Case("GatherNd", (np.zeros((0, 0), _F), np.zeros((0, 0), _I))),
+    Case("ResizeArea", (arr(1, 3, 1, 2), np.array([2, 4], _I)), {"align_corners": True}),
+    Case(
+        "ExtractImagePatches",
+        (arr(2, 2, 5, 2),),
+        {
+            "ksizes": [1, 2, 3, 1],
+            "strides": [1, 2, 1, 1],
+            "rates": [1, 2, 1, 1],
+            "padding": "VALID",
+        },
+        note="none_fits",
+    ),
+    Case("Cumprod", ((arr(2, 3) + 1j * arr(2, 3)).astype(np.complex64), _I(1)), note="complex"),
+    Case("Cumsum", ((arr(2, 3) + 1j * arr(2, 3)).astype(np.complex64), _I(0)), note="complex"),
+    Case("ClipByValue", (arr(7), _F(0.5), _F(-0.5)), note="inverted", grad=False),
+    Case("Lgamma", (np.array([-np.inf, np.inf, np.nan, 2.5], _F),), note="special", grad=False),
+    *(
+        Case(op, (_POLE, _MASKED), note="masked_pole", grad=False)
+        for op in ("ReciprocalGrad", "InvGrad", "SqrtGrad", "RsqrtGrad")
+    ),
+)

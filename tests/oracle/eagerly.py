@@ -1,0 +1,166 @@
+"""One case on both sides, TensorFlow's at once (eagerly), so that each may be refused by itself."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+from against import RENAMED, _is_float, _weights
+from building import CATALOG, backprop, build
+from cases import Case
+from evaluate import evaluate
+
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE
+from tfnb.types import Shape
+
+__all__ = ["difference"]
+
+PLAIN = {tf.quint8: tf.uint8, tf.qint8: tf.int8, tf.qint32: tf.int32}
+KINDS = {t.name: t for t in PLAIN}
+TOLERANCE = {
+    "float16": (5e-3, 5e-3), "bfloat16": (4e-2, 4e-2), "float32": (2e-5, 4e-6), "float64": (1e-9, 1e-11),
+    "complex64": (5e-5, 1e-5), "complex128": (1e-9, 1e-11),
+}  # fmt: skip
+
+SINGLE = ("CTCBeamSearchDecoder", "CTCLoss", "CropAndResizeGradImage")  # computed in float32
+UP_TO_SIGN = ("Qr", "SelfAdjointEigV2", "Svd")  # either sign of a vector is right
+
+
+class Outcome(NamedTuple):
+    """The values and gradients (None: has none), or the error."""
+
+    values: list[Any] | None
+    grads: list[Any] | None
+    error: BaseException | None = None
+
+
+def ours(case: Case, gradients: bool) -> Outcome:
+    """tfnb's, by the host kernels."""
+    try:
+        built = build(case)
+        values = evaluate(built.outputs, built.feeds())
+    except Exception as e:
+        return Outcome(None, None, e)
+    grad = CATALOG[case.op].grad
+    floats = [i for i, x in enumerate(built.arrays) if _is_float(x)]
+    weights = [_weights(v) if _is_float(v) else None for v in values]
+    if not gradients or grad is None or grad is NOT_DIFFERENTIABLE or not floats:
+        return Outcome(values, None)
+    if all(w is None for w in weights):
+        return Outcome(values, None)
+    dys = [None if w is None else built.op.graph.constant(w) for w in weights]
+    try:
+        found = evaluate(
+            backprop(built.outputs, dys, [built.inputs[i] for i in floats]), built.feeds()
+        )
+    except Exception as e:
+        return Outcome(values, None, e)
+    pairs = zip(floats, found, strict=True)
+    return Outcome(values, [np.zeros_like(built.arrays[i]) if g is None else g for i, g in pairs])
+
+
+def _tensor(x: Any) -> Any:
+    kind = (np.asarray(x).dtype.metadata or {}).get("quantized")
+    return tf.bitcast(tf.constant(np.asarray(x)), KINDS[kind]) if kind else tf.constant(x)
+
+
+def _array(t: Any) -> np.ndarray:
+    t = tf.bitcast(t, PLAIN[t.dtype]) if t.dtype in PLAIN else t
+    return np.asarray(t.numpy(), object) if t.dtype == tf.string else np.asarray(t.numpy())
+
+
+def _call(case: Case, inputs: list[Any]) -> list[Any]:
+    call = getattr(tf.raw_ops, case.op)
+    names = [a.name for a in CATALOG[case.op].input_args]
+    known = inspect.signature(call).parameters
+    attrs = {k: list(v.dims) if isinstance(v, Shape) else v for k, v in case.attrs.items()}
+    given = dict(zip(names, inputs, strict=True)) | attrs
+    outputs = call(**{k if k in known else RENAMED[k]: v for k, v in given.items()})
+    outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    return [t for o in outputs for t in (o if isinstance(o, list) else [o])]
+
+
+def theirs(case: Case, gradients: bool) -> Outcome:
+    """TensorFlow's."""
+    try:
+        inputs = [
+            [_tensor(y) for y in x] if isinstance(x, list) else _tensor(x) for x in case.inputs
+        ]
+        flat = [t for x in inputs for t in (x if isinstance(x, list) else [x])]
+        floats = [t for t in flat if _is_float(np.zeros(0, t.dtype.as_numpy_dtype))]
+        with tf.GradientTape() as tape:
+            tape.watch(floats)
+            outputs = _call(case, inputs)
+        values = [_array(t) for t in outputs]
+    except Exception as e:
+        return Outcome(None, None, e)
+    pairs = [(t, _weights(v)) for t, v in zip(outputs, values, strict=True) if _is_float(v)]
+    if not gradients or not floats or not pairs:
+        return Outcome(values, None)
+    try:
+        dys = [tf.constant(w) for _, w in pairs]
+        found = tape.gradient([t for t, _ in pairs], floats, output_gradients=dys)
+        if all(g is None for g in found):  # TensorFlow has no gradient
+            return Outcome(values, None)
+        zipped = zip(floats, found, strict=True)
+        return Outcome(
+            values,
+            [_array(tf.zeros_like(x) if g is None else tf.convert_to_tensor(g)) for x, g in zipped],
+        )
+    except Exception as e:
+        return Outcome(values, None, e)
+
+
+def unequal(case: Case, a: Any, b: Any) -> str | None:
+    """How two arrays differ beyond rounding, or None."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape:
+        return f"shape {a.shape}, TensorFlow's {b.shape}"
+    if a.dtype != b.dtype:
+        return f"{a.dtype}, TensorFlow's {b.dtype}"
+    if a.dtype.name not in TOLERANCE:
+        return None if np.array_equal(a, b) else f"{a!r}, TensorFlow's {b!r}"
+    if case.op in UP_TO_SIGN:
+        a, b = np.abs(a), np.abs(b)
+    rtol, atol = TOLERANCE[a.dtype.name]
+    if case.op in SINGLE:
+        rtol, atol = max(rtol, 2e-5), max(atol, 2e-6)
+    if a.dtype in (np.float32, np.complex64):
+        rtol, atol = max(rtol, case.rtol), max(atol, case.atol)
+    wide = np.complex128 if a.dtype.kind == "c" else np.float64
+    a, b = a.astype(wide), b.astype(wide)
+    finite = np.abs(b[np.isfinite(b)])
+    scale = max(1.0, float(finite.max())) if finite.size and np.ptp(finite) < 1e6 else 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        same = np.isclose(a, b, rtol=rtol, atol=atol * scale, equal_nan=True)
+    return None if same.all() else f"{a[~same][:5]}, TensorFlow's {b[~same][:5]}"
+
+
+def difference(case: Case, gradients: bool = True) -> tuple[str, str] | None:
+    """(kind, what) of the first difference: "accepted" and "refused" (by us alone), "value", "gradient"."""
+    gradients = gradients and case.grad and case.op not in UP_TO_SIGN
+    mine, other = ours(case, gradients), theirs(case, gradients)
+    if mine.values is None or other.values is None:
+        if mine.values is None and other.values is None:
+            return None
+        if mine.values is None:
+            return "refused", f"{type(mine.error).__name__}: {mine.error}"
+        absent = isinstance(other.error, (tf.errors.NotFoundError, tf.errors.UnimplementedError))
+        return None if absent else ("accepted", str(other.error)[:300])
+    if len(mine.values) != len(other.values):
+        return "value", f"{len(mine.values)} outputs, TensorFlow has {len(other.values)}"
+    for k, (a, b) in enumerate(zip(mine.values, other.values, strict=True)):
+        if what := unequal(case, a, b):
+            return "value", f"output {k}: {what}"
+    if other.grads is None:
+        return None
+    if mine.error is not None:
+        return "gradient", f"{type(mine.error).__name__}: {mine.error}"
+    for k, (a, b) in enumerate(zip(mine.grads or [], other.grads, strict=False)):
+        if what := unequal(case, a, b):
+            return "gradient", f"of float input {k}: {what}"
+    return None
