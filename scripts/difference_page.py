@@ -21,7 +21,8 @@ Written by `python scripts/difference_page.py` from `tests/oracle/differences.py
 
 `tests/oracle/test_generated.py` runs {count} operations on generated cases (sizes 0 and 1 among them, dtypes, special
 values, attributes, axes and indices, valid or not) on both sides: values, dtypes, shapes and gradients agree, and what
-one side refuses the other refuses, but for what stands here. TensorFlow is the release of the oracle suite, on the CPU."""
+one side refuses the other refuses, but for what stands here. TensorFlow is that of the
+oracle suite, on the CPU."""
 
 
 def _names(text: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from building import CATALOG
@@ -81,7 +80,7 @@ def _negative_length(case: Case) -> bool:
     return bool((np.asarray(case.inputs[2]) < 0).any())
 
 
-SPARSE = " ".join(n for n in CATALOG if n.startswith("Sparse")) + " CTCLoss EditDistance"
+SPARSE = " ".join(n for n in CATALOG if n.startswith("Sparse") and not n.startswith("SparseApply")) + " CTCLoss EditDistance"
 REDUCTIONS = " ".join(n for n in CATALOG if CATALOG[n].reduce is not None)
 GRADIENTS = " ".join(n for n in CATALOG if n.endswith("Grad") and CATALOG[n].scalar is not None)
 WINDOWS = " ".join(
@@ -321,6 +320,9 @@ ELSEWHERE: dict[str, str] = {
     ),
     "datasets and their iterators are state of the host: tests/data": " ".join(
         n for n in CATALOG if n.endswith(("Dataset", "DatasetV2")) or "Iterator" in n
+    ),
+    "TensorFlow ends the process for places outside the image; tests/oracle/test_windows.py has the valid ones": (
+        "MaxPoolGradGradWithArgmax MaxPoolGradWithArgmax"
     ),
     "moves control, not values: compared as whole programs in tests/oracle/test_control_flow.py": (
         "Assert CheckNumerics ControlTrigger Enter Exit LoopCond Merge NextIteration NoOp Placeholder"
