@@ -75,6 +75,16 @@ def test_host_gives_what_was_inferred(case, knowledge):
 GRADIENT_CASES = [c for c in CASES if _differentiable(c)]
 
 
+# gradients that refuse where less than the shapes is known: when, and why
+NEEDS = {
+    "ExtractImagePatches": ("ranks nothing", "how windows lie follows from the images' size, as in TensorFlow"),
+    "MirrorPad": ("nothing", "each axis is folded back by ops of its own"),
+    "Qr": ("ranks nothing", "the formula depends on which side is longer, as in TensorFlow"),
+    "SparseReduceSum": ("nothing", "which dimensions stay is a choice of ops"),
+    "SparseSoftmax": ("nothing", "the last dimension is split off by ops for its rank"),
+}
+
+
 def _slopes(f, arrays, i):
     """Central differences of the scalar function `f` by the elements of input i (at most 24 of them)."""
     x = arrays[i]
@@ -116,7 +126,7 @@ def test_gradient(case, knowledge):
     try:
         grads = backprop(built.outputs, dys, built.inputs)
     except InvalidArgumentError:
-        if knowledge == "shapes":
+        if knowledge not in NEEDS.get(case.op, ("", ""))[0].split():
             raise
         pytest.skip("this gradient needs known shapes")
     for i, (x, g) in enumerate(zip(built.arrays, evaluate(grads, built.feeds()), strict=True)):

@@ -17,6 +17,7 @@ MANY = hypothesis.settings(
     deadline=None,
     derandomize=True,
     database=None,
+    phases=[hypothesis.Phase.generate],  # the cases are small as they are
     suppress_health_check=list(hypothesis.HealthCheck),
 )
 

@@ -20,14 +20,16 @@ from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
-from tfnb.ops.compare import GREATER_EQUAL, SELECT
+from tfnb.ops.compare import GREATER_EQUAL, LESS, SELECT
 from tfnb.ops.concat import CONCAT
-from tfnb.ops.constants import ZEROS_LIKE
+from tfnb.ops.constants import FILL, RANGE, ZEROS_LIKE
+from tfnb.ops.convert import cast_to
 from tfnb.ops.elements import element_defines
 from tfnb.ops.math_binary import MAXIMUM
 from tfnb.ops.move import TRANSPOSE
+from tfnb.ops.pack import PACK
 from tfnb.ops.reduce_sum import BROADCAST_TO
-from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE, SIZE, shape_of, size_of
+from tfnb.ops.shaping import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SIZE, shape_of, size_of
 from tfnb.types import ANY, INDEX, REALS, Shape, int32, unknown_shape
 
 __all__ = [
@@ -144,7 +146,7 @@ def _grad_gather(op: Any, dy: Any) -> Any:
     params, indices, axis = op.inputs
     known, rank = constant_value(axis), params.shape.ndims
     if known is None or rank is None or indices.shape.ndims is None:
-        raise ShapeError("the gradient of GatherV2 needs a constant axis and known ranks", op)
+        return _grad_gather_unknown(params, indices, cast_to(axis, int32), dy), None, None
     a = normalize_axis(int(known.reshape(())), rank)
     if a == 0:
         return _rows_gradient(params, indices, dy), None, None
@@ -247,11 +249,26 @@ def gather_kept(values: Any, ids: Any, data: Any) -> tuple[Any, Any]:
     rows = GATHER(values, MAXIMUM(ids, 0))
     taken = GREATER_EQUAL(ids, 0)
     if ids.shape.ndims is None or data.shape.ndims is None:
-        raise ShapeError("the gradient of a reduction over segments needs known ranks")
-    for _ in range(data.shape.ndims - ids.shape.ndims):
-        taken = EXPAND_DIMS(taken, np.int32(-1))
+        more = FILL(PACK([RANK(data) - RANK(ids)]), np.int32(1))
+        taken = RESHAPE(taken, CONCAT(np.int32(0), [SHAPE(ids, out_type=int32), more]))
+    else:
+        for _ in range(data.shape.ndims - ids.shape.ndims):
+            taken = EXPAND_DIMS(taken, np.int32(-1))
     taken = BROADCAST_TO(taken, shape_of(rows))
     return SELECT(taken, rows, ZEROS_LIKE(rows)), taken
+
+
+def _grad_gather_unknown(params: Any, indices: Any, axis: Any, dy: Any) -> Any:
+    """As `_grad_gather`, where only a run knows the axis or the ranks."""
+    zero, one = np.int32(0), np.int32(1)
+    rank, k = RANK(params), RANK(indices)
+    a = SELECT(LESS(axis, zero), axis + rank, axis)
+    runs = [RANGE(a, a + k, one), RANGE(zero, a, one), RANGE(a + k, rank + k - one, one)]
+    rows = TRANSPOSE(dy, CONCAT(zero, runs))
+    total = UNSORTED_SEGMENT_SUM(rows, indices, SHAPE(params, out_type=int32)[a])
+    return TRANSPOSE(
+        total, CONCAT(zero, [RANGE(one, a + one, one), PACK([zero * a]), RANGE(a + one, rank, one)])
+    )
 
 
 UNSORTED_SEGMENT_SUM = OpDef(

@@ -18,11 +18,12 @@ from tfnb.ir.const import constant_shape
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ops.compare import GREATER, SELECT
+from tfnb.ops.constants import RANGE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.gather import UNSORTED_SEGMENT_SUM
 from tfnb.ops.pack import PACK
 from tfnb.ops.reduce_sum import BROADCAST_TO, SUM, all_axes
-from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE, shape_of, size_of
+from tfnb.ops.shaping import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SIZE, shape_of, size_of
 from tfnb.types import ALL, INDEX, REALS, Shape, int32, unknown_shape
 
 __all__ = ["GATHER_ND", "OPS", "SCATTER_ND", "SPARSE_TO_DENSE"]
@@ -177,10 +178,10 @@ def _host_dense(
     return out
 
 
-def _index_rows(indices: Any) -> Any:
-    """The indices as rows, one for each element."""
+def _index_rows(indices: Any, shape: Any) -> Any:
+    """The indices into a tensor of a shape as rows, one for each element."""
     if indices.shape.ndims is None:
-        raise ShapeError("SparseToDense: the rank of sparse_indices must be known")
+        return RESHAPE(indices, PACK([np.int32(-1), SIZE(shape, out_type=int32)]))
     if indices.shape.ndims == 0:
         return RESHAPE(indices, np.asarray([1, 1], np.int32))
     return EXPAND_DIMS(indices, np.int32(-1)) if indices.shape.ndims == 1 else indices
@@ -190,7 +191,7 @@ def _expand_dense(op: Any, indices: Any, shape: Any, values: Any, default: Any) 
     known = constant_shape(shape).dims is not None and indices.shape.dims is not None
     if values.dtype not in REALS or not known or None in indices.shape.dims[1:]:
         return None
-    rows = _index_rows(indices)
+    rows = _index_rows(indices, shape)
     count = SHAPE(rows, out_type=int32)[:1]
     ones = BROADCAST_TO(np.asarray([1], np.int32), count)
     total = SCATTER_ND(rows, BROADCAST_TO(values, count), shape)
@@ -198,17 +199,14 @@ def _expand_dense(op: Any, indices: Any, shape: Any, values: Any, default: Any) 
 
 
 def _grad_dense(op: Any, dy: Any) -> Any:
-    rows, values = _index_rows(op.inputs[0]), op.inputs[2]
+    rows, values = _index_rows(op.inputs[0], op.inputs[1]), op.inputs[2]
     taken = GATHER_ND(dy, rows)
     rest = SUM(dy, all_axes(dy)) - SUM(taken, all_axes(taken))
-    return (
-        None,
-        None,
-        RESHAPE(SUM(taken, all_axes(taken)), shape_of(values))
-        if values.shape.ndims == 0
-        else taken,
-        rest,
-    )
+    if values.shape.ndims is None:  # a scalar or one value for each row
+        taken = SUM(taken, RANGE(np.int32(0), np.int32(1) - RANK(values), np.int32(1)))
+    elif values.shape.ndims == 0:
+        taken = RESHAPE(SUM(taken, all_axes(taken)), shape_of(values))
+    return None, None, taken, rest
 
 
 SPARSE_TO_DENSE = OpDef(

@@ -18,7 +18,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ops.complex_numbers import conj
 from tfnb.ops.convert import cast_to
 from tfnb.ops.diag import MATRIX_DIAG_PART
-from tfnb.ops.matmul import matmul
+from tfnb.ops.matmul import BATCH_MAT_MUL, matmul
 from tfnb.ops.matrix_part import MATRIX_BAND_PART, MATRIX_SET_DIAG, matrix_transpose
 from tfnb.ops.shaping import RESHAPE, shape_of
 from tfnb.types import COMPLEX, Shape, float32, float64, unknown_shape
@@ -79,19 +79,15 @@ def square(c: Infer, i: int = 0) -> tuple[Shape, int | None] | None:
 
 
 def adjoint(x: Any) -> Any:
-    """The (conjugate) transpose of each matrix. Raises `InvalidArgumentError` where the rank is not known."""
-    return conj(matrix_transpose(_ranked(x)))
-
-
-def _ranked(x: Any) -> Any:
-    if x.shape.ndims is None:
-        raise InvalidArgumentError(f"{x.name}: matrices of unknown rank cannot be transposed or multiplied", x.op)
-    return x
+    """The (conjugate) transpose of each matrix."""
+    return conj(matrix_transpose(x))
 
 
 def product(a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
     """The product of matrices, of the (conjugate) transposes where asked."""
-    return matmul(_ranked(a), _ranked(b), adjoint_a=adjoint_a, adjoint_b=adjoint_b)
+    if a.shape.ndims is None or b.shape.ndims is None:
+        return BATCH_MAT_MUL(a, b, adj_x=adjoint_a, adj_y=adjoint_b)
+    return matmul(a, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
 
 
 def scaled_up(x: Any, like: Any) -> Any:

@@ -24,7 +24,7 @@ from tfnb.ops.move import PAD, PAD_DOC, PAD_V2, SLICE, margin_pairs, padded
 from tfnb.ops.pack import PACK
 from tfnb.ops.reduce_sum import SUM
 from tfnb.ops.shaping import RANK, RESHAPE, SHAPE, shape_of
-from tfnb.types import ALL, INDEX, DType, Shape, unknown_shape
+from tfnb.types import ALL, INDEX, DType, Shape, int32, unknown_shape
 
 __all__ = ["API", "MIRROR_PAD", "OPS", "REVERSE", "REVERSE_V2", "TILE"]
 
@@ -82,16 +82,16 @@ def _grad_mirror(op: Any, dy: Any) -> Any:
 def _fold_axis(dy: Any, axis: int, before: int, after: int, skip: int, op: Any) -> Any:
     n, rank = op.x.shape.dims[axis], op.x.shape.ndims
     if n is None:
-        raise ShapeError(f"the gradient of MirrorPad needs a known size of axis {axis}", op)
+        n = SHAPE(op.x, out_type=int32)[axis]
 
-    def part(start: int, count: int) -> Any:
-        begin, size = np.zeros(rank, np.int32), np.full(rank, -1, np.int32)
-        begin[axis], size[axis] = start, count
-        return SLICE(dy, begin, size)
+    def along(value: Any, other: Any) -> Any:
+        return dy.graph.to_tensor([value if a == axis else other for a in range(rank)])
 
-    def mirrored(start: int, count: int, at: int) -> Any:
-        margins = np.zeros((rank, 2), np.int32)
-        margins[axis] = at, n - at - count
+    def part(start: Any, count: Any) -> Any:
+        return SLICE(dy, along(start, 0), along(count, -1))
+
+    def mirrored(start: Any, count: int, at: Any) -> Any:
+        margins = along([at, n - at - count], [0, 0])
         return PAD(REVERSE_V2(part(start, count), np.asarray([axis], np.int32)), margins)
 
     total = part(before, n)

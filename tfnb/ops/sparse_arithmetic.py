@@ -15,6 +15,8 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.shapes import with_rank
+from tfnb.ops.concat import CONCAT
+from tfnb.ops.constants import FILL
 from tfnb.ops.convert import cast_to
 from tfnb.ops.gather import GATHER, GATHER_V2, UNSORTED_SEGMENT_SUM
 from tfnb.ops.gather_nd import GATHER_ND, SCATTER_ND
@@ -22,14 +24,16 @@ from tfnb.ops.math_binary import DIV, FLOOR_DIV
 from tfnb.ops.math_unary import SQUARE
 from tfnb.ops.matmul import MAT_MUL
 from tfnb.ops.move import TRANSPOSE
+from tfnb.ops.pack import PACK
 from tfnb.ops.reduce_sum import SUM, all_axes
-from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE
+from tfnb.ops.shaping import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SIZE
 from tfnb.types import (
     INDEX,
     REALS,
     Shape,
     bfloat16,
     float32,
+    int32,
     int64,
 )
 
@@ -300,6 +304,13 @@ def _picked(indices: Any, shape: Any, dense: Any) -> Any | None:
     return None if at is None else GATHER_ND(dense, at)
 
 
+def _unknown_places(indices: Any, shape: Any, dense: Any) -> tuple[Any, Any]:
+    """As `_own_places` where only a run knows the ranks, in `dense` padded with ones: (places, its shape)."""
+    more = FILL(PACK([SIZE(shape, out_type=int32) - RANK(dense)]), np.int64(1))
+    own = CONCAT(np.int32(0), [more, SHAPE(dense, out_type=int64)])
+    return FLOOR_DIV(indices, FLOOR_DIV(shape, own)), own
+
+
 def _expand_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def expand(op: Any, indices: Any, values: Any, shape: Any, dense: Any) -> Any:
         rank, wide = dense.shape.ndims, rank_of(shape)
@@ -313,13 +324,16 @@ def _expand_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 def _grad_cwise(product: bool) -> Callable[..., Any]:
     def grad(op: Any, dy: Any) -> Any:
         indices, values, shape, dense = op.inputs
-        other = _picked(indices, shape, dense)
+        other, at, own = _picked(indices, shape, dense), None, None
         if other is None:
-            raise ShapeError(f"the gradient of {op.type} needs known ranks", op)
+            at, own = _unknown_places(indices, shape, dense)
+            other = GATHER_ND(RESHAPE(dense, own), at)
         dx = dy * other if product else dy / other
         terms = dy * values if product else dy * (-values / SQUARE(other))
         if dense.shape.ndims == 0:
             return None, dx, None, SUM(terms, all_axes(terms))
+        if own is not None:
+            return None, dx, None, RESHAPE(SCATTER_ND(at, terms, own), SHAPE(dense, out_type=int32))
         at = _own_places(indices, shape, dense)
         return None, dx, None, SCATTER_ND(at, terms, SHAPE(dense, out_type=int64))
 
