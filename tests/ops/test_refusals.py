@@ -18,6 +18,7 @@ _I = np.int32
     ("case", "says"),
     [
         (Case("SplitV", (arr(4), np.array([-2, 4], _I), _I(0)), {"num_split": 2}), "negative"),
+        (Case("SparseFillEmptyRowsGrad", (np.array([0, -1]), arr(3))), "reverse_index_map"),
         (Case("UniqueV2", (ints(2, 3), np.array([0, 0], _I)), {"out_idx": "int32"}), "one number"),
         (
             Case(

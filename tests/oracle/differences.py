@@ -76,11 +76,23 @@ def _inverted(case: Case) -> bool:
         return bool(_special(case) or np.any(low >= high) or np.any(np.abs(high - low) > 1e20))
 
 
+def _unsorted(case: Case) -> bool:
+    return not case.attrs.get("sorted", True)
+
+
+def _mixed(case: Case) -> bool:
+    return len({case.arrays()[i].dtype for i in (1, 6)}) > 1
+
+
 def _negative_length(case: Case) -> bool:
     return bool((np.asarray(case.inputs[2]) < 0).any())
 
 
-SPARSE = " ".join(n for n in CATALOG if n.startswith("Sparse") and not n.startswith("SparseApply")) + " CTCLoss EditDistance"
+SPARSE = (
+    " ".join(n for n in CATALOG if n.startswith("Sparse") and not n.startswith("SparseApply"))
+    + " CTCLoss EditDistance"
+)
+SEGMENTS = " ".join(n for n in CATALOG if n.startswith("SparseSegment"))
 REDUCTIONS = " ".join(n for n in CATALOG if CATALOG[n].reduce is not None)
 GRADIENTS = " ".join(n for n in CATALOG if n.endswith("Grad") and CATALOG[n].scalar is not None)
 WINDOWS = " ".join(
@@ -93,11 +105,59 @@ UNSET = f"{FOURIER} {WINDOWS} {SPARSE} {BATCH_NORM} Svd SelfAdjointEigV2"
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        "value",
+        "SparseAdd",
+        "a threshold of another dtype counts as its number, not its bits",
+        when=_mixed,
+    ),
+    Rule(
+        "refused",
+        "QuantizedMaxPool QuantizedAvgPool",
+        "strides of the channels must be 1",
+        match="must be .1, height",
+    ),
+    Rule("refused", SEGMENTS, "indices into an empty tensor are an error", match="is not in "),
+    Rule(
+        "value gradient",
+        SEGMENTS,
+        "TensorFlow leaves an empty sum and its gradient unset",
+        when=_empty,
+    ),
+    Rule(
+        "accepted",
+        "SparseSliceGrad",
+        "rows that the input had not are left out",
+        match="rows of output_indices",
+    ),
+    Rule("value gradient", "TopK TopKV2", "without `sorted` the order is free", when=_unsorted),
+    Rule(
+        "refused",
+        "BroadcastArgs BroadcastGradientArgs",
+        "a negative size is an error",
+        match="cannot be broadcast",
+    ),
+    Rule(
+        "value",
+        "Mean",
+        "the mean of no complex numbers is NaN, as that of floats",
+        match="nan",
+        when=_empty,
+    ),
+    Rule(
+        "accepted", "MatrixDiagV3", "surplus rows of diagonals are left out", match="does not match"
+    ),
+    Rule(
         "accepted",
         "*",
         "TensorFlow's kernel for the CPU serves fewer dtypes, layouts, strides or dilations",
         match="only support|not yet support|not in the list of allowed values|has constraint on attr"
         "|No OpKernel|not supported|Wrong types for|Signature mismatch|does not support",
+    ),
+    Rule(
+        "accepted",
+        "*",
+        "attributes below their least value that make no difference",
+        match="must be at least minimum",
     ),
     Rule("accepted", "*", "many kernels of TensorFlow refuse empty inputs", when=_empty),
     Rule(
@@ -277,12 +337,6 @@ RULES: tuple[Rule, ...] = (
         "gradient",
         BATCH_NORM,
         "the gradients of the batch's mean and variance count; TensorFlow leaves them out",
-    ),
-    Rule(
-        "gradient",
-        "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments SparseSegmentSumWithNumSegments",
-        "TensorFlow leaves the gradient of an empty sum unset",
-        when=_empty,
     ),
     Rule("gradient", "SparseToDense", "the gradient of a single value has its shape"),
 )

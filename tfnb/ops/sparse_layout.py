@@ -383,6 +383,8 @@ SPARSE_FILL_EMPTY_ROWS = OpDef(
 def _host_fill_grad(
     call: HostCall, back: np.ndarray, dy: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
+    if ((back < 0) | (back >= dy.size)).any():
+        raise InvalidArgumentError(f"reverse_index_map {back.tolist()} for {dy.size} gradients", call.op)
     d_values = dy[back]
     rest = np.ones(dy.size, np.bool_)
     rest[back] = False
