@@ -38,6 +38,9 @@ _LAZY = {
     "list_devices": "tfnb.session.api",
     "profile": "tfnb.session.api",
     "timeline": "tfnb.notebook.timeline_view",
+    "compare": "tfnb.notebook.comparison",
+    "show_passes": "tfnb.notebook.pass_view",
+    "count_parameters": "tfnb.notebook.pass_view",
     "Summary": "tfnb.summary",
     "SummaryMetadata": "tfnb.summary",
     "HistogramProto": "tfnb.summary",
@@ -71,6 +74,11 @@ def __getattr__(name: str) -> _Any:
 
 def __dir__() -> list[str]:
     return sorted(n for n in {*globals(), *_LAZY} if not n.startswith("_"))
+
+
+def load_ipython_extension(shell: _Any) -> None:
+    """`%load_ext tfnb`: the magics %tfnb and %%tfnb_profile."""
+    _import_module("tfnb.notebook.magics").register(shell)
 
 
 def _load_mnist(path: _Any = "mnist.npz") -> _Any:

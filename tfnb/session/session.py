@@ -27,7 +27,7 @@ from tfnb.passes.partial import Exchange, feeds_behind, in_parts
 from tfnb.passes.prune import Request
 from tfnb.runtime.resources import reset_shared
 from tfnb.session import default
-from tfnb.session.compile import CompiledStep, compile_step
+from tfnb.session.compile import CompiledStep, Context, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
 from tfnb.session.feed import feed_array, feed_key, flat_feeds, flat_keys
 from tfnb.session.fetch import FetchPlan, plan_fetches
@@ -160,6 +160,19 @@ class Session:
     def list_devices(self) -> list[Any]:
         """The session's devices."""
         return self._worker.describe_devices()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @property
+    def compile_context(self) -> Context:
+        """With what steps of this session are compiled: devices, state, settings."""
+        return self._worker.context
+
+    def compiled(self, plan: FetchPlan, feeds: tuple[Tensor, ...]) -> CompiledStep:
+        """The compiled step for a request, the one that `run` uses."""
+        return self._step(plan, feeds, None)
 
     @contextmanager
     def recorded(self, recording: Recording) -> Iterator[Recording]:

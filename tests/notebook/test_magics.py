@@ -1,0 +1,35 @@
+"""The magics, in a kernel-less shell of IPython."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = r"""
+import io, sys
+from contextlib import redirect_stderr, redirect_stdout
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "tfnb")
+def cell(text):
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(out):
+        shell.run_cell(text)
+    return out.getvalue()
+assert "no open session" in cell("%%tfnb_profile\n1")
+cell("import tfnb as tf\nsess = tf.Session()\ny = tf.reduce_sum(tf.ones([50]) * 2.0, name='total')")
+told = cell("%%tfnb_profile\nvalue = sess.run(y)")
+assert "tf.timeline: 1 step" in told, told
+assert shell.user_ns["value"] == 100
+assert "no session ran a step" in cell("%%tfnb_profile sess\n2")
+assert "is no session" in cell("%%tfnb_profile y\n2")
+told = cell("%%tfnb_profile sess\nsess.run(y)\n1 / 0")
+assert "ZeroDivisionError" in told and "tf.timeline: 1 step" in told
+assert "needs a folder" in cell("%tfnb")
+"""
+
+
+@pytest.mark.opencl
+def test_magics():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,186 @@
+"""`tf.compare`: where two runs of one graph first differ, node by node, and by how much.
+
+For a graph that was changed, ported to another device or type, or loaded from a file. Invariant: the nodes are compared
+in an order in which each comes after all that it reads, so the first that differs is where to look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.opdef import Kind
+from tfnb.passes.context import contexts
+from tfnb.passes.prune import Request, prune
+from tfnb.session.feed import feed_key
+from tfnb.session.fetch import plan_fetches
+from tfnb.session.session import Session
+
+__all__ = ["Comparison", "Difference", "compare"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How the values of one tensor differ: `problem` in words; the largest absolute difference and relative one
+    (both 0 where it is not about values), the index of the largest, and the two values there."""
+
+    name: str
+    op: str
+    problem: str
+    absolute: float = 0.0
+    relative: float = 0.0
+    index: tuple[int, ...] = ()
+    a: Any = None
+    b: Any = None
+    origin: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}{f' ({self.op})' if self.op else ''}: {self.problem}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`differences` in topological order; `compared` names were in both runs, the others in one only."""
+
+    compared: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    only_in_a: tuple[str, ...]
+    only_in_b: tuple[str, ...]
+
+    @property
+    def first(self) -> Difference | None:
+        """The first that differs, in an order in which each comes after all that it reads."""
+        return self.differences[0] if self.differences else None
+
+    @property
+    def equal(self) -> bool:
+        return not (self.differences or self.only_in_a or self.only_in_b)
+
+    def __repr__(self) -> str:
+        lines = [self._summary()]
+        if self.first is not None:
+            lines.append(f"first: {self.first}")
+            lines += [f"    {line}" for line in self.first.origin.splitlines()]
+            lines += [f"then:  {d}" for d in self.differences[1:20]]
+            if len(self.differences) > 20:
+                lines.append(f"... and {len(self.differences) - 20:,} more")
+        for which, names in (("first", self.only_in_a), ("second", self.only_in_b)):
+            if names:
+                lines.append(f"only in the {which} run: {', '.join(names[:10])}{' ...' * (len(names) > 10)}")
+        return "\n".join(lines)
+
+    def _summary(self) -> str:
+        n = len(self.compared)
+        return f"{n:,} tensors compared, {len(self.differences):,} differ" if n else "no tensor is in both runs"
+
+    def _repr_html_(self) -> str:
+        cell = "<td style='text-align:left'>{}</td>"
+        rows = "".join(
+            "<tr>" + "".join(cell.format(escape(str(v))) for v in (
+                d.name, d.op, d.problem, list(d.index), "" if d.a is None else d.a, "" if d.b is None else d.b,
+                d.origin)) + "</tr>"
+            for d in self.differences[:200]
+        )  # fmt: skip
+        titles = ("tensor", "type", "difference", "at", "first run", "second run", "made at")
+        head = "".join(f"<th>{h}</th>" for h in titles)
+        table = f"<table class='tfnb-table'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
+        rest = "".join(f"<p>{escape(line)}</p>" for line in repr(self).splitlines() if line.startswith("only"))
+        return f"<p>{escape(self._summary())}</p>{table}{rest}"
+
+
+def compare(
+    run_a: Any, run_b: Any, fetches: Any = None, feed_dict: Mapping[Any, Any] | None = None, rtol: float = 1e-5,
+    atol: float = 1e-8,
+) -> Comparison:  # fmt: skip
+    """Compares two runs by the names of their tensors.
+
+    A run is a dictionary name -> value, or a session: then everything that `fetches` (names or tensors) needs is run
+    with `feed_dict` in either session and compared, save what lies inside of loops and branches. Values agree when
+    |a - b| <= atol + rtol |b|; NaN agrees with NaN. Raises `InvalidArgumentError` for anything else, and what the
+    runs raise.
+    """
+    for run in (run_a, run_b):
+        if not isinstance(run, Session | Mapping):
+            raise InvalidArgumentError(f"needed a session or a dictionary of values, got {type(run).__name__}")
+        if isinstance(run, Session) and fetches is None:
+            raise InvalidArgumentError("to compare sessions, say what to run: fetches=...")
+    a, b = (_run(run, fetches, feed_dict) for run in (run_a, run_b))
+    both = [name for name in a if name in b]
+    found = (_difference(name, a[name], b[name], rtol, atol) for name in both)
+    return Comparison(
+        tuple(both), tuple(d for d in found if d is not None), tuple(n for n in a if n not in b),
+        tuple(n for n in b if n not in a),
+    )  # fmt: skip
+
+
+_Value = tuple[Any, str, str]  # value, type of the op, where it was made
+
+
+def _run(run: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None) -> dict[str, _Value]:
+    """The values of a run by name, in topological order."""
+    if not isinstance(run, Session):
+        return {str(getattr(k, "name", k)): (v, "", "") for k, v in run.items()}
+    graph = run.graph
+    plan = plan_fetches(graph, _named(fetches))
+    feeds = {feed_key(graph, getattr(k, "name", k)): v for k, v in (feed_dict or {}).items()}
+    pruned = prune(Request(plan.tensors, plan.operations, tuple(feeds)))
+    inside = contexts(pruned)
+    tensors = []
+    for i in pruned.order:
+        node = pruned.nodes[i]
+        if inside.get(i) or node.opdef.kind in (Kind.VARIABLE, Kind.PLACEHOLDER):
+            continue
+        for port, spec in enumerate(node.specs):
+            if not spec.ref and (spec.dtype.cl or spec.dtype.is_complex):
+                tensors.append((f"{node.name}:{port}", node))
+    names = [name for name, _ in tensors if _exists(graph, name)]
+    made = dict(tensors)
+    values = run.run([*names, plan.operations], feeds)[: len(names)]
+    return {n: (v, made[n].type, str(made[n].origin or "")) for n, v in zip(names, values, strict=True)}
+
+
+def _exists(graph: Any, name: str) -> bool:
+    try:
+        graph.as_graph_element(name, allow_operation=False)
+    except Exception:  # a node that a pass made
+        return False
+    return True
+
+
+def _named(fetches: Any) -> list[Any]:
+    """Fetches by name, so that they mean the same in two graphs."""
+    every = fetches if isinstance(fetches, list | tuple) else [fetches]
+    return [getattr(f, "name", f) for f in every]
+
+
+def _difference(name: str, left: _Value, right: _Value, rtol: float, atol: float) -> Difference | None:
+    a, b = np.asarray(left[0]), np.asarray(right[0])
+    op, origin = left[1] or right[1], left[2] or right[2]
+    if left[1] and right[1] and left[1] != right[1]:
+        return Difference(name, op, f"made by {left[1]} in the first run, by {right[1]} in the second", origin=origin)
+    if a.shape != b.shape:
+        return Difference(name, op, f"shapes {list(a.shape)} and {list(b.shape)}", origin=origin)
+    if a.dtype.kind not in "biufc" or b.dtype.kind not in "biufc":
+        a, b = (v if v.dtype.kind in "OSU" else v.astype(np.float64) for v in (a, b))
+    if a.dtype.kind in "OSU" or b.dtype.kind in "OSU":
+        n = int((a != b).sum())
+        return Difference(name, op, f"{n:,} of {a.size:,} elements differ", origin=origin) if n else None
+    with np.errstate(all="ignore"):
+        close = np.isclose(a, b, rtol, atol, equal_nan=True)
+        if close.all():
+            return None
+        wide = np.complex128 if "c" in (a.dtype.kind, b.dtype.kind) else np.float64
+        gap = np.where(close, 0.0, np.abs(a.astype(wide) - b.astype(wide)))
+        gap = np.where(np.isnan(gap), np.inf, gap)
+        at = np.unravel_index(int(gap.argmax()), a.shape)
+        scale = float(np.abs(b[at]))
+        relative = float(gap[at]) / scale if scale else float("inf")
+    n = int((~close).sum())
+    problem = f"{n:,} of {a.size:,} elements differ, by {float(gap[at]):.3g} at most ({relative:.3g} relative)"
+    index = tuple(int(k) for k in at)
+    return Difference(name, op, problem, float(gap[at]), relative, index, a[at].item(), b[at].item(), origin)

@@ -1,0 +1,74 @@
+"""`%load_ext tfnb`: magics for notebooks, `%tfnb` and `%%tfnb_profile`.
+
+Invariant: a magic only calls what programs can call too.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+from IPython.display import display
+
+from tfnb.notebook.timeline_view import timeline
+from tfnb.session.default import get_default_session
+from tfnb.session.recording import Recording
+from tfnb.session.session import Session
+
+__all__ = ["TfnbMagics", "register"]
+
+
+def register(shell: Any) -> None:
+    """Gives the magics to an IPython shell."""
+    shell.register_magics(TfnbMagics)
+
+
+@magics_class
+class TfnbMagics(Magics):
+    """See the module."""
+
+    @line_magic
+    def tfnb(self, line: str) -> Any:
+        """%tfnb LOGDIR: shows the summaries that are written there, as `tf.view` does."""
+        place = line.strip().strip("\"'")
+        if not place:
+            raise UsageError("%tfnb needs a folder of event files: %tfnb logs")
+        view = getattr(sys.modules["tfnb"], "view", None)
+        if view is None:
+            raise UsageError("this tfnb has no viewer of event files")
+        return view(place)
+
+    @cell_magic
+    def tfnb_profile(self, line: str, cell: str) -> None:
+        """%%tfnb_profile [SESSION]: runs the cell, records what its sessions run, and shows the timeline.
+
+        Without the name of a session: the default one and all that are variables of the notebook.
+        """
+        recording = Recording()
+        with ExitStack() as stack:
+            for session in self._sessions(line.strip()):
+                stack.enter_context(session.recorded(recording))
+            self.shell.run_cell(cell)
+        if len(recording):
+            display(timeline(recording))
+        else:
+            sys.stderr.write("%%tfnb_profile: no session ran a step in this cell\n")
+
+    def _sessions(self, name: str) -> list[Session]:
+        variables = self.shell.user_ns
+        if name:
+            found = variables.get(name)
+            if not isinstance(found, Session):
+                raise UsageError(f"%%tfnb_profile: {name} is no session")
+            return [found]
+        every = [v for v in variables.values() if isinstance(v, Session)]
+        default = get_default_session()
+        if isinstance(default, Session):
+            every.append(default)
+        sessions = [s for s in dict.fromkeys(every) if not s.closed]
+        if not sessions:
+            raise UsageError("%%tfnb_profile: there is no open session; make one in a cell before")
+        return sessions
