@@ -73,6 +73,7 @@ _COUNTS = [
             (v(), 2, _NONE),
         )
     ),
+    Case("Bincount", (v(9000, 4, 8999, 4), _I(9000), _NONE), note="many"),
     Case("DenseBincount", (v(1, 3, 1, 0, 9), _I(4), _NONE)),
     Case("DenseBincount", (ints(2, 5, lo=0, hi=6), _I(4), arr(2, 5))),
     Case("DenseBincount", (ints(2, 5, lo=0, hi=6), _I(4), np.zeros(0, np.int32)), {"binary_output": True}),

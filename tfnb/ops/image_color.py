@@ -179,7 +179,8 @@ def _host_contrast(call: HostCall, x: np.ndarray, factor: np.ndarray) -> np.ndar
 
 def _contrast(x: Any, factor: Any) -> Any:
     wide = cast_to(x, float32)
-    mean = reduce_mean(wide, [-3, -2], keepdims=True)
+    # by rows first: their sums go along width and channels at once, also where there are few channels
+    mean = reduce_mean(reduce_mean(wide, -3, keepdims=True), -2, keepdims=True)
     return cast_to((wide - mean) * factor + mean, x.dtype)
 
 
