@@ -88,6 +88,10 @@ def test_a_training_is_seen_live(notebook):
         page.locator(f".tfnb-main {selector}").first.wait_for(timeout=20_000)
         page.wait_for_timeout(300)
         notebook.shot(f"viewer-{name.lower()}-dark")
+        if name == "Distributions":
+            page.get_by_label("histograms, offset by step").check()
+            page.wait_for_timeout(400)
+            notebook.shot("viewer-histograms-dark")
     assert page.evaluate("() => window.hacked") is None
     assert page.locator(".tfnb-viewer :is(script, a)").count() == 0
     _saved(notebook)

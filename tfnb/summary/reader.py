@@ -21,7 +21,7 @@ from tfnb.ir.protos import proto
 from tfnb.summary.sampling import thinned
 from tfnb.summary.scan import Found, scan
 
-__all__ = ["Item", "LogReader", "Run", "Series", "kind_of"]
+__all__ = ["Item", "LogReader", "Run", "Series"]
 
 _PIECE = 8 << 20  # bytes read at a time, unless a record is larger
 
@@ -30,7 +30,7 @@ class Item(NamedTuple):
     """Something in an event file that is no scalar: what it is and where it stands.
 
     kind: image, histogram, audio, tensor, text, graph, meta_graph, run_metadata, session_log, message, ...
-    `load` reads it again: the Event message.
+    `load` reads it again: the Event message. data: the message itself, if it came by `feed` and not from a file.
     """
 
     tag: str
@@ -40,9 +40,12 @@ class Item(NamedTuple):
     path: str
     offset: int
     length: int
+    data: bytes | None = None
 
     def load(self) -> Any:
         """The Event message that holds it. Raises `NotFoundError` and the like when the file is gone."""
+        if self.data is not None:
+            return proto("event").Event.FromString(self.data)
         with os_errors(self.path), open(self.path, "rb") as file:
             file.seek(self.offset)
             return proto("event").Event.FromString(file.read(self.length))
@@ -162,6 +165,11 @@ class LogReader:
                 changed |= self._read(run, file)
         return changed
 
+    def feed(self, name: str, data: bytes) -> None:
+        """Takes in framed records of a run that come from elsewhere than its files."""
+        run = self.runs.setdefault(name, Run(name, self.logdir))
+        self._take(run, scan(data), data, None, 0)
+
     def _read(self, run: Run, name: str) -> bool:
         path = os.path.join(run.path, name)
         start = run.offsets.get(name, 0)
@@ -192,7 +200,7 @@ class LogReader:
         run.offsets[name] = start
         return changed
 
-    def _take(self, run: Run, found: Found, data: bytes, path: str, base: int) -> None:
+    def _take(self, run: Run, found: Found, data: bytes, path: str | None, base: int) -> None:
         run.records += found.records
         run.skipped += found.skipped
         points: dict[str, list[Any]] = {}
@@ -200,8 +208,9 @@ class LogReader:
             points.setdefault(p.tag, []).append((p.record, p.step, p.wall_time, p.value))
         restarts: list[tuple[int, int]] = []  # record number, step
         for number, offset, length in found.others:
+            record = data[offset : offset + length]
             try:
-                event = proto("event").Event.FromString(data[offset : offset + length])
+                event = proto("event").Event.FromString(record)
             except Exception:  # protobuf's DecodeError: good checksum, no Event
                 run.records -= 1
                 run.skipped += 1
@@ -217,7 +226,8 @@ class LogReader:
                 one = np.array([number]), np.array([event.step]), np.array([event.wall_time]), np.array([value])
                 points.setdefault(tag, []).append(one)
             for tag, kind in _kinds(event):
-                item = Item(tag, kind, event.step, event.wall_time, path, base + offset, length)
+                place = path or run.path, base + offset, length, record if path is None else None
+                item = Item(tag, kind, event.step, event.wall_time, *place)
                 self._add_item(run, item)
         for tag, parts in points.items():
             self._add_points(run, tag, parts, restarts)
@@ -270,7 +280,7 @@ def _kinds(event: Any) -> Iterator[tuple[str, str]]:
     what = event.WhichOneof("what")
     if what == "summary":
         for value in event.summary.value:
-            kind = kind_of(value)
+            kind = _kind(value)
             if kind:
                 yield value.tag or value.node_name, kind
     elif what == "tagged_run_metadata":
@@ -279,8 +289,7 @@ def _kinds(event: Any) -> Iterator[tuple[str, str]]:
         yield "", what.removesuffix("_def").replace("log_message", "message")
 
 
-def kind_of(value: Any) -> str:
-    """What a Summary.Value is: image, histogram, audio, text, tensor, scalars, ...; "" for a simple value."""
+def _kind(value: Any) -> str:
     what = value.WhichOneof("value")
     if what == "tensor":
         plugin = value.metadata.plugin_data.plugin_name

@@ -94,8 +94,7 @@ class _Key:
 
     def __init__(self, item: Any) -> None:
         self.item = item
-        event = getattr(item, "event", None)
-        self._place = (item.path, item.offset, item.tag, item.wall_time, id(event))
+        self._place = (item.path, item.offset, item.tag, item.step, item.wall_time)
 
     def __hash__(self) -> int:
         return hash(self._place)

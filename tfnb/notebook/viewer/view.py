@@ -1,7 +1,7 @@
 """`tf.view`: the widget, and the thread that keeps it fed.
 
 The thread belongs to its `View`: it polls the sources, sends what has changed and ends with `close`. It takes at most
-about a thirtieth of the time, however much there is to send. Until the browser has answered, each message holds
+about a fiftieth of the time, however much there is to send. Until the browser has answered, each message holds
 everything, for one that came before the page was ready is lost. Invariant: a fault in the thread is shown, never
 raised into the user's training.
 """
@@ -32,7 +32,7 @@ from tfnb.notebook.viewer.templates import templates
 __all__ = ["View", "view"]
 
 # Of the thread's time; when nobody looks; between two pictures; most rows in one export.
-SHARE, SECONDS_ASLEEP, SECONDS_PER_PICTURE = 0.03, 2.0, 10.0
+SHARE, SECONDS_ASLEEP, SECONDS_PER_PICTURE = 0.02, 2.0, 10.0
 MOST_ROWS = 2_000_000
 
 
