@@ -14,6 +14,14 @@ CASES: tuple[Case, ...] = (
         Case(op, (np.zeros((4, 0), _F), np.zeros((0, 1), _I), np.zeros((0, 0), _F)))
         for op in ("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterMax")
     ),
+    Case(
+        "DynamicStitch",
+        (
+            [np.array([0], _I), np.array([2], _I)],
+            [np.array([b"b"], object), np.array([b"a"], object)],
+        ),
+    ),
+    Case("Cast", (arr(3),), {"DstT": "complex64"}, float32_only=True),
     Case("UniqueWithCounts", (np.zeros(0, _I),), {"out_idx": "int32"}),
     Case("UniqueV2", (np.zeros((2, 0), _I), np.array([0], _I)), {"out_idx": "int32"}),
     Case("GatherNd", (arr(2, 3), np.zeros((2, 0), _I))),

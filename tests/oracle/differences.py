@@ -84,6 +84,10 @@ def _mixed(case: Case) -> bool:
     return len({case.arrays()[i].dtype for i in (1, 6)}) > 1
 
 
+def _complex(case: Case) -> bool:
+    return any(a.dtype.kind == "c" for a in case.arrays())
+
+
 def _negative_length(case: Case) -> bool:
     return bool((np.asarray(case.inputs[2]) < 0).any())
 
@@ -104,6 +108,19 @@ BATCH_NORM = " ".join(n for n in CATALOG if n.startswith("FusedBatchNorm"))
 UNSET = f"{FOURIER} {WINDOWS} {SPARSE} {BATCH_NORM} Svd SelfAdjointEigV2"
 
 RULES: tuple[Rule, ...] = (
+    Rule(
+        "refused",
+        "CTCGreedyDecoder CTCBeamSearchDecoder",
+        "a negative length is an error",
+        match="must be in",
+    ),
+    Rule(
+        "value",
+        "*",
+        "infinite and NaN parts of complex numbers follow NumPy",
+        match="nan|inf",
+        when=_complex,
+    ),
     Rule(
         "value",
         "SparseAdd",

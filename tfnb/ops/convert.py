@@ -16,6 +16,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import unchanged
 from tfnb.types import (
+    COMPLEX,
     FIXED_SIZE,
     DType,
     Shape,
@@ -56,7 +57,7 @@ def _cast_partial(c: Infer) -> Shape | None:
 
 
 def _grad_cast(op: Any, dy: Any) -> Any:
-    if not (op.x.dtype.is_floating and op.y.dtype.is_floating):
+    if not all(d.is_floating or d in COMPLEX for d in (op.x.dtype, op.y.dtype)):
         return None
     return CAST(dy, DstT=op.x.dtype)
 

@@ -184,7 +184,8 @@ def _host_stitch(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
     indices, data = inputs[:n], inputs[n:]
     size = max((int(i.max()) for i in indices if i.size), default=-1) + 1
     rest = data[0].shape[indices[0].ndim :]
-    out = np.zeros((size, *rest), data[0].dtype)
+    blank = b"" if data[0].dtype.kind == "O" else 0
+    out = np.full((size, *rest), blank, data[0].dtype)
     for i, d in zip(indices, data, strict=True):
         if i.size and i.min() < 0:
             raise InvalidArgumentError(f"the index {i.min()} is negative", call.op)
