@@ -100,10 +100,18 @@ def _preprocessing(name: str) -> _Lazy:
     return _Lazy(lambda: getattr(_import_module("tfnb.datasets.vocabulary"), name))
 
 
+def _shipped(name: str) -> _Lazy:
+    return _Lazy(lambda: getattr(_import_module("tfnb.datasets.mnist"), name))
+
+
 _REST = {
     **{
         f"contrib.learn.preprocessing.{name}": _preprocessing(name)
         for name in ("VocabularyProcessor", "CategoricalVocabulary", "ByteProcessor", "tokenizer")
+    },
+    **{
+        f"examples.tutorials.mnist.input_data.{name}": _shipped(name)
+        for name in ("maybe_download", "extract_images", "extract_labels", "VALIDATION_SIZE")
     },
     "keras.datasets.mnist.load_data": _load_mnist,
     "examples.tutorials.mnist.input_data.read_data_sets": _read_mnist,

@@ -142,3 +142,11 @@ def test_a_variable_made_in_another_graph_is_refused():
     v = tf.Variable(1.0)
     with tf.Graph().as_default(), pytest.raises(errors.GraphError):
         tf.add(tf.constant(1.0), v)
+
+
+def test_the_initialiser_of_old_programs_sets_local_variables_too():
+    a = tf.Variable(1, name="a")
+    b = tf.Variable(2, name="b", collections=[tf.GraphKeys.LOCAL_VARIABLES])
+    with tf.Session() as session:
+        session.run(tf.initialize_all_variables())
+        assert session.run([a, b]) == [1, 2]

@@ -203,3 +203,18 @@ def test_the_import_of_the_tutorials():
     assert found.validation.num_examples == 100
     assert found.train.labels.shape[1] == 10
     assert tf.contrib.learn.datasets.mnist.read_data_sets().train.images.shape[1] == 784
+
+
+def test_single_files_as_old_programs_read_them(tmp_path):
+    from tfnb.examples.tutorials.mnist import input_data
+
+    path = input_data.maybe_download("t10k-images-idx3-ubyte.gz", tmp_path)
+    images = input_data.extract_images(path)
+    with open(input_data.maybe_download("t10k-labels-idx1-ubyte.gz"), "rb") as file:
+        labels, rows = input_data.extract_labels(file), input_data.extract_labels(file.name, one_hot=True)
+    assert images.shape == (1500, 28, 28, 1) and images.dtype == np.uint8
+    assert rows.shape == (1500, 10) and np.array_equal(rows.argmax(1), labels)
+    shutil.copy(path, tmp_path)
+    assert input_data.maybe_download("t10k-images-idx3-ubyte.gz", tmp_path) == str(tmp_path / Path(path).name)
+    with pytest.raises(NotFoundError):
+        input_data.maybe_download("other.gz", tmp_path)

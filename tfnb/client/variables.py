@@ -332,6 +332,11 @@ def local_variables_initializer() -> Operation:
     return variables_initializer(local_variables())
 
 
+def initialize_all_variables() -> Operation:
+    """As `global_variables_initializer`, of the local variables too: TensorFlow 0.x programs had one initialiser."""
+    return variables_initializer(list(dict.fromkeys([*global_variables(), *local_variables()])))
+
+
 def group(*inputs: Any, name: str | None = None, **_: Any) -> Operation:
     """An operation that is done when all `inputs` (tensors, operations, variables, nested lists) are."""
     flat = [x.op if isinstance(x, IndexedSlices) else x for x in flatten(inputs)]
@@ -388,7 +393,7 @@ API = {
     "variables_initializer": variables_initializer,
     "initialize_variables": variables_initializer,
     "global_variables_initializer": global_variables_initializer,
-    "initialize_all_variables": global_variables_initializer,
+    "initialize_all_variables": initialize_all_variables,
     "local_variables_initializer": local_variables_initializer,
     "initialize_local_variables": local_variables_initializer,
     "group": group,

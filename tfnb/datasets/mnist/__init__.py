@@ -87,6 +87,26 @@ def load_data(path: Any = None) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np
     return (x, y), (x_test, y_test)
 
 
+def maybe_download(filename: str, work_directory: str | Path | None = None, source_url: Any = None) -> str:
+    """The path of an MNIST file: in `work_directory` where it is there, else of the shipped one; no download."""
+    own = None if work_directory is None else Path(work_directory) / filename
+    found = own if own is not None and own.is_file() else Path(__file__).parent / filename
+    if filename not in FILES or not found.is_file():
+        raise NotFoundError(f"no MNIST file is called {filename!r}; they are {', '.join(FILES)}")
+    return str(found)
+
+
+def extract_images(f: Any) -> np.ndarray:
+    """The uint8 images (n, 28, 28, 1) of an IDX file; `f`: its path (0.x), or the open file of that path (1.x)."""
+    return read_idx(getattr(f, "name", f), 3)[..., np.newaxis]
+
+
+def extract_labels(f: Any, one_hot: bool = False, num_classes: int = CLASSES) -> np.ndarray:
+    """The labels of an IDX file as uint8 numbers, or as rows with a one; `f` as `extract_images`'."""
+    labels = read_idx(getattr(f, "name", f), 1)
+    return dense_to_one_hot(labels, num_classes) if one_hot else labels
+
+
 def _folder(train_dir: str | Path | None) -> Path:
     shipped = Path(__file__).parent
     if train_dir is None:
