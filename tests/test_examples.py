@@ -125,9 +125,23 @@ def test_viewer(tmp_path):
     assert page.count("tfnb-view-picture") == 2 and "<svg" in page
 
 
+def test_profile(tmp_path):
+    text = executed("07_profile", tmp_path)
+    first = re.search(r"^ *([\d.]+)%  (\S+) ", text, re.MULTILINE)
+    assert "similarity" in first[2], text
+    assert "on the critical path: True" in text
+    sums = re.findall(r"([\d.]+) ms = kernels ([\d.]+) \+ gaps ([\d.]+)", text)
+    assert len(sums) == 2
+    for wall, kernels, gaps in sums:
+        assert float(kernels) + float(gaps) == pytest.approx(float(wall), rel=0.05)
+    assert re.search(r"a Chrome trace with \d\d+ events", text)
+    assert "prune" in text and "1 tensors compared, 0 differ" in text
+
+
 NOTEBOOKS = [
     *("01_first_graph", "02_mnist", "03_control_flow", "04_input_pipeline", "05_save_and_restore"),
     "06_viewer",
+    "07_profile",
 ]
 
 

@@ -53,6 +53,7 @@ def test_timeline(notebook):
     canvas = page.locator(".tfnb-tl canvas")
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
+        card.scroll_into_view_if_needed()
         page.wait_for_timeout(200)
         notebook.shot(f"timeline-event-{theme.lower()}")
     canvas.focus()

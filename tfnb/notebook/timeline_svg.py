@@ -5,6 +5,7 @@ Invariant: names are text, never markup; the picture's size does not grow with t
 
 from __future__ import annotations
 
+import math
 from html import escape
 
 import numpy as np
@@ -52,17 +53,24 @@ def _svg(model: TraceModel) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {y:.0f}" role="img" '
         f'style="max-width:{_WIDTH}px;width:100%;font:11px sans-serif" aria-label="timeline">'
     ]
-    for k in range(6):
-        x = _GUTTER + (_WIDTH - _GUTTER) * k / 6
+    unit = _round_unit(span / 6)
+    for k in range(int(span / unit) + 1):
+        x = _GUTTER + k * unit * scale
         parts.append(
             f'<line x1="{x:.1f}" y1="14" x2="{x:.1f}" y2="{y:.0f}" stroke="#808080" stroke-opacity=".3"/>'
-            f'<text x="{x + 3:.1f}" y="11" fill="#808080">{time_text(span * k / 6)}</text>'
+            f'<text x="{x + 3:.1f}" y="11" fill="#808080">{time_text(k * unit)}</text>'
         )
     for top, name in names:
         parts.append(f'<text x="2" y="{top + 12:.1f}" fill="#808080">{escape(name[:20])}</text>')
     for row, top in enumerate(tops):
         parts += _bars(model, np.flatnonzero(model.row == row), top, scale)
     return "".join(parts) + "</svg>"
+
+
+def _round_unit(least: float) -> float:
+    """1, 2 or 5 times a power of ten, `least` or more."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(k * power for k in (1, 2, 5, 10) if k * power >= least)
 
 
 def _bars(model: TraceModel, events: np.ndarray, top: float, scale: float) -> list[str]:
@@ -88,5 +96,11 @@ def _bars(model: TraceModel, events: np.ndarray, top: float, scale: float) -> li
             f'height="{_ROW - 3}" fill="{COLOURS[kind]}" fill-opacity="{strength:.2f}"><title>{title}: '
             f"{time_text(float(model.end[i]) - float(model.start[i]))}</title></rect>"
         )
+        label = model.labels[model.label[i]]
+        room = int((b - a) * scale / 6.5) - 1
+        if room > 3 and n - k == 1:
+            text = escape(label if len(label) <= room else label[: room - 1] + "…")
+            ink = "#808080" if kind == "wait" else "#fff"
+            found.append(f'<text x="{_GUTTER + a * scale + 4:.1f}" y="{top + 10.5:.1f}" fill="{ink}">{text}</text>')
         k = n
     return found
