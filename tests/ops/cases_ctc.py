@@ -29,6 +29,6 @@ CASES: tuple[Case, ...] = (
     _loss([0, 1, 1, 2], [3, 1, 2], ignore_longer_outputs_than_inputs=True),
     _decoded("CTCGreedyDecoder", [6, 3, 0], merge_repeated=True),
     _decoded("CTCGreedyDecoder", [6, 3, 0], merge_repeated=False),
-    _decoded("CTCBeamSearchDecoder", [6, 3], beam_width=4, top_paths=3, merge_repeated=False),
+    _decoded("CTCBeamSearchDecoder", [6, 3], beam_width=12, top_paths=3, merge_repeated=False),
     _decoded("CTCBeamSearchDecoder", [6, 5, 1], beam_width=30, top_paths=2, merge_repeated=True),
 )

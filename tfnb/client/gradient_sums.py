@@ -1,7 +1,7 @@
 """Gradients by what a loop reads from outside: sums over its iterations (white paper, section 4.1).
 
-A matrix that every iteration multiplies by has as gradient a sum of products; their factors are kept, and multiplied
-at once after the loop. Rows of a gather are kept as rows. All else is added up iteration by iteration. Invariant: each
+A matrix that every iteration multiplies by has as gradient a sum of products. Where an iteration has few rows, too few
+for a product of its own to be fast, their factors are kept, and multiplied at once after the loop. Rows of a gather are kept as rows. All else is added up iteration by iteration. Invariant: each
 kind gives the same sum.
 """
 
@@ -24,6 +24,7 @@ from tfnb.types import Shape
 __all__ = ["total"]
 
 Finish = Callable[[], Any]
+_FEW_ROWS = 32
 
 
 def total(back: Any, t: Tensor, grad: Any) -> Finish:
@@ -61,11 +62,14 @@ def _rows_known(x: Tensor) -> bool:
 
 
 def _is_product(back: Any, grad: Tensor) -> bool:
-    """A sum over rows that are made in each iteration: their order does not matter."""
+    """A sum over a few rows that are made in each iteration: their order does not matter."""
     op = grad.op
     if op.opdef is not MAT_MUL or context_of(op) is not back:
         return False
-    return op.attrs.transpose_a and not op.attrs.transpose_b and all(map(_rows_known, op.inputs))
+    if not op.attrs.transpose_a or op.attrs.transpose_b or not all(map(_rows_known, op.inputs)):
+        return False
+    rows = op.inputs[0].shape.dims[0]
+    return rows is None or rows < _FEW_ROWS
 
 
 def _collected(back: Any, x: Tensor) -> Callable[[], Tensor]:

@@ -31,14 +31,13 @@ from tfnb.types import as_dtype, uint8
 
 __all__ = ["OpenCLDevice", "list_devices", "make_devices"]
 
-_MAX_UNWAITED = 64  # runs that nobody waited for, before the device does
+_MAX_UNWAITED = 8  # runs ahead of the last one that is surely done: what they read and write stays in memory
 
 
 class _Ticket:
     """Work up to an event. Done tickets let go of the memory they kept, and of all tickets before."""
 
-    __slots__ = ("_before", "_device", "_event", "_keep", "count", "done")
-    count: int
+    __slots__ = ("_before", "_device", "_event", "_keep", "done")
     done: bool
 
     def __init__(self, device: str, event: Any, keep: Any, before: _Ticket | None) -> None:
@@ -46,7 +45,6 @@ class _Ticket:
         self._event = event
         self._keep = keep
         self._before = before if before is not None and not before.done else None
-        self.count = 1 if self._before is None else self._before.count + 1
         self.done = False
 
     def wait(self) -> None:
@@ -165,8 +163,11 @@ class OpenCLDevice:
         ticket = _Ticket(self.name, event, keep, self._last)
         self._last = ticket
         self.in_flight = None
-        if ticket.count > _MAX_UNWAITED:
-            ticket.wait()
+        older: _Ticket | None = ticket
+        for _ in range(_MAX_UNWAITED):
+            older = None if older is None else older._before
+        if older is not None:
+            older.wait()
         return ticket
 
     def scratch(self, nbytes: int, who: str) -> DeviceTensor:
