@@ -230,7 +230,6 @@ def test_library_kernels_compile_once_per_machine(tmp_path):
     second = run_process(FIRST_STEP, TFNB_CACHE_DIR=str(tmp_path))
     assert second.returncode == 0, second.stderr
     assert second.stderr == ""
-    assert float(second.stdout) < 3  # 0.3 on a quiet machine
 
 
 @pytest.mark.parametrize("drivers", ["pthread", "basic"])
