@@ -1,7 +1,8 @@
 """Peak memory of a loop's gradient, ours beside TensorFlow's: `python -m benchmarks.loop_memory`.
 
-An LSTM by dynamic_rnn, forward and backward, each system in a process of its own; the figure is what the process grew by
-at its highest, from after a first short sequence (libraries loaded, kernels compiled) to after the long one.
+An LSTM by dynamic_rnn, forward and backward, each system in a process of its own; the figure is by how much the
+process grew at its highest, from after a first short sequence (libraries loaded, kernels compiled) to after the long
+one.
 """
 
 from __future__ import annotations
