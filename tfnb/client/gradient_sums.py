@@ -1,8 +1,8 @@
 """Gradients by what a loop reads from outside: sums over its iterations (white paper, section 4.1).
 
 A matrix that every iteration multiplies by has as gradient a sum of products. Where an iteration has few rows, too few
-for a product of its own to be fast, their factors are kept, and multiplied at once after the loop. Rows of a gather are kept as rows. All else is added up iteration by iteration. Invariant: each
-kind gives the same sum.
+for a product of its own to be fast, their factors are kept, and multiplied at once after the loop. Rows of a gather are
+kept as rows. All else is added up iteration by iteration. Invariant: each kind gives the same sum.
 """
 
 from __future__ import annotations
