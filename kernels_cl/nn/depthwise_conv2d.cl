@@ -6,7 +6,8 @@
 //
 // Sizes are arguments. -DT=float|double, also the type of all sums. Outputs are written exactly.
 // Group g of G owns the g-th of G equal shares of the rows of out (forward), of the rows of din (input gradient) or of
-// the taps (filter gradient); one work-item per group, inner loops over channels.
+// the taps (filter gradient); one work-item per group, inner loops over channels. Forward with m = 1 goes by vectors
+// of 16 channels.
 
 #ifndef T
 #define T float
@@ -33,6 +34,11 @@
 
 #define KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define V 16
+typedef JOIN(T, 16) vector __attribute__((aligned(sizeof(T))));
+
 KERNEL depthwise_conv2d(
     __global const T *restrict in, __global const T *restrict w, __global T *restrict out, SIZES)
 {
@@ -40,6 +46,26 @@ KERNEL depthwise_conv2d(
     for (int r = SHARE_BEGIN(n * oh); r < end; ++r)
         for (int x = 0; x < ow; ++x) {
             __global T *restrict to = out + ((size_t)r * ow + x) * wide;
+            if (m == 1 && c >= V) { // sums stay in registers; the last vector is moved back to end at c
+                __global const T *image = in + (size_t)(r / oh) * ih * iw * c;
+                for (int k = 0; k < c; k += V) {
+                    int at = k + V < c ? k : c - V;
+                    vector sum = (vector)(T)0;
+                    for (int ky = 0; ky < kh; ++ky) {
+                        int iy = r % oh * sy + ky * dy - pt;
+                        if (iy < 0 || iy >= ih)
+                            continue;
+                        for (int kx = 0; kx < kw; ++kx) {
+                            int ix = x * sx + kx * dx - pl;
+                            if (ix >= 0 && ix < iw)
+                                sum += *(__global const vector *)(image + ((size_t)iy * iw + ix) * c + at)
+                                    * *(__global const vector *)(w + (size_t)(ky * kw + kx) * c + at);
+                        }
+                    }
+                    *(__global vector *)(to + at) = sum;
+                }
+                continue;
+            }
             for (int k = 0; k < wide; ++k)
                 to[k] = 0;
             for (int ky = 0; ky < kh; ++ky) {

@@ -67,11 +67,12 @@ def _host(
         )
     _check_rows(call, indices, data.shape[0])
     wide = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
-    total = reduce_rows(data[indices].astype(wide), ids, count, np.add, 0)
+    rows = data.take(indices, axis=0).astype(wide, copy=False)
+    total = reduce_rows(rows, ids, count, np.add, 0)
     if kind != "Sum":
         sizes = np.bincount(ids, minlength=count).reshape(-1, *(1,) * (data.ndim - 1))
-        total = total / _divisors(kind, sizes, wide)
-    return total.astype(data.dtype)
+        total /= _divisors(kind, sizes, wide)
+    return total.astype(data.dtype, copy=False)
 
 
 def _check_rows(call: HostCall, indices: np.ndarray, rows: int) -> None:
