@@ -109,6 +109,26 @@ UNSET = f"{FOURIER} {WINDOWS} {SPARSE} {BATCH_NORM} Svd SelfAdjointEigV2"
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        "refused", "*", "two ways to align corners exclude each other", match="exclude each other"
+    ),
+    Rule(
+        "accepted", "ScatterNd", "updates are broadcast to the rows", match="must match dimensions"
+    ),
+    Rule(
+        "refused",
+        SEGMENTS,
+        "segment numbers that fall or are negative are an error",
+        match="must not be negative",
+    ),
+    Rule("value gradient", "TopK TopKV2", "NaN has no place in an order", when=_special),
+    Rule("refused", "Transpose", "axes do not count from the end", match="is not a permutation"),
+    Rule(
+        "accepted",
+        "Div TruncateDiv",
+        "the least integer divided by -1 stays",
+        match="Unexpected error in binary",
+    ),
+    Rule(
         "refused",
         "CTCGreedyDecoder CTCBeamSearchDecoder",
         "a negative length is an error",
@@ -361,7 +381,7 @@ RULES: tuple[Rule, ...] = (
 # why generated cases do not reach an op -> the ops
 ELSEWHERE: dict[str, str] = {
     "has no counterpart in TensorFlow": (
-        "LabelTerm LoopStack LoopStackPop LoopStackPush ReaderNumRecordsSkipped WindowSum"
+        "LabelTerm ResizeLines ResizeTaps LoopStack LoopStackPop LoopStackPush ReaderNumRecordsSkipped WindowSum"
     ),
     "makes random numbers: distributions and seeds are tested in tests/ops/test_random.py and test_candidates.py": (
         "AllCandidateSampler FixedUnigramCandidateSampler LearnedUnigramCandidateSampler LogUniformCandidateSampler"
