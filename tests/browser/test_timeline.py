@@ -1,5 +1,7 @@
 """The timeline in a real notebook: it finds the most expensive operation, zooms, and stays as a picture."""
 
+import shutil
+
 PROGRAM = """
 import threading, time
 import numpy as np
@@ -78,12 +80,9 @@ def test_timeline(notebook):
     assert '"traceEvents"' in saved.value.path().read_text()
 
     notebook.save("timeline.ipynb")
-    (notebook.lab.root / "timeline.ipynb").rename(notebook.lab.root / "saved.ipynb")
+    shutil.copy(notebook.lab.root / "timeline.ipynb", notebook.lab.root / "saved.ipynb")
     notebook.open("saved.ipynb")  # another file, so another kernel: the picture is left
     picture = notebook.show(".tfnb-timeline svg")
     assert "slow_product" in picture.text_content()
     assert page.locator(".tfnb-tl").count() == 0
     notebook.shot("timeline-reopened")
-    # anywidget complains when a page takes over two seconds to load a model, as on a busy machine; it comes all the same.
-    late = "[anywidget] Failed to initialize model."
-    notebook.complaints[:] = [c for c in notebook.complaints if c != late]

@@ -359,14 +359,14 @@ const STYLE = `
   max-height: 288px; overflow: auto; overflow-wrap: anywhere; }
 .tfnb-tl .card h4 { margin: 0 0 4px; font-size: 13px; }
 .tfnb-tl .card pre { margin: 1px 0 5px 10px; white-space: pre-wrap; font-size: 11px; color: inherit; background: none; }
-.tfnb-tl table { border-collapse: collapse; width: 100%; margin: 0; font: inherit; color: inherit; }
+.tfnb-tl table { table-layout: auto; border-collapse: collapse; width: 100%; margin: 0; font: inherit; color: inherit; }
 .tfnb-tl th { position: sticky; top: 0; background: var(--jp-layout-color2, #eee); padding: 0; }
 .tfnb-tl th button { border: 0; background: none; width: 100%; text-align: inherit; font-weight: 600; }
 .tfnb-tl td, .tfnb-tl th { text-align: right; white-space: nowrap; }
 .tfnb-tl td { padding: 1px 8px; border-bottom: 1px solid var(--jp-border-color3, #eee); }
 .tfnb-tl td:first-child, .tfnb-tl th:first-child, .tfnb-tl td:nth-child(2), .tfnb-tl th:nth-child(2) { text-align: left; }
 .tfnb-tl td:first-child { max-width: 300px; overflow: hidden; text-overflow: ellipsis; }
-.tfnb-tl tr[aria-selected=true] td { background: var(--jp-brand-color3, #bbdefb); color: var(--jp-ui-font-color0, #000); }
+.tfnb-tl tr[aria-selected=true] td { background: var(--jp-brand-color1, #1976d2); color: #fff; }
 .tfnb-tl tbody tr { cursor: pointer; }
 `;
 const COLUMNS = [
