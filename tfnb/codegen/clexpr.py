@@ -7,6 +7,7 @@ level it is a vector over the innermost loop. Invariant: a printed name is defin
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from tfnb.codegen.ctypes import constant, mask_like, register_type
 from tfnb.codegen.indexing import Indexing
@@ -39,7 +40,8 @@ class Printer:
     def __init__(self, kernel: KernelText, indexing: Indexing, levels: dict[object, int], lanes: int) -> None:
         self.kernel, self.indexing, self.levels, self.lanes = kernel, indexing, dict(levels), lanes
         self.scopes: dict[int, list[str]] = {}
-        self.names: dict[int, dict[Expr, str]] = {}
+        # By expression; four random words by what they are made of.
+        self.names: dict[int, dict[Any, str]] = {}
         self.locals: dict[object, str] = {}
         self.counts: dict[Expr, int] = {}
         self._level: dict[Expr, int] = {}
@@ -55,7 +57,7 @@ class Printer:
             for a in e.args:
                 self.counts[a] = self.counts.get(a, 0) + (2 if e.op in _TWICE else 1)
 
-    def open(self, level: int, lines: list[str], names: dict[Expr, str] | None = None) -> None:
+    def open(self, level: int, lines: list[str], names: dict[Any, str] | None = None) -> None:
         """Statements of `level` go to `lines` from now on."""
         self.scopes[level] = lines
         self.names[level] = {} if names is None else names
@@ -269,13 +271,13 @@ class Printer:
         args = [self.broadcast(a, level) if w else self.term(a, level) for a, w in zip(e.args, wide, strict=True)]
         self.kernel.need("lib/philox.clh", "", self.lanes if vector else 1)
         key = (e.args, vector)
-        made = self.kernel.philox.get((level, key, id(self.names[level])))
+        made = self.names[level].get(key)
         if made is None:
             made = self.kernel.fresh()
             kind = f"uint{self.lanes if vector else ''}"
             self.scopes[level].append(f"{kind} {made}[4];")
             self.scopes[level].append(f"philox_4x32({', '.join(args)}, {made});")
-            self.kernel.philox[(level, key, id(self.names[level]))] = made
+            self.names[level][key] = made
         return f"{made}[{e.value}]"
 
     # memory

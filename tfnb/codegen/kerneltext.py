@@ -45,7 +45,6 @@ class KernelText:
     sizes: dict[int, str] = field(default_factory=dict)
     numbers: dict[float, str] = field(default_factory=dict)
     needs: dict[tuple[str, str, int], None] = field(default_factory=dict)
-    philox: dict[object, str] = field(default_factory=dict)
     names: int = 0
 
     def fresh(self) -> str:

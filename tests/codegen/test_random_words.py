@@ -1,0 +1,26 @@
+"""Random words in generated kernels: computed in every loop that reads them."""
+
+from __future__ import annotations
+
+from tfnb.codegen.clexpr import INNER, Printer
+from tfnb.codegen.indexing import Indexing
+from tfnb.codegen.kerneltext import KernelText
+from tfnb.ir import scalar as s
+from tfnb.types import uint32
+
+
+def test_every_body_computes_its_own():
+    """Also where Python puts one body's table of names at the place of an earlier one's."""
+    position = s.index("i0")
+    counter = s.cast(position, uint32)
+    key = s.const(7, uint32)
+    words = [s.philox(key, key, counter, key, k) for k in range(2)]
+    printer = Printer(KernelText(), Indexing({"i0": 100}), {"i0": INNER}, 1)
+    printer.count(words)
+    for _ in range(50):
+        lines: list[str] = []
+        printer.open(INNER, lines)
+        first, second = (printer.term(w) for w in words)
+        made = first.partition("[")[0]
+        assert second == f"{made}[1]" or second in "\n".join(lines)
+        assert sum("philox_4x32" in line for line in lines) == 1, lines
