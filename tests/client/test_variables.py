@@ -84,11 +84,12 @@ def test_updates_and_operators():
         np.testing.assert_array_equal(session.run(v.assign_add([1.0, 1.0])), [2.0, 3.0])
         np.testing.assert_array_equal(session.run(v.assign_sub([2.0, 2.0])), [0.0, 1.0])
         values = session.run(
-            [v + 1, 2 * v, -v, v[1], v @ tf.eye(2) if hasattr(tf, "eye") else v, v > 0.5, 1 - v]
+            [v + 1, 2 * v, -v, v[1], v[None] @ tf.eye(2), v > 0.5, 1 - v]
         )
         np.testing.assert_array_equal(values[0], [1.0, 2.0])
         np.testing.assert_array_equal(values[6], [1.0, 0.0])
         assert values[3] == 1.0
+        np.testing.assert_array_equal(values[4], [[0.0, 1.0]])
         assert [session.run(n.count_up_to(2)) for _ in range(2)] == [0, 1]
         with pytest.raises(errors.OutOfRangeError):
             session.run(n.count_up_to(2))
