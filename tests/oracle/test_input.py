@@ -10,7 +10,6 @@ import tfnb as ours
 theirs = pytest.importorskip("tensorflow", exc_type=ImportError).compat.v1
 
 pytestmark = [pytest.mark.oracle, pytest.mark.opencl]
-theirs.disable_v2_behavior()
 
 
 def plain(e):
