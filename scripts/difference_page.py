@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "ops"), str(ROOT / "tests" / "oracle")]
 
 from differences import ELSEWHERE, KINDS, RULES  # noqa: E402
+from pages import settle  # noqa: E402
 
 PAGE = ROOT / "docs" / "differences.md"
 HEAD = """# Differences from TensorFlow
@@ -44,17 +45,5 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def main() -> int:
-    text = page()
-    if "--check" in sys.argv[1:]:
-        current = PAGE.exists() and PAGE.read_text(encoding="utf-8") == text
-        if not current:
-            print("docs/differences.md is not current: run python scripts/difference_page.py")
-        return 0 if current else 1
-    PAGE.write_text(text, encoding="utf-8")
-    print(f"{PAGE}: {len(text.splitlines())} lines")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(settle(PAGE, page(), "difference_page.py"))

@@ -11,6 +11,8 @@ import inspect
 import sys
 from pathlib import Path
 
+from pages import settle
+
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind, OpDef
 from tfnb.ops import FAMILIES
 
@@ -85,17 +87,5 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def main() -> int:
-    text = page()
-    if "--check" in sys.argv[1:]:
-        current = PAGE.exists() and PAGE.read_text(encoding="utf-8") == text
-        if not current:
-            print("docs/ops.md is not current: run python scripts/op_reference.py")
-        return 0 if current else 1
-    PAGE.write_text(text, encoding="utf-8")
-    print(f"{PAGE}: {len(text.splitlines())} lines")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(settle(PAGE, page(), "op_reference.py"))
