@@ -101,12 +101,9 @@ def embedding_rnn_decoder(decoder_inputs: Steps, initial_state: Any, cell: Any, 
     """`rnn_decoder` on embeddings of integer inputs [batch]; `feed_previous` feeds back its own symbols."""
     with variable_scope(scope or "embedding_rnn_decoder"):
         embedding = get_variable("embedding", [num_symbols, embedding_size])
-        loop = (
-            _own_symbols(embedding, output_projection, update_embedding_for_previous)
-            if feed_previous
-            else None
-        )
         inputs = [embedding_lookup(embedding, i) for i in decoder_inputs]
+        own = _own_symbols(embedding, output_projection, update_embedding_for_previous)
+        loop = own if feed_previous else None
         return rnn_decoder(inputs, initial_state, cell, loop)
 
 
@@ -260,12 +257,9 @@ def embedding_attention_decoder(decoder_inputs: Steps, initial_state: Any, atten
     """`attention_decoder` on embeddings of integer inputs [batch]."""
     with variable_scope(scope or "embedding_attention_decoder"):
         embedding = get_variable("embedding", [num_symbols, embedding_size])
-        loop = (
-            _own_symbols(embedding, output_projection, update_embedding_for_previous)
-            if feed_previous
-            else None
-        )
         inputs = [embedding_lookup(embedding, i) for i in decoder_inputs]
+        own = _own_symbols(embedding, output_projection, update_embedding_for_previous)
+        loop = own if feed_previous else None
         return attention_decoder(inputs, initial_state, attention_states, cell, output_size, num_heads, loop,
                                  initial_state_attention=initial_state_attention)  # fmt: skip
 

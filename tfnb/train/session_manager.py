@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -64,8 +66,7 @@ class SessionManager:
         `FailedPreconditionError` when variables are still without values, `DeadlineExceededError` when no checkpoint
         came in max_wait_secs.
         """
-        session = Session(master, graph=self._graph, config=config)
-        try:
+        with self._opened(master, config) as session:
             restored = self._restore(
                 session, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
                 max_wait_secs,
@@ -85,9 +86,6 @@ class SessionManager:
                     f"init operations did not make the model ready: {problem}; init_op: "
                     f"{getattr(init_op, 'name', init_op)}, local_init_op: {getattr(self._local_init_op, 'name', None)}"
                 )
-        except BaseException:
-            session.close()
-            raise
         return session
 
     def recover_session(
@@ -101,16 +99,12 @@ class SessionManager:
         config: Any = None,
     ) -> tuple[Session, bool]:
         """(session, was it restored from a checkpoint and is ready)."""
-        session = Session(master, graph=self._graph, config=config)
-        try:
+        with self._opened(master, config) as session:
             restored = self._restore(
                 session, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
                 max_wait_secs,
             )  # fmt: skip
             problem = self._run_local_init(session) or self._not_ready(session, self._ready_op)
-        except BaseException:
-            session.close()
-            raise
         if restored and problem:
             logging.warning("Restored, but not ready: %s", problem)
         return session, restored and not problem
@@ -124,12 +118,8 @@ class SessionManager:
         """
         end = time.monotonic() + max_wait_secs
         while True:
-            session = Session(master, graph=self._graph, config=config)
-            try:
+            with self._opened(master, config) as session:
                 problem = self._run_local_init(session) or self._not_ready(session, self._ready_op)
-            except BaseException:
-                session.close()
-                raise
             if not problem:
                 return session
             session.close()
@@ -141,6 +131,16 @@ class SessionManager:
             time.sleep(self._wait_secs)
 
     # ---- steps -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def _opened(self, master: str, config: Any) -> Iterator[Session]:
+        """A session that stays open unless what is done to it fails."""
+        session = Session(master, graph=self._graph, config=config)
+        try:
+            yield session
+        except BaseException:
+            session.close()
+            raise
 
     def _restore(
         self, session: Session, saver: Any, folder: Any, path: Any, wait: bool, max_wait: float
