@@ -103,6 +103,11 @@ _GATHERS = [
             (arr(3), np.zeros((0, 1), np.int32)),
         )
     ),
+    Case(
+        "ScatterRows",
+        (np.array([[[0], [2]]], np.int32), arr(1, 2, 3, 2), v(4, 3, 2)),
+        oracle=False,
+    ),
     *(
         Case("ScatterNd", (i, u, s))
         for i, u, s in (

@@ -30,6 +30,7 @@ OURS = {
     "ResizeAreaGrad": "TensorFlow has no gradient of ResizeArea",
     "ResizeLines": "a step of the expansion of the image resizing ops",
     "ResizeTaps": "as ResizeLines",
+    "ScatterRows": "a step of the expansion of ScatterNd",
     "WindowSum": "a step of the expansion of LRN",
 }  # fmt: skip
 # (op, attribute or argument): why it differs.

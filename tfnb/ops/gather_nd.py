@@ -6,7 +6,6 @@ An index has as many numbers as it fixes dimensions. Invariant: gathering and sc
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,18 +14,17 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_shape
-from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ops.compare import GREATER, SELECT
 from tfnb.ops.constants import RANGE
-from tfnb.ops.convert import cast_to
 from tfnb.ops.gather import UNSORTED_SEGMENT_SUM
 from tfnb.ops.pack import PACK
 from tfnb.ops.reduce_sum import BROADCAST_TO, SUM, all_axes
-from tfnb.ops.shaping import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SIZE, shape_of, size_of
+from tfnb.ops.shaping import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SIZE, shape_of
 from tfnb.types import ALL, INDEX, REALS, Shape, int32, unknown_shape
 
-__all__ = ["GATHER_ND", "OPS", "SCATTER_ND", "SPARSE_TO_DENSE"]
+__all__ = ["GATHER_ND", "OPS", "SCATTER_ND", "SCATTER_ROWS", "SPARSE_TO_DENSE", "check_updates"]
 
 
 def _nd_shape(c: Infer) -> Shape:
@@ -94,9 +92,39 @@ GATHER_ND = OpDef(
 )
 
 
+def check_updates(name: str, indices: Shape, updates: Shape, shape: Shape) -> None:
+    """Raises `ShapeError` unless the updates can have a slice of a tensor of that shape for each index."""
+    lead, dims = indices.dims, shape.dims
+    if lead is None:
+        return
+    if not lead:
+        raise ShapeError(f"{name}: indices must have rank 1 or more, got a scalar")
+    k = lead[-1]
+    if k is not None and dims is not None and k > len(dims):
+        raise ShapeError(f"{name}: indices of {k} numbers are too long for shape {shape}")
+    if updates.dims is None:
+        return
+    slices = None if k is None or dims is None else dims[k:]
+    wanted = (*lead[:-1], *(updates.dims[len(lead) - 1 :] if slices is None else slices))
+    if not Shape(wanted).is_compatible_with(updates):
+        raise ShapeError(
+            f"{name}: for indices of shape {indices} and a tensor of shape {shape} the updates must have shape "
+            f"{Shape(wanted)}, got {updates}"
+        )
+
+
+def _scattered_shape(c: Infer) -> Shape:
+    shape = c.as_shape(2)
+    check_updates(c.op_name, c.shapes[0], c.shapes[1], shape)
+    return shape
+
+
 def _host_scatter_nd(
     call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray
 ) -> np.ndarray:
+    check_updates(
+        "ScatterNd", Shape(indices.shape), Shape(updates.shape), Shape(tuple(shape.tolist()))
+    )
     out, k = np.zeros(shape.tolist(), updates.dtype), indices.shape[-1]
     if ((indices < 0) | (indices >= shape[:k])).any():
         raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
@@ -116,21 +144,49 @@ def _expand_scatter_nd(op: Any, indices: Any, updates: Any, shape: Any) -> Any:
     number = indices[..., k - 1]
     for j in range(k - 1):
         number = number + indices[..., j] * math.prod(sizes[j + 1 : k])
-    flat = RESHAPE(updates, _vector([size_of(number), math.prod(sizes[k:])], indices.dtype))
+    flat = SCATTER_ROWS(indices, updates, shape)
     sums = UNSORTED_SEGMENT_SUM(
         flat, RESHAPE(number, np.asarray([-1], np.int32)), math.prod(sizes[:k])
     )
     return RESHAPE(sums, shape)
 
 
-def _vector(numbers: Sequence[Any], dtype: Any) -> Any:
-    """Numbers, some of them scalar tensors, as a vector."""
-    if all(isinstance(n, int) for n in numbers):
-        return np.asarray(numbers, dtype.np)
-    return PACK([n if isinstance(n, int) else cast_to(n, dtype) for n in numbers])
+def _rows_shape(c: Infer) -> Shape:
+    shape = _scattered_shape(c)
+    lead = c.shapes[0].dims
+    count = None if lead is None or None in lead[:-1] else math.prod(lead[:-1])  # type: ignore[arg-type]
+    rest = None if lead is None or shape.dims is None or lead[-1] is None else shape.dims[lead[-1] :]
+    width = None if rest is None or None in rest else math.prod(rest)  # type: ignore[arg-type]
+    return Shape((count, width))
 
 
-SCATTER_ND = OpDef(
+def _host_rows(
+    call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray
+) -> np.ndarray:
+    dims = tuple(shape.tolist())
+    check_updates("ScatterRows", Shape(indices.shape), Shape(updates.shape), Shape(dims))
+    return updates.reshape(math.prod(indices.shape[:-1]), math.prod(dims[indices.shape[-1] :]))
+
+
+SCATTER_ROWS = OpDef(
+    "ScatterRows",
+    inputs="indices: Tindices, updates: T, shape: Tindices",
+    outputs="rows: T",
+    types={"T": ALL, "Tindices": INDEX},
+    doc="""The updates of a scatter as rows, one for each index: the step of its expansion that checks them.
+
+    indices: integers, last dimension k. updates: any dtype, shape of indices without its last dimension, then
+    shape[k:]. shape: an integer vector. rows: shape (number of indices, product of shape[k:]), the same memory.
+    Errors: updates of another shape.""",
+    infer=_rows_shape,
+    host=_host_rows,
+    alias=1,
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(2,),
+)
+
+
+SCATTER_ND: OpDef = OpDef(
     "ScatterNd",
     inputs="indices: Tindices, updates: T, shape: Tindices",
     outputs="output: T",
@@ -138,9 +194,9 @@ SCATTER_ND = OpDef(
     doc="""A tensor of zeros to which updates are added, each at its own index; the inverse of GatherNd.
 
     indices: integers, last dimension k. updates: a number type, shape of indices without its last dimension,
-    then that of a slice. shape: an integer vector, the output's shape. Equal indices add up. Errors: an index
-    outside the shape (checked on the host only).""",
-    infer=lambda c: c.as_shape(2),
+    then that of a slice. shape: an integer vector, the output's shape. Equal indices add up. Errors: updates of
+    another shape; an index outside the shape (checked on the host only).""",
+    infer=_scattered_shape,
     host=_host_scatter_nd,
     expand=_expand_scatter_nd,
     grad=lambda op, dy: (None, GATHER_ND(dy, op.inputs[0]), None),
@@ -251,5 +307,5 @@ def sparse_to_dense(
     )
 
 
-OPS: tuple[OpDef, ...] = (GATHER_ND, SCATTER_ND, SPARSE_TO_DENSE)
+OPS: tuple[OpDef, ...] = (GATHER_ND, SCATTER_ROWS, SCATTER_ND, SPARSE_TO_DENSE)
 API: dict[str, Any] = {"sparse_to_dense": sparse_to_dense}

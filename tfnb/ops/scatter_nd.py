@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Temp
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ops.compare import EQUAL, GREATER_EQUAL, SELECT
 from tfnb.ops.constants import RANGE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.gather import GATHER
-from tfnb.ops.gather_nd import GATHER_ND, SCATTER_ND
+from tfnb.ops.gather_nd import GATHER_ND, SCATTER_ND, SCATTER_ROWS, check_updates
 from tfnb.ops.kernels_scatter import scatter_calls
 from tfnb.ops.math_binary import MAXIMUM, MINIMUM, REAL_DIV
 from tfnb.ops.segment import UNSORTED_SEGMENT_MAX, UNSORTED_SEGMENT_MIN
@@ -37,28 +37,14 @@ _MOST = 8  # dimensions that an index may fix on a device
 
 def _infer(c: Infer) -> Shape:
     ref, indices, updates = c.shapes
-    if ref.dims is None or indices.dims is None or not indices.dims or indices.dims[-1] is None:
-        return ref
-    k = indices.dims[-1]
-    if k > len(ref.dims):
-        raise ShapeError(f"{c.op_name}: indices of {k} numbers are too long for shape {ref}")
-    wanted = Shape((*indices.dims[:-1], *ref.dims[k:]))
-    if not wanted.is_compatible_with(updates):
-        raise ShapeError(
-            f"{c.op_name}: for indices of shape {indices} and a tensor of shape {ref} the updates must have shape "
-            f"{wanted}, got {updates}"
-        )
+    check_updates(c.op_name, indices, updates, ref)
     return ref
 
 
 def _rows(call: HostCall, ref: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> Any:
     """(a copy of ref as rows, the row of each update, the updates as rows)."""
+    check_updates(call.op.type, Shape(indices.shape), Shape(updates.shape), Shape(ref.shape))
     k = indices.shape[-1]
-    if k > ref.ndim or updates.shape != (*indices.shape[:-1], *ref.shape[k:]):
-        raise InvalidArgumentError(
-            f"indices {indices.shape} and updates {updates.shape} for a tensor of shape {ref.shape}",
-            call.op,
-        )
     flat = indices.reshape(math.prod(indices.shape[:-1]), k)
     sizes = np.asarray(ref.shape[:k], indices.dtype)
     bad = ((flat < 0) | (flat >= sizes)).any(1)
@@ -95,7 +81,7 @@ def _host(change: Any) -> Callable[..., np.ndarray]:
         rows, at, new = _rows(call, ref, indices, updates)
         with np.errstate(all="ignore"):
             change(rows, at, new)
-        return rows.reshape(ref.shape)  # type: ignore[no-any-return]
+        return rows.reshape(ref.shape)
 
     return kernel
 
@@ -156,7 +142,7 @@ def _numbers(tensor: Any, indices: Any, updates: Any) -> tuple[Any, Any, Any] | 
     for j in range(1, k):
         number = number * dims[j] + flat[:, j]
     count, width = math.prod(dims[:k]), math.prod(dims[k:])
-    new = RESHAPE(updates, np.asarray([-1 if width else 0, width], np.int32))
+    new = SCATTER_ROWS(indices, updates, np.asarray(dims, indices.dtype.np))
     return number, new, RESHAPE(tensor, np.asarray([count, width], np.int32))
 
 
