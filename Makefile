@@ -16,12 +16,21 @@ export PYTHONUNBUFFERED := 1
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
 
-$(READY): pyproject.toml
+# What the browser runs is built from TypeScript; without node it is left out, which the program says.
+FRONTEND := tfnb/labextension/sources.sha256
+FRONTEND_SOURCES := $(wildcard labextension/package*.json labextension/scripts/*) \
+	$(shell find labextension/src tfnb/notebook/static -type f 2>/dev/null)
+
+$(READY): pyproject.toml hatch_build.py
 	@echo "setting up $(VENV): a few minutes on the first run, nothing later"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "tfnb needs Python 3.10 or later, %s is %s; name another with PYTHON=..." % (sys.executable, sys.version.split()[0]))'
 	@$(PYTHON) -m venv $(VENV)
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
+
+$(FRONTEND): $(READY) $(FRONTEND_SOURCES)
+	@$(PY) scripts/frontend.py
+	@test ! -f $@ || touch $@
 
 $(ORACLE_READY): pyproject.toml
 	@echo "setting up $(ORACLE_VENV) with TensorFlow: several minutes on the first run, nothing later"
@@ -31,20 +40,22 @@ $(ORACLE_READY): pyproject.toml
 	@$(ORACLE_PY) -m pip install --quiet --disable-pip-version-check --no-deps tf_keras
 	@touch $@
 
-demo: $(READY) ## train the conv net of examples/02_mnist.ipynb; print its accuracy, leave demo.html
+demo: $(FRONTEND) ## train the conv net of examples/02_mnist.ipynb; print its accuracy, leave demo.html
 	@$(PY) scripts/demo.py examples/02_mnist.ipynb demo.html
 
 test: check ## the checks, then every test (browser tests where chromium is found)
 	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no chromium found: the browser tests are skipped"
 	@$(PY) -m pytest -n $(TEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
-check: $(READY) ## lint, layers, sizes, types
+check: $(FRONTEND) ## lint, layers, sizes, types
 	@$(PY) -m ruff check .
 	@$(PY) -m pytest -q tests/test_layers.py
 	@$(PY) scripts/size.py
 	@$(PY) -m mypy
+	@if command -v npm >/dev/null; then npm run --silent --prefix labextension check; \
+		else echo "no npm found: the TypeScript is not checked"; fi
 
-lab: $(READY) ## open JupyterLab on the examples
+lab: $(FRONTEND) ## open JupyterLab on the examples
 	@$(VENV)/bin/jupyter lab --notebook-dir=examples
 
 bench: $(ORACLE_READY) ## our medians and TensorFlow's from one alternating run
@@ -54,5 +65,6 @@ oracle: $(ORACLE_READY) ## compare values and gradients with real TensorFlow
 	@$(ORACLE_PY) -m pytest -m oracle tests/oracle $(PYTEST_ARGS)
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(ORACLE_VENV) demo.html dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(ORACLE_VENV) demo.html dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+		tfnb/labextension labextension/node_modules labextension/lib
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,6 +1,10 @@
-"""A wheel, a wheel by way of an sdist, and the checkout hold the same package, kernels and digits."""
+"""A wheel, a wheel by way of an sdist, and the checkout hold the same package, kernels, widgets and digits."""
 
 import hashlib
+import json
+import os
+import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -9,6 +13,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+EXTENSION = "data/share/jupyter/labextensions/tfnb"
+node_needed = pytest.mark.skipif(
+    shutil.which("npm") is None, reason="no npm: what the browser runs cannot be built"
+)
 
 
 def digest(content):
@@ -23,22 +31,40 @@ def shipped(folder, suffixes):
     }
 
 
+def without_node():
+    """An environment in which no node and no npm is found."""
+    folders = os.environ["PATH"].split(os.pathsep)
+    kept = [f for f in folders if not any((Path(f) / name).exists() for name in ("node", "npm"))]
+    return {**os.environ, "PATH": os.pathsep.join(kept)}
+
+
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory):
     """The wheel built from the checkout, and the one built from the sdist."""
     out = tmp_path_factory.mktemp("dist")
     build = [sys.executable, "-m", "build", "--no-isolation"]
-    for what in (["--wheel", str(ROOT), "--outdir", out / "direct"], [str(ROOT), "--outdir", out]):
-        done = subprocess.run(
-            [*build, *map(str, what)], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+    direct, sdist = ["--wheel", ROOT, "--outdir", out / "direct"], ["--sdist", ROOT, "--outdir", out]
+    run([*build, *direct], env=None)
+    run([*build, *sdist], env=None)
+    source = tmp_path_factory.mktemp("source")
+    shutil.unpack_archive(next(out.glob("*.tar.gz")), source, filter="data")
+    # What is built lies in it: from here on no node is needed.
+    run([*build, "--wheel", next(source.iterdir()), "--outdir", out], env=without_node())
     return [*(out / "direct").glob("*.whl"), *out.glob("*.whl")]
 
 
+def run(command, env):
+    done = subprocess.run(
+        [*map(str, command)], capture_output=True, text=True, check=False, env=env
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@node_needed
 def test_wheels_hold_the_package(wheels):
     direct, by_sdist = wheels
     expected = shipped("tfnb", {".py", ".js", ".css", ".gz", ".md", ".typed"})
+    expected = {n: c for n, c in expected.items() if not n.startswith("tfnb/labextension/")}
     kernels = shipped("kernels_cl", {".cl", ".clh"})
     assert kernels
     expected |= {f"tfnb/{name}": content for name, content in kernels.items()}
@@ -47,9 +73,70 @@ def test_wheels_hold_the_package(wheels):
             found = {n: digest(archive.read(n)) for n in archive.namelist() if "dist-info" not in n}
         assert {n: c for n, c in found.items() if n in expected} == expected
         strangers = [n for n in found if n not in expected and not n.endswith(".md")]
-        assert strangers == []
+        assert [n for n in strangers if ".data/data/" not in n] == []
 
 
+@node_needed
+def test_wheels_hold_the_extension(wheels):
+    """Where JupyterLab looks: its description, the file that this names, and nothing from elsewhere."""
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            found = {
+                n.split("/", 1)[1]: archive.read(n)
+                for n in archive.namelist()
+                if n.split("/", 1)[1].startswith(EXTENSION)
+            }
+        package = json.loads(found[f"{EXTENSION}/package.json"])
+        assert package["name"] == "tfnb"
+        assert f'"{package["version"]}"' in (ROOT / "pyproject.toml").read_text("utf-8")
+        assert f"{EXTENSION}/{package['jupyterlab']['_build']['load']}" in found
+
+
+def test_the_lock_file_names_no_place():
+    """Packages come from wherever npm is told to look, and are the ones with these digests."""
+    lock = json.loads((ROOT / "labextension" / "package-lock.json").read_text("utf-8"))
+    fetched = [p for name, p in lock["packages"].items() if name and not p.get("link")]
+    assert len(fetched) > 50
+    assert all("resolved" not in p and p["integrity"].startswith("sha512-") for p in fetched)
+
+
+def test_the_versions_are_one():
+    project = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text("utf-8"), re.M)[1]
+    for name in ("package.json", "package-lock.json"):
+        told = json.loads((ROOT / "labextension" / name).read_text("utf-8"))
+        assert told["version"] == project, name
+
+
+def test_without_node_the_program_says_so(tmp_path):
+    """A checkout in which nothing is built: an install goes on, a wheel is not made."""
+    for name in ("scripts", "labextension/src", "labextension/scripts"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(ROOT / "labextension" / name, tmp_path / "labextension")
+    told = subprocess.run(
+        [sys.executable, tmp_path / "scripts" / "frontend.py"],
+        capture_output=True,
+        text=True,
+        env=without_node(),
+        check=True,
+    )
+    assert "node and npm was not found" in told.stdout
+    for name in ("hatch_build.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "kernels_cl").mkdir()
+    (tmp_path / "tfnb").mkdir()
+    (tmp_path / "tfnb" / "__init__.py").write_text("")
+    done = subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", "--wheel", tmp_path],
+        capture_output=True,
+        text=True,
+        env=without_node(),
+        check=False,
+    )
+    assert done.returncode and "node and npm was not found" in done.stdout + done.stderr
+
+
+@node_needed
 @pytest.mark.opencl
 def test_the_wheel_works_away_from_the_checkout(wheels, tmp_path):
     """Unpacked elsewhere, it finds its kernels and digits: a matrix product is a library kernel."""

@@ -1,0 +1,121 @@
+// Bundles src/widgets/NAME.ts to tfnb/notebook/static/NAME.js, one ES module each for anywidget, and
+// src/plugins/ to the prebuilt JupyterLab extension tfnb/labextension. Nothing is left to be loaded
+// from elsewhere but JupyterLab's own shared packages.
+//
+//   node scripts/build.mjs [widgets | extension | watch]      without a word: widgets and extension
+
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+
+const HERE = dirname(dirname(fileURLToPath(import.meta.url)));
+const STATIC = resolve(HERE, "../tfnb/notebook/static");
+const EXTENSION = resolve(HERE, "../tfnb/labextension");
+const LIB = join(HERE, "lib");
+const PACKAGE = JSON.parse(readFileSync(join(HERE, "package.json"), "utf8"));
+
+const COMMON = {
+  absWorkingDir: HERE,
+  bundle: true,
+  charset: "utf8",
+  format: "esm",
+  legalComments: "inline",
+  logLevel: "warning",
+  minify: true,
+  target: "es2022",
+};
+
+// `import text from "./page.css?text"`, `import source from "./layout.ts?worker"`.
+export const texts = {
+  name: "texts",
+  setup(build) {
+    build.onResolve({ filter: /\?(text|worker)$/ }, async ({ path, resolveDir, importer }) => {
+      const [bare, kind] = path.split("?");
+      const found = await build.resolve(bare, { kind: "import-statement", resolveDir, importer });
+      return { errors: found.errors, path: found.path, namespace: kind };
+    });
+    build.onLoad({ filter: /.*/, namespace: "text" }, ({ path }) => ({
+      contents: readFileSync(path, "utf8"),
+      loader: "text",
+      watchFiles: [path],
+    }));
+    build.onLoad({ filter: /.*/, namespace: "worker" }, async ({ path }) => {
+      const made = await esbuild.build({
+        ...COMMON,
+        entryPoints: [path],
+        format: "iife",
+        metafile: true,
+        plugins: [texts],
+        write: false,
+      });
+      return {
+        contents: made.outputFiles[0].text,
+        loader: "text",
+        watchFiles: Object.keys(made.metafile.inputs).map((name) => resolve(HERE, name)),
+      };
+    });
+  },
+};
+
+const inside = (folder) =>
+  readdirSync(join(HERE, "src", folder))
+    .filter((name) => name.endsWith(".ts") && !name.endsWith(".d.ts"))
+    .map((name) => join("src", folder, name));
+
+const widgets = () => ({
+  ...COMMON,
+  entryPoints: inside("widgets"),
+  outdir: STATIC,
+  plugins: [texts],
+});
+
+const plugins = () => ({
+  ...COMMON,
+  chunkNames: "parts/[name]-[hash]",
+  entryPoints: ["src/plugins/index.ts"],
+  external: Object.keys(PACKAGE.dependencies),
+  outdir: LIB,
+  plugins: [texts],
+  splitting: true,
+});
+
+async function buildWidgets() {
+  const { entryPoints } = widgets();
+  if (entryPoints.length) await esbuild.build(widgets());
+  return entryPoints.map((name) => basename(name, ".ts"));
+}
+
+async function buildExtension() {
+  rmSync(LIB, { recursive: true, force: true });
+  await esbuild.build(plugins());
+  rmSync(join(EXTENSION, "static"), { recursive: true, force: true });
+  const builder = join(HERE, "node_modules/@jupyter/builder/lib/build-labextension.js");
+  const core = join(HERE, "node_modules/@jupyterlab/core-meta/core.package.json");
+  const ran = spawnSync(process.execPath, [builder, "--core-package-file", core, HERE], {
+    cwd: HERE,
+    encoding: "utf8",
+  });
+  if (ran.status !== 0 || !existsSync(join(EXTENSION, "package.json"))) {
+    throw new Error(`the JupyterLab extension was not built:\n${ran.stdout}${ran.stderr}`);
+  }
+}
+
+async function main(what) {
+  const start = performance.now();
+  if (what === "watch") {
+    await (await esbuild.context(widgets())).watch();
+    console.log("watching src/widgets");
+    return;
+  }
+  const names = what === "extension" ? [] : await buildWidgets();
+  if (what !== "widgets") await buildExtension();
+  const made = [
+    ...names.map((name) => `${name}.js`),
+    ...(what === "widgets" ? [] : ["labextension"]),
+  ];
+  console.log(`built ${made.join(", ")} in ${((performance.now() - start) / 1000).toFixed(1)} s`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv[2]);
