@@ -1,4 +1,4 @@
-"""Peak memory of a loop's gradient, ours beside TensorFlow's: `python -m benchmarks.loop_memory`.
+"""Peak memory of a loop's gradient, ours beside TensorFlow's: `python -m benchmarks.loop_memory [BATCH STEPS UNITS]`.
 
 An LSTM by dynamic_rnn, forward and backward, each system in a process of its own; the figure is by how much the
 process grew at its highest, from after a first short sequence (libraries loaded, kernels compiled) to after the long
@@ -8,33 +8,31 @@ one.
 from __future__ import annotations
 
 import resource
+import statistics
 import subprocess
 import sys
 from typing import Any
 
 import numpy as np
 
+from benchmarks.worker import _system
+
 __all__ = ["growth"]
 
-STEPS, BATCH, UNITS = 400, 64, 256
+#: batch, steps, units: few rows and many, the LSTM of the papers, long sequences
+SIZES = ((64, 400, 256), (20, 400, 256), (8, 1000, 200), (1, 1000, 200), (20, 20, 200), (20, 100, 200), (20, 1000, 200))
+ROUNDS = 3
 
 
-def growth(system: str) -> float:
+def growth(system: str, batch: int, steps: int, units: int) -> float:
     """MB by which this process's peak grows when the loop's gradient runs over the long sequence."""
-    if system == "tfnb":
-        import tfnb
-
-        tf: Any = tfnb
-    else:
-        import tensorflow.compat.v1 as tf
-
-        tf.disable_v2_behavior()
-    x = tf.placeholder(tf.float32, [None, BATCH, UNITS])
-    cell = tf.nn.rnn_cell.BasicLSTMCell(UNITS)
+    tf = _system(system)
+    x = tf.placeholder(tf.float32, [None, batch, units])
+    cell = tf.nn.rnn_cell.BasicLSTMCell(units)
     outputs, _ = tf.nn.dynamic_rnn(cell, x, dtype=tf.float32, time_major=True)
     loss = tf.reduce_mean(tf.square(outputs))
     grads = tf.gradients(loss, tf.trainable_variables())
-    data = np.random.RandomState(0).rand(STEPS, BATCH, UNITS).astype(np.float32)
+    data = np.random.RandomState(0).rand(steps, batch, units).astype(np.float32)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run([loss, *grads], {x: data[:2]})
@@ -43,22 +41,29 @@ def growth(system: str) -> float:
         return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
 
 
+def compare(size: tuple[int, int, int]) -> None:
+    """Prints the growth of both systems, in processes that take turns; the medians."""
+    batch, steps, units = size
+    found: dict[str, list[float]] = {"tfnb": [], "tensorflow": []}
+    for _ in range(ROUNDS):
+        for system, sizes in found.items():
+            command = [sys.executable, "-m", "benchmarks.loop_memory", *map(str, size), system]
+            run = subprocess.run(command, capture_output=True, text=True, check=True)
+            sizes.append(float(run.stdout.split()[-1]))
+    ours, theirs = (statistics.median(f) for f in found.values())
+    state = steps * batch * units * 4 / 2**20
+    print(f"LSTM of {units} units, {steps} steps of {batch} (a tensor of all steps: {state:.1f} MB): "
+          f"tfnb {ours:.1f} MB, TensorFlow {theirs:.1f} MB, ratio {ours / max(theirs, 0.1):.2f} "
+          f"(at most 1.10 wanted)", flush=True)  # fmt: skip
+
+
 def main() -> None:
-    if len(sys.argv) > 1:
-        print(growth(sys.argv[1]))
+    size: Any = tuple(map(int, sys.argv[1:4]))
+    if len(sys.argv) > 4:
+        print(growth(sys.argv[4], *size))
         return
-    found = {}
-    for system in ("tfnb", "tensorflow"):
-        run = subprocess.run(
-            [sys.executable, "-m", "benchmarks.loop_memory", system], capture_output=True, text=True, check=True
-        )
-        found[system] = float(run.stdout.split()[-1])
-    state = STEPS * BATCH * UNITS * 4 / 2**20
-    print(f"LSTM of {UNITS} units, {STEPS} steps of {BATCH}: one tensor of all steps is {state:.0f} MB")
-    print(
-        f"tfnb {found['tfnb']:.0f} MB, TensorFlow {found['tensorflow']:.0f} MB: "
-        f"{found['tfnb'] / found['tensorflow']:.2f} of TensorFlow's (at most 1.10 wanted)"
-    )
+    for one in [size] if len(size) == 3 else SIZES:
+        compare(one)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ def _system(name: str) -> Any:
 
         return tfnb
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # its recurrent cells need it
     import tensorflow.compat.v1 as tf
 
     tf.disable_v2_behavior()

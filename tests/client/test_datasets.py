@@ -339,3 +339,53 @@ def test_names_of_files(graph, tmp_path):
     assert sorted(all_of(Dataset.list_files(pattern, seed=1))) == sorted_names
     x = tf.data.make_one_shot_iterator(Dataset.range(2)).get_next()
     assert tf.data.get_output_types(Dataset.range(2)) is tf.int64 and x.dtype is tf.int64
+
+
+def damaged_file(path, n=6, broken=4):
+    """A file of `n` records, of which one is damaged."""
+    with tf.python_io.TFRecordWriter(path) as w:
+        for i in range(n):
+            w.write(b"%03d" % i)
+    data = bytearray(path.read_bytes())
+    data[19 * broken + 12] ^= 1
+    path.write_bytes(data)
+    return str(path)
+
+
+def test_columns_and_elements_are_shuffled_and_repeated_alike(graph):
+    rows = Dataset.from_tensor_slices(np.arange(300))
+    once = all_of(rows.shuffle(64, seed=3))
+    assert sorted(once) == list(range(300)) and all(v <= i + 64 for i, v in enumerate(once))
+    for n in (1, 7, 300):
+        batches = all_of(rows.shuffle(64, seed=3).batch(n))
+        assert [v for b in batches for v in b] == once
+    twice = all_of(rows.shuffle(1000, seed=3).repeat(2).batch(77))
+    assert [len(b) for b in twice] == [77] * 7 + [61]
+    assert sorted(v for b in twice for v in b) == sorted([*range(300)] * 2)
+    assert all_of(rows.take(0).shuffle(5).batch(2)) == []
+    assert all_of(Dataset.from_tensor_slices(np.zeros(0)).shuffle(5).repeat().batch(2)) == []
+    # the time in the buffer is geometric, its mean the size of the buffer
+    many = all_of(Dataset.from_tensor_slices(np.arange(20000)).shuffle(100, seed=1).batch(1000))
+    late = np.arange(18000) - np.argsort(np.concatenate(many))[:18000]
+    assert abs(late.mean()) < 5 and 95 < late.std() < 105
+
+
+def test_an_error_behind_a_shuffle_is_told_once_and_loses_nothing_else(graph, tmp_path):
+    names = [damaged_file(tmp_path / "a"), damaged_file(tmp_path / "b", broken=0)]
+    for make in (
+        lambda d: d.shuffle(3, seed=1).batch(2),
+        lambda d: d.repeat(1).batch(2, drop_remainder=True),
+        lambda d: d.batch(3, drop_remainder=True),
+    ):
+        element = make(tf.data.TFRecordDataset(names)).make_one_shot_iterator().get_next()
+        found, errors = [], 0
+        with tf.Session() as s:
+            while errors < 5:
+                try:
+                    found += s.run(element).tolist()
+                except DataLossError:
+                    errors += 1
+                except OutOfRangeError:
+                    break
+        assert errors == 2, errors
+        assert set(found) <= {b"%03d" % i for i in range(4)} and len(found) >= 3

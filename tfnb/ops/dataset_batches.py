@@ -49,16 +49,19 @@ def stack_rows(rows: Sequence[Any], dtype: DType, component: int) -> np.ndarray:
 
 class _BatchRows(Rows):
     def __init__(
-        self, rows: Rows, n: int, drop: bool, stack: Callable[[list[Element]], Element]
+        self, rows: Rows, n: int, drop: bool, stack: Callable[[list[Element]], Element], in_columns: bool = False
     ) -> None:  # fmt: skip
         self._rows, self._n, self._drop, self._stack = rows, n, drop, stack
-        self._columns: Callable[[int], list[np.ndarray]] | None = getattr(rows, "take_columns", None)
+        self._in_columns = in_columns
 
     def take(self, n: int) -> list[Element]:
-        if self._columns is not None:
-            columns = self._columns(self._n)
-            count = len(columns[0]) if columns else 0
-            return [] if not count or (self._drop and count < self._n) else [tuple(columns)]
+        if self._in_columns:
+            columns = self._rows.take_columns(self._n)
+            count = len(columns[0])
+            if self._drop and 0 < count < self._n:
+                self._rows.take_columns(1)  # raises, if an error made it short
+                return []
+            return [tuple(columns)] if count else []
         elements = exactly(self._rows, self._n)
         if not elements or (self._drop and len(elements) < self._n):
             return []
@@ -76,7 +79,7 @@ class Batched(Over):
         self._n, self._drop, self._dtypes = n, drop, tuple(dtypes)
 
     def rows(self) -> Rows:
-        return _BatchRows(self.source.rows(), self._n, self._drop, self._stack)
+        return _BatchRows(self.source.rows(), self._n, self._drop, self._stack, self.source.in_columns)
 
     def _stack(self, elements: list[Element]) -> Element:
         columns = zip(*elements, strict=True)
@@ -95,7 +98,7 @@ class Padded(Batched):
         self._shapes, self._pads = tuple(shapes), tuple(pads)
 
     def rows(self) -> Rows:
-        return _BatchRows(_Plain(self.source.rows()), self._n, self._drop, self._stack)
+        return _BatchRows(self.source.rows(), self._n, self._drop, self._stack)
 
     def _stack(self, elements: list[Element]) -> Element:
         return tuple(
@@ -117,14 +120,6 @@ class Padded(Batched):
                     f"{list(r.shape)}, the padded shape is {wanted}"
                 )
         return pad_and_stack(rows, dtype, wanted, self._pads[i])
-
-
-class _Plain(Rows):
-    """A walk that gives single elements only."""
-
-    def __init__(self, rows: Rows) -> None:
-        self.take = rows.take  # type: ignore[method-assign]
-        self.close = rows.close  # type: ignore[method-assign]
 
 
 class Unbatched(Over):

@@ -17,6 +17,7 @@ from tfnb.errors import InvalidArgumentError, OpError, UnknownError
 from tfnb.ops.record_files import RecordFile
 
 __all__ = [
+    "ColumnRows",
     "Files",
     "Generator",
     "IteratorRows",
@@ -37,18 +38,59 @@ class Rows:
         """The next elements: at least one and at most `n`; none at the end."""
         raise AssertionError("a kind of walk says how")
 
+    def take_columns(self, n: int) -> list[np.ndarray]:
+        """The next `n` elements as an array per component; fewer before the end or an error, which the next call tells.
+
+        Of sources that are in columns.
+        """
+        raise AssertionError("a kind of walk in columns says how")
+
     def close(self) -> None:
         """Gives threads and files back."""
 
 
 class Source:
-    """A data set. `waits`: walking it may take long or wait for somebody else."""
+    """A data set.
+
+    `waits`: walking it may take long or wait for somebody else. `in_columns`: its walks have `take_columns`.
+    """
 
     waits = False
+    in_columns = False
 
     def rows(self) -> Rows:
         """A new walk."""
         raise AssertionError("a kind of source says how")
+
+
+class ColumnRows(Rows):
+    """A walk that gives elements as they lie: an array per component. An error comes after the elements before it."""
+
+    _pending: OpError | None = None
+
+    def some(self, n: int) -> list[np.ndarray]:
+        """At least one and at most `n` of the next elements; columns of none at the end."""
+        raise AssertionError("a kind of walk in columns says how")
+
+    def take_columns(self, n: int) -> list[np.ndarray]:
+        if self._pending is not None:
+            error, self._pending = self._pending, None
+            raise error
+        parts = []
+        missing = n
+        try:
+            while True:
+                parts.append(self.some(missing))
+                count = len(parts[-1][0])
+                missing -= count
+                if not missing or not count:
+                    break
+        except OpError as e:
+            if not parts:
+                raise
+            self._pending = e
+        full = [p for p in parts if len(p[0])] or parts[-1:]
+        return full[0] if len(full) == 1 else [np.concatenate(c) for c in zip(*full, strict=True)]
 
 
 class IteratorRows(Rows):
@@ -89,6 +131,8 @@ class _Columns(Rows):
 class Slices(Source):
     """The rows of arrays that agree in their first dimension."""
 
+    in_columns = True
+
     def __init__(self, components: Sequence[np.ndarray]) -> None:
         shapes = [c.shape for c in components]
         if any(not s for s in shapes) or len({s[0] for s in shapes}) > 1:
@@ -113,29 +157,17 @@ class Ranges(Source):
         return IteratorRows((np.int64(i),) for i in self._range)
 
 
-class _FileRows(Rows):
+class _FileRows(ColumnRows):
     def __init__(self, source: Files) -> None:
         self._source = source
         self._names = iter(source.names)
         self._file: RecordFile | None = None
-        self._error: OpError | None = None
 
     def take(self, n: int) -> list[Element]:
         return list(zip(self._records(n)))
 
-    def take_columns(self, n: int) -> list[np.ndarray]:
-        """`n` records, or all that are left, as one array."""
-        if self._error is not None:
-            error, self._error = self._error, None
-            raise error
-        records: list[bytes] = []
-        try:
-            while len(records) < n and (more := self._records(n - len(records))):
-                records += more
-        except OpError as e:
-            if not records:
-                raise
-            self._error = e  # after the records before it
+    def some(self, n: int) -> list[np.ndarray]:
+        records = self._records(n)
         column = np.empty(len(records), object)
         column[:] = records
         return [column]
@@ -167,6 +199,8 @@ class _FileRows(Rows):
 
 class Files(Source):
     """The records of files; `counted` hears how many damaged ones were left out of a file."""
+
+    in_columns = True
 
     def __init__(
         self, names: Sequence[bytes], open: Callable[[bytes], RecordFile],

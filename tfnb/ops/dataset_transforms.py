@@ -6,7 +6,6 @@ the order of elements is that of a walk one by one, with parallel calls too.
 
 from __future__ import annotations
 
-import random
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, OpError
-from tfnb.ops.dataset_sources import Element, Rows, Source
+from tfnb.ops.dataset_sources import ColumnRows, Element, Rows, Source
 
 __all__ = [
     "Cached", "Concatenated", "Filtered", "Forgiving", "Interleaved", "Mapped", "Over", "Repeated", "Sharded",
-    "Shuffled", "Skipped", "Steps", "Taken", "Zipped", "each", "exactly",
+    "Skipped", "Steps", "Taken", "Zipped", "each", "exactly",
 ]  # fmt: skip
 
 Function = Callable[..., Sequence[Any]]
@@ -238,60 +237,7 @@ class _FlatRows(Rows):
         self._rows.close()
 
 
-class _ShuffleRows(Rows):
-    def __init__(self, rows: Rows, size: int, seed: int | None) -> None:
-        self._rows = rows
-        self._size = size
-        self._random = random.Random(seed).random
-        self._held: list[Element] = []
-        self._ended = False
-
-    def take(self, n: int) -> list[Element]:
-        held, rand = self._held, self._random
-        while not self._ended and len(held) < self._size:
-            self._more(held, self._size - len(held))
-        found: list[Element] = []
-        while len(found) < n and held:
-            fresh = [] if self._ended else self._rows.take(n - len(found))
-            self._ended = self._ended or not fresh
-            size = len(held)
-            for element in fresh:
-                i = int(rand() * size)
-                found.append(held[i])
-                held[i] = element
-            while self._ended and held and len(found) < n:
-                i = int(rand() * len(held))
-                held[i], held[-1] = held[-1], held[i]
-                found.append(held.pop())
-        return found
-
-    def _more(self, held: list[Element], n: int) -> None:
-        fresh = self._rows.take(n)
-        held.extend(fresh)
-        self._ended = not fresh
-
-    def close(self) -> None:
-        self._rows.close()
-
-
-class Shuffled(Over):
-    """Each walk mixes anew, unless `again` is false; the seed makes the sequence of walks repeatable."""
-
-    def __init__(self, source: Source, size: int, seed: int | None, again: bool = True) -> None:
-        super().__init__(source)
-        if size <= 0:
-            raise InvalidArgumentError("buffer_size must be greater than zero.")
-        self._size = size
-        self._seeds = random.Random(seed)
-        self._first = self._seeds.getrandbits(64)
-        self._again = again
-
-    def rows(self) -> Rows:
-        seed = self._seeds.getrandbits(64) if self._again else self._first
-        return _ShuffleRows(self.source.rows(), self._size, seed)
-
-
-class _RepeatRows(Rows):
+class _RepeatRows(ColumnRows):
     def __init__(self, source: Source, count: int) -> None:
         self._source = source
         self._left = count  # negative: for ever
@@ -299,19 +245,35 @@ class _RepeatRows(Rows):
         self._empty = True
 
     def take(self, n: int) -> list[Element]:
-        while self._left or self._rows is not None:
-            if self._rows is None:
-                self._left -= 1
-                self._rows, self._empty = self._source.rows(), True
-            found = self._rows.take(n)
+        while (rows := self._walk()) is not None:
+            found = rows.take(n)
             if found:
                 self._empty = False
                 return found
-            self._rows.close()
-            self._rows = None
-            if self._empty and self._left < 0:
-                self._left = 0  # for ever nothing
+            self._end_walk()
         return []
+
+    def some(self, n: int) -> list[np.ndarray]:
+        found = [np.empty(0)]
+        while (rows := self._walk()) is not None:
+            found = rows.take_columns(n)
+            if len(found[0]):
+                self._empty = False
+                break
+            self._end_walk()
+        return found
+
+    def _walk(self) -> Rows | None:
+        if self._rows is None and self._left:
+            self._left -= 1
+            self._rows, self._empty = self._source.rows(), True
+        return self._rows
+
+    def _end_walk(self) -> None:
+        self.close()
+        self._rows = None
+        if self._empty and self._left < 0:
+            self._left = 0  # for ever nothing
 
     def close(self) -> None:
         if self._rows is not None:
@@ -321,6 +283,7 @@ class _RepeatRows(Rows):
 class Repeated(Over):
     def __init__(self, source: Source, count: int) -> None:
         super().__init__(source)
+        self.in_columns = source.in_columns
         self._count = count
 
     def rows(self) -> Rows:

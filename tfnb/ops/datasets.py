@@ -19,6 +19,7 @@ from tfnb.ops import dataset_batches as batches
 from tfnb.ops import dataset_sources as s
 from tfnb.ops import dataset_transforms as t
 from tfnb.ops.dataset_iterator import DatasetIterator, Prefetched
+from tfnb.ops.dataset_shuffle import Shuffled
 from tfnb.ops.handles import make_handle, named_resource, resource_of
 from tfnb.ops.record_files import FixedLengthFile, TextFile, TFRecordFile
 from tfnb.types import ANY, DType, Shape, scalar
@@ -221,7 +222,7 @@ def _shuffle(
     call: HostCall, source: np.ndarray, size: np.ndarray, seed: np.ndarray, seed2: np.ndarray
 ) -> s.Source:  # fmt: skip
     again = call.attrs.reshuffle_each_iteration
-    return t.Shuffled(_source(source, call), _int(size), _seed(seed, seed2), again)
+    return Shuffled(_source(source, call), _int(size), _seed(seed, seed2), again)
 
 
 def _batch(call: HostCall, source: np.ndarray, n: np.ndarray, drop: np.ndarray) -> s.Source:
