@@ -1,0 +1,133 @@
+"""What is taken aside, since its edges would cover the drawing: bookkeeping, hubs, constants, initial values.
+
+White paper, section 9.1: "we separate out high-degree nodes". What is taken aside is listed beside its scope, or stands
+as a stub at what it is connected to. Invariant: in no scope everything is taken aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfnb.notebook.graph.lift import Bundles
+from tfnb.notebook.graph.tree import Tree
+
+__all__ = ["ATTACHED", "BOOKKEEPING", "HUB", "INPUTS", "VARIABLES", "set_aside", "set_lonely_aside"]
+
+HUB, BOOKKEEPING, ATTACHED = 1, 2, 3
+CROWDED = 7
+VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
+INPUTS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
+_UPDATES = ("Apply", "SparseApply", "ResourceApply", "ResourceSparseApply")
+_SAVES = frozenset({"Save", "SaveV2", "SaveSlices", "Restore", "RestoreV2", "RestoreSlice", "MergeV2Checkpoints"})
+_CONSTANTS = frozenset({"Const", "HostConst"})
+
+
+class _Rules:
+    def __init__(self, tree: Tree, types: Sequence[str], edges: Bundles, inside: np.ndarray, outlet: np.ndarray) -> None:
+        self.tree = tree
+        self.inside = inside  # how many nodes are in each box
+        self.outlet = outlet
+        n = len(tree.parent)
+        self.types = [types[i] if i >= 0 else "" for i in tree.node.tolist()]
+        books = np.zeros(n, bool)
+        for leaf in tree.leaf.tolist():
+            kind = self.types[leaf]
+            if kind.startswith(_UPDATES) or kind in _SAVES:
+                books[leaf] = True
+        self.books = np.add.accumulate(np.append(0, books))
+        self.before: list[list[int]] = [[] for _ in range(n)]
+        self.after: list[list[int]] = [[] for _ in range(n)]
+        self.waits: set[int] = set()
+        for a, b, data in zip(edges.start.tolist(), edges.stop.tolist(), edges.edges.tolist(), strict=True):
+            self.after[a].append(b)
+            self.before[b].append(a)
+            if not data:
+                self.waits.add(b)
+
+    def is_bookkeeping(self, box: int) -> bool:
+        label, kind = self.tree.label[box], self.types[box]
+        if label == "gradients" or label.startswith(("gradients_", "gradients/")):
+            return True
+        if kind in VARIABLES or kind in INPUTS:
+            return False
+        if kind.endswith("Summary") or kind == "SummaryWriter":
+            return True
+        if kind == "NoOp" and not self.after[box]:
+            return True
+        if self.inside[box] * 2 > self.inside[self.tree.parent[box]]:
+            return False
+        return bool(self.books[self.tree.end[box]] > self.books[box])
+
+    def is_attached(self, box: int, out: dict[int, int]) -> bool:
+        after = [b for b in self.after[box] if b not in out or out[b] == ATTACHED]
+        if not after or self.outlet[box]:
+            return False
+        if self.types[box] in _CONSTANTS and not self.before[box]:
+            return True
+        if self.types[box] in VARIABLES or self.types[box] in INPUTS or box in self.waits:
+            return False
+        return all(self.types[b] in VARIABLES or out.get(b) == ATTACHED for b in after)
+
+
+def set_aside(
+    tree: Tree, types: Sequence[str], edges: Bundles, inside: np.ndarray, outlet: np.ndarray
+) -> np.ndarray:
+    """For each box why it is aside in its scope: HUB, BOOKKEEPING, ATTACHED (a stub at its readers), or 0."""
+    rules = _Rules(tree, types, edges, inside, outlet)
+    why = np.zeros(len(tree.parent), np.int64)
+    behind = np.zeros(len(tree.parent), bool)  # inside something that is bookkeeping
+    for scope in np.flatnonzero(tree.end > np.arange(len(tree.parent)) + 1).tolist():
+        behind[scope] = behind[tree.parent[scope]] or why[scope] == BOOKKEEPING if scope else False
+        parts = tree.parts(scope)
+        for box, reason in _of_scope(rules, parts, bool(behind[scope])).items():
+            why[box] = reason
+    return why
+
+
+def _of_scope(rules: _Rules, parts: list[int], behind: bool) -> dict[int, int]:
+    out: dict[int, int] = {}
+    if len(parts) < 3:
+        return out
+    if not behind:
+        out = {box: BOOKKEEPING for box in parts if rules.is_bookkeeping(box)}
+    for _ in range(4):  # a chain of initial values of four boxes
+        found = [box for box in parts if box not in out and rules.is_attached(box, out)]
+        if not found:
+            break
+        out.update(dict.fromkeys(found, ATTACHED))
+    left = [box for box in parts if box not in out]
+    degree = {box: len({b for b in rules.before[box] + rules.after[box] if b not in out}) for box in left}
+    while left:
+        hub = max(left, key=degree.__getitem__)
+        if degree[hub] < max(CROWDED, len(left) // 2):
+            break
+        out[hub] = HUB
+        left.remove(hub)
+        for box in {*rules.before[hub], *rules.after[hub]}:
+            if box in degree:
+                degree[box] -= 1
+    return out if left else {}
+
+
+def set_lonely_aside(
+    tree: Tree, types: Sequence[str], edges: Bundles, why: np.ndarray, crossing: np.ndarray
+) -> None:
+    """What is connected to nothing that is still drawn (slots of an optimizer) is bookkeeping too; in place.
+
+    `crossing[b]`: how many drawn edges go through b's border.
+    """
+    n = len(tree.parent)
+    drawn = np.zeros(n, np.int64)
+    shown = (why[edges.start] == 0) & (why[edges.stop] == 0)
+    np.add.at(drawn, edges.start[shown], 1)
+    np.add.at(drawn, edges.stop[shown], 1)
+    stubs = np.zeros(n, np.int64)
+    np.add.at(stubs, edges.stop[why[edges.start] == ATTACHED], 1)
+    lonely = (drawn == 0) & (why == 0) & (crossing == 0) & (stubs == 0)
+    joined = np.bincount(tree.parent[1:][(drawn > 0)[1:]], minlength=n)
+    for box in np.flatnonzero(lonely).tolist():
+        kind = types[tree.node[box]] if tree.node[box] >= 0 else ""
+        if box and joined[tree.parent[box]] > 1 and kind not in INPUTS:
+            why[box] = BOOKKEEPING

@@ -1,0 +1,260 @@
+"""What the graph view draws: the tree of boxes with bundled edges, groups of one structure, and statistics.
+
+Everything goes to the browser at once, as compressed columns, so that looking around needs no kernel; only a node's
+attributes and values are asked for one by one. Invariant: a box's nodes, parameters, time and memory are the sums over
+the nodes inside.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.notebook.graph.aside import INPUTS, VARIABLES, set_aside, set_lonely_aside
+from tfnb.notebook.graph.lift import Bundles, Lifted, border, bundles, lift
+from tfnb.notebook.graph.structure import groups, structure
+from tfnb.notebook.graph.table import GraphTable, graph_table
+from tfnb.notebook.graph.tree import Tree, draft, fold, number
+from tfnb.session.chrome_trace import times_of
+
+__all__ = ["KINDS", "GraphModel", "graph_model"]
+
+KINDS = ("scope", "operation", "constant", "variable", "input", "flow", "series")
+_FLOW = frozenset({"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefEnter", "RefMerge"})
+LONGEST_LABEL = 200
+
+
+@dataclass
+class GraphModel:
+    """Columns over boxes (see `Tree`): `kind` in KINDS, `nodes` inside, `parameters` (-1: not known), `aside` (see
+    aside.py), `group` of one structure or -1, `inlet` and `outlet`: drawn data edges through the border.
+
+    `time_us` and `nbytes` are of a traced step, or None.
+    """
+
+    table: GraphTable
+    tree: Tree
+    bundles: Bundles
+    kind: np.ndarray
+    nodes: np.ndarray
+    parameters: np.ndarray
+    aside: np.ndarray
+    group: np.ndarray
+    inlet: np.ndarray
+    outlet: np.ndarray
+    time_us: np.ndarray | None = None
+    nbytes: np.ndarray | None = None
+
+    def box(self, path: str) -> int:
+        """The box of a name. Raises `InvalidArgumentError`."""
+        found = self._boxes.get(path)
+        if found is None:
+            raise InvalidArgumentError(f"the graph has no scope or node {path!r}")
+        return found
+
+    @cached_property
+    def _boxes(self) -> Mapping[str, int]:
+        paths: dict[str, int] = {}
+        for b in range(len(self.tree.parent)):
+            paths.setdefault(self.tree.path(b), b)
+        return paths
+
+    def card(self, box: int) -> dict[str, Any]:
+        """What is told of a box when it is chosen, beyond its columns: `rows` of texts, and `code` to unfold."""
+        if not 0 <= box < len(self.tree.parent):
+            raise InvalidArgumentError(f"needed a box from 0 to {len(self.tree.parent) - 1}, got {box}")
+        rows: list[tuple[str, str]] = []
+        code: list[tuple[str, str]] = []
+        node = int(self.tree.node[box])
+        if node >= 0:
+            for what, text in self.table.details(node):
+                (code if "\n" in text and what != "made at" else rows).append((what, text))
+        path = self.tree.path(box)
+        for scope, notes in self.table.notes.items():
+            if path == scope or path.startswith(f"{scope}/"):
+                code += notes
+        return {"box": box, "rows": rows, "code": code}
+
+    def to_bytes(self) -> bytes:
+        """The message for the browser (labextension/src/protocol/graph.ts), compressed by deflate."""
+        labels, label = _interned(_cut(text) for text in self.tree.label)
+        types, kind = _interned(self.table.types)
+        devices, device = _interned(_cut(d) for d in self.table.devices)
+        outputs = np.array([o[0] if o else -1 for o in self.table.outputs], np.int32)
+        leaf, t, b = self.tree.leaf, self.table, self.bundles
+        columns: dict[str, np.ndarray] = {
+            "parent": self.tree.parent, "label": label, "kind": self.kind, "main": self.tree.main,
+            "type": _of_boxes(self.tree, kind), "device": _of_boxes(self.tree, device),
+            "spec": _of_boxes(self.tree, outputs), "nodes": self.nodes, "aside": self.aside, "group": self.group,
+            "inlet": self.inlet, "outlet": self.outlet, "start": b.start, "stop": b.stop, "tensors": b.tensors,
+            "controls": b.controls, "carried": b.spec, "source": leaf[t.source], "target": leaf[t.target],
+            "before": leaf[t.before], "after": leaf[t.after],
+        }  # fmt: skip
+        measured = {"parameters": self.parameters, "time": self.time_us, "bytes": self.nbytes}
+        head = {
+            "version": 1, "labels": labels, "types": types, "devices": devices, "specs": t.specs, "kinds": KINDS,
+            "missing": t.missing, "ints": {k: len(v) for k, v in columns.items()},
+            "floats": {k: len(v) for k, v in measured.items() if v is not None},
+        }  # fmt: skip
+        text = json.dumps(head, ensure_ascii=True).encode()
+        text += b" " * (-(len(text) + 4) % 8)
+        ints = b"".join(np.ascontiguousarray(v, "<i4").tobytes() for v in columns.values())
+        ints += bytes(-len(ints) % 8)
+        floats = b"".join(np.ascontiguousarray(v, "<f8").tobytes() for v in measured.values() if v is not None)
+        return zlib.compress(struct.pack("<I", len(text)) + text + ints + floats, 1)
+
+
+def graph_model(found: Any, run_metadata: Any = None) -> GraphModel:
+    """The model of a `tf.Graph`, a GraphDef (or its bytes), a stage of the compiler, or a table of nodes.
+
+    `run_metadata`: of a traced step (`tf.RunMetadata`, its `step_stats`, or TensorFlow's message): where time and
+    memory went. Raises `DTypeError` for what is no graph.
+    """
+    table = found if isinstance(found, GraphTable) else graph_table(found)
+    tree, alike = _folded(table)
+    n = len(tree.parent)
+    data, control = _lifted(tree, table)
+    joined = bundles(tree, data, *_carried(table), control)
+    nodes = _sums(tree, np.ones(len(table.names)))
+    leaf = tree.leaf
+    why = set_aside(tree, table.types, joined, nodes, border(tree, leaf[table.source], tree.parent[data.start]))
+    inlet, outlet = _borders(tree, table, data, why)
+    set_lonely_aside(tree, table.types, joined, why, inlet + outlet)
+    inlet, outlet = _borders(tree, table, data, why)
+    known = _sums(tree, np.maximum(table.sizes, 0))
+    unknown = _sums(tree, (table.sizes < 0).astype(np.float64))
+    model = GraphModel(
+        table, tree, joined, _kinds(tree, table.types), nodes.astype(np.int64), np.where(unknown > 0, -1, known), why,
+        groups(tree, alike, nodes), inlet, outlet,
+    )  # fmt: skip
+    assert len(model.kind) == n
+    if run_metadata is not None:
+        _measure(model, run_metadata)
+    return model
+
+
+def _folded(table: GraphTable) -> tuple[Tree, np.ndarray]:
+    """The tree with its series folded, and the structure of each box."""
+    plan = draft(table.names)
+    tree, new = number(plan)
+    data, control = _lifted(tree, table)
+    joined = bundles(tree, data, *_carried(table), control)
+    found = structure(tree, table.types, joined)
+    alike: list[int] = [int(found[b]) if b >= 0 else 0 for b in new.tolist()]
+    old = np.flatnonzero(new >= 0)
+    old = old[np.argsort(new[old])]
+    after: list[list[int]] = [[] for _ in plan.parent]
+    for a, b in zip(old[joined.start].tolist(), old[joined.stop].tolist(), strict=True):
+        after[a].append(b)
+    fold(plan, alike, after)
+    final, renumbered = number(plan)
+    kept = np.zeros(len(final.parent), np.uint64)
+    was = np.flatnonzero(renumbered >= 0)
+    kept[renumbered[was]] = [alike[b] % (1 << 64) for b in was.tolist()]
+    return final, kept
+
+
+def _lifted(tree: Tree, table: GraphTable) -> tuple[Lifted, Lifted]:
+    leaf = tree.leaf
+    return lift(tree, leaf[table.source], leaf[table.target]), lift(tree, leaf[table.before], leaf[table.after])
+
+
+def _carried(table: GraphTable) -> tuple[np.ndarray, np.ndarray]:
+    """A number for the tensor of each data edge, and its spec (-1: not known)."""
+    width = int(table.port.max(initial=0)) + 1
+    specs = np.full(len(table.source), -1, np.int64)
+    for i, (source, port) in enumerate(zip(table.source.tolist(), table.port.tolist(), strict=True)):
+        outputs = table.outputs[source]
+        if port < len(outputs):
+            specs[i] = outputs[port]
+    return table.source * width + table.port, specs
+
+
+def _borders(tree: Tree, table: GraphTable, data: Lifted, why: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Drawn data edges into and out of each box. What is a stub where its ends meet is one all the way."""
+    drawn = (why[data.start] == 0) & (why[data.stop] == 0)
+    until = tree.parent[data.start[drawn]]
+    leaf = tree.leaf
+    # An edge inside one leaf crosses nothing; its `until` is the leaf's parent, so it must not be counted.
+    apart = data.start[drawn] != data.stop[drawn]
+    source, target = leaf[table.source[drawn]][apart], leaf[table.target[drawn]][apart]
+    outlet = border(tree, source, data.start[drawn][apart])
+    inlet = border(tree, target, data.stop[drawn][apart])
+    assert len(until) == len(apart)
+    return inlet, outlet
+
+
+def _sums(tree: Tree, of_nodes: np.ndarray) -> np.ndarray:
+    """Sums of a column of nodes over what is inside each box."""
+    column = np.zeros(len(tree.parent) + 1)
+    np.add.at(column, tree.leaf + 1, of_nodes)
+    total = np.cumsum(column)
+    sums: np.ndarray = total[tree.end] - total[np.arange(len(tree.parent))]
+    return sums
+
+
+def _kinds(tree: Tree, types: Sequence[str]) -> np.ndarray:
+    number = {name: k for k, name in enumerate(KINDS)}
+
+    def kind(box: int, node: int) -> int:
+        if node < 0:
+            return number["series" if tree.series[box] else "scope"]
+        named = (("variable", VARIABLES), ("input", INPUTS), ("flow", _FLOW), ("constant", {"Const", "HostConst"}))
+        return number[next((k for k, found in named if types[node] in found), "operation")]
+
+    return np.array([kind(b, node) for b, node in enumerate(tree.node.tolist())], np.int64)
+
+
+def _of_boxes(tree: Tree, of_nodes: np.ndarray) -> np.ndarray:
+    if not len(of_nodes):
+        return np.full(len(tree.parent), -1, np.int32)
+    return np.where(tree.node >= 0, of_nodes[tree.node], -1)
+
+
+def _interned(texts: Any) -> tuple[list[str], np.ndarray]:
+    found: dict[str, int] = {}
+    numbers = np.array([found.setdefault(text, len(found)) for text in texts], np.int32)
+    return list(found), numbers
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_LABEL else f"{text[:LONGEST_LABEL]}…"
+
+
+def _measure(model: GraphModel, run_metadata: Any) -> None:
+    """Time and memory of a step on its nodes. A kernel of several nodes counts for each of them alike; what the
+    compiler added counts for the scope that it stands in."""
+    tree = model.tree
+    leaf = {name: int(tree.leaf[i]) for i, name in enumerate(model.table.names)}
+    time, memory = np.zeros(len(tree.parent) + 1), np.zeros(len(tree.parent) + 1)
+    for event in times_of(run_metadata):
+        if event.kind not in ("kernel", "host"):
+            continue
+        names = event.nodes or (event.name,)
+        for name in names:
+            box = _nearest(model, leaf, name)
+            time[box + 1] += event.took_us / len(names)
+            memory[box + 1] += event.nbytes / len(names)
+    starts = np.arange(len(tree.parent))
+    model.time_us, model.nbytes = (
+        np.cumsum(column)[tree.end] - np.cumsum(column)[starts] for column in (time, memory)
+    )
+
+
+def _nearest(model: GraphModel, leaf: Mapping[str, int], name: str) -> int:
+    while name:
+        found = leaf.get(name)
+        if found is None:
+            found = model._boxes.get(name)
+        if found is not None:
+            return found
+        name = name.rpartition("/")[0]
+    return 0

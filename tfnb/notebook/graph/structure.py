@@ -1,0 +1,74 @@
+"""Which boxes have the same structure: a hash of a box's nodes and of how they are connected, and of nothing else.
+
+Weisfeiler and Lehman's refinement in each box, from the leaves up, on whole arrays. Invariant: names, devices and the
+order of making do not matter, so the towers of a replicated model are alike; different hashes mean different graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+
+from tfnb.notebook.graph.lift import Bundles
+from tfnb.notebook.graph.tree import Tree
+
+__all__ = ["groups", "structure"]
+
+ROUNDS = 3
+# Smaller scopes are alike by chance.
+SMALLEST = 3
+_A, _B = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_S = np.uint64(29)
+
+
+def structure(tree: Tree, types: Sequence[str], edges: Bundles) -> np.ndarray:
+    """A number of 64 bits for each box."""
+    n = len(tree.parent)
+    own = np.full(n, 1, np.uint64)
+    known = {t: int.from_bytes(blake2b(t.encode(), digest_size=8).digest(), "little") for t in set(types)}
+    of_node = np.array([known[t] for t in types], np.uint64)
+    leaves = tree.end == np.arange(n) + 1
+    nodes = tree.node[leaves]
+    own[leaves] = np.where(nodes >= 0, of_node[nodes], np.uint64(1)) if len(of_node) else np.uint64(1)
+    level = tree.depth[edges.start]
+    for depth in range(int(tree.depth.max(initial=0)), 0, -1):
+        boxes = np.flatnonzero(tree.depth == depth)
+        here = level == depth
+        refined = _refined(own, boxes, edges.start[here], edges.stop[here])
+        total = np.zeros(n, np.uint64)
+        np.add.at(total, tree.parent[boxes], _mix(refined[boxes]))
+        above = np.unique(tree.parent[boxes])
+        own[above] = _mix(total[above] + _A)
+    return own
+
+
+def _refined(own: np.ndarray, boxes: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    now = own.copy()
+    for _ in range(ROUNDS):
+        heard = np.zeros(len(own), np.uint64)
+        np.add.at(heard, stop, _mix(now[start] * _A))
+        np.add.at(heard, start, _mix(now[stop] * _B))
+        now[boxes] = _mix(now[boxes] + heard[boxes] * _B)
+    return now
+
+
+def _mix(x: np.ndarray) -> np.ndarray:
+    x = (x ^ (x >> _S)) * _A
+    mixed: np.ndarray = (x ^ (x >> _S)) * _B
+    return mixed
+
+
+def groups(tree: Tree, alike: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """The group of each scope that has its like, or -1; group 0 holds the most nodes."""
+    found = np.full(len(tree.parent), -1, np.int64)
+    scopes = np.flatnonzero((tree.end > np.arange(len(tree.parent)) + 1) & (nodes >= SMALLEST) & ~tree.series)
+    scopes = scopes[scopes > 0]
+    _, first, at, count = np.unique(alike[scopes], return_index=True, return_inverse=True, return_counts=True)
+    weight = np.where(count > 1, count * nodes[scopes][first], 0)
+    order = np.lexsort((first, -weight))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    found[scopes] = np.where(weight[at] > 0, rank[at], -1)
+    return found

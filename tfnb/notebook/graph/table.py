@@ -1,0 +1,263 @@
+"""Graphs of every kind as one table: the user's graph, a compiler stage, a GraphDef of ours or of TensorFlow.
+
+Invariant: `source`, `port` and `target` list the data edges, `before` and `after` the control edges, all as rows of
+the table; what a file names and does not have is counted in `missing`, and nothing of a file is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, OpError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.graph import Graph
+from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.tensor_proto import decode_array, decode_dtype, decode_shape
+from tfnb.types import Shape
+
+__all__ = ["GraphTable", "graph_table", "shape_text"]
+
+# A value is told in the card when it is no larger; a text no longer.
+SMALL_VALUE = 64
+LONGEST = 600
+# Attributes of files that say what the table has anyway, or nothing to a reader.
+_SILENT = frozenset({"_output_shapes", "value", "_class"})
+
+
+@dataclass
+class GraphTable:
+    """`specs` are texts such as "float32 ?×784"; `outputs[i]` numbers those of node i's outputs.
+
+    `sizes[i]` is how many numbers variable i holds (0 for what is no variable, -1 where it is not known).
+    `details(i)` tells a node's attributes, value and line: [(what, text)].
+    """
+
+    names: list[str]
+    types: list[str]
+    devices: list[str]
+    specs: list[str]
+    outputs: list[tuple[int, ...]]
+    sizes: np.ndarray
+    source: np.ndarray
+    port: np.ndarray
+    target: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    details: Callable[[int], list[tuple[str, str]]]
+    missing: int = 0
+    notes: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # of scopes, by path
+
+
+def graph_table(found: Any) -> GraphTable:
+    """The table of a `tf.Graph`, a stage of the compiler, operations, a GraphDef or its bytes. Raises `DTypeError`."""
+    if isinstance(found, GraphBuilder):
+        return _of_operations(found.get_operations())
+    if isinstance(found, Graph):
+        return _of_stage(found)
+    if isinstance(found, (list, tuple)) and all(hasattr(op, "control_inputs") for op in found):
+        return _of_operations(found)
+    if hasattr(found, "graph_def") and hasattr(found, "SerializeToString"):  # a MetaGraphDef
+        found = found.graph_def
+    if not (isinstance(found, (bytes, bytearray)) or hasattr(found, "SerializeToString")):
+        raise DTypeError(f"needed a tf.Graph, a GraphDef or a compiler stage, got {type(found).__name__}")
+    return _of_message(as_message("graph", "GraphDef", found))
+
+
+def shape_text(shape: Shape) -> str:
+    """`?×784`, `scalar`, or nothing where not even the rank is known."""
+    if shape.dims is None:
+        return ""
+    return "×".join("?" if d is None else str(d) for d in shape.dims) if shape.dims else "scalar"
+
+
+class _Specs:
+    """Texts of dtypes and shapes, each kept once."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, int] = {}
+        self._known: dict[Any, int] = {}
+
+    def number(self, dtype: str, shape: Shape) -> int:
+        key = (dtype, shape.dims)
+        found = self._known.get(key)
+        if found is None:
+            text = f"{dtype} {shape_text(shape)}".strip()
+            found = self._known[key] = self.texts.setdefault(text, len(self.texts))
+        return found
+
+
+def _of_operations(ops: Sequence[Any]) -> GraphTable:
+    row = {op: i for i, op in enumerate(ops)}
+    edges = [(row[t.op], t.index, i) for i, op in enumerate(ops) for t in op.inputs if t.op in row]
+    control = [(row[c], i) for i, op in enumerate(ops) for c in op.control_inputs if c in row]
+    return _of_nodes(ops, edges, control)
+
+
+def _of_stage(graph: Graph) -> GraphTable:
+    nodes = [graph.nodes[i] for i in graph.order]
+    row = {node.id: i for i, node in enumerate(nodes)}
+    edges = [(row[e.id], e.port, i) for i, node in enumerate(nodes) for e in node.inputs]
+    control = [(row[c], i) for i, node in enumerate(nodes) for c in node.control]
+    return _of_nodes(nodes, edges, control)
+
+
+def _of_nodes(
+    nodes: Sequence[Any], edges: Sequence[tuple[int, int, int]], control: Sequence[tuple[int, int]]
+) -> GraphTable:
+    """Operations and step-side nodes have the same fields, but for their edges."""
+    specs = _Specs()
+    outputs = [tuple(specs.number(s.dtype.name, s.shape) for s in node.specs) for node in nodes]
+    sizes = [_size(node.specs[0].shape) if _is_variable(node.type) and node.specs else 0 for node in nodes]
+    return _table(
+        [n.name for n in nodes], [n.type for n in nodes], [n.device or "" for n in nodes], list(specs.texts), outputs,
+        sizes, edges, control, lambda i: _told(nodes[i]),
+    )  # fmt: skip
+
+
+def _table(
+    names: list[str], types: list[str], devices: list[str], specs: list[str], outputs: list[tuple[int, ...]],
+    sizes: Iterable[int], edges: Sequence[tuple[int, int, int]], control: Sequence[tuple[int, int]],
+    details: Callable[[int], list[tuple[str, str]]], missing: int = 0,
+) -> GraphTable:  # fmt: skip
+    data = np.array(edges, np.int64).reshape(-1, 3)
+    order = np.array(control, np.int64).reshape(-1, 2)
+    return GraphTable(
+        names, types, devices, specs, outputs, np.array(list(sizes), np.float64), data[:, 0], data[:, 1], data[:, 2],
+        order[:, 0], order[:, 1], details, missing,
+    )  # fmt: skip
+
+
+def _is_variable(kind: str) -> bool:
+    return kind in ("Variable", "VariableV2", "VarHandleOp")
+
+
+def _size(shape: Shape) -> int:
+    known = shape.num_elements()
+    return -1 if known is None else known
+
+
+def _told(node: Any) -> list[tuple[str, str]]:
+    """Attributes, value and line of an operation or a step-side node."""
+    rows = [(key, getattr(t, "name", str(t))) for key, t in node.types.items()]
+    value = None
+    if is_dataclass(node.attrs):
+        for f in fields(node.attrs):
+            found = getattr(node.attrs, f.name)
+            if f.name == "value" and isinstance(found, np.ndarray):
+                value = found
+            else:
+                rows.append((f.name, _short(getattr(found, "name", found))))
+    if value is not None:
+        rows.append(("value", _value_text(value)))
+    if node.colocation:
+        rows.append(("with", ", ".join(str(c) for c in node.colocation)[:LONGEST]))
+    if node.origin is not None:
+        rows.append(("made at", str(node.origin)))
+    return rows
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _value_text(value: np.ndarray) -> str:
+    if value.size > SMALL_VALUE:
+        head = np.array2string(value.ravel()[:4], separator=", ")
+        return f"{value.size:,} numbers, from {head[:-1]}, …"
+    return _short(np.array2string(value, separator=", "))
+
+
+# ---- files -------------------------------------------------------------------------------------------
+
+
+def _of_message(message: Any) -> GraphTable:
+    nodes = list(message.node)
+    row: dict[str, int] = {}
+    for i, node in enumerate(nodes):
+        row.setdefault(node.name, i)
+    edges, control, missing = [], [], 0
+    for i, node in enumerate(nodes):
+        for link in node.input:
+            before = link.startswith("^")
+            name, _, port = link[before:].partition(":")
+            source = row.get(name)
+            if source is None:
+                missing += 1
+            elif before:
+                control.append((source, i))
+            else:
+                edges.append((source, int(port) if port.isdecimal() and len(port) < 6 else 0, i))
+    specs = _Specs()
+    outputs = [_outputs(node, specs) for node in nodes]
+    sizes = [_size(_declared(node)) if _is_variable(node.op) else 0 for node in nodes]
+    return _table(
+        [n.name for n in nodes], [n.op for n in nodes], [n.device for n in nodes], list(specs.texts), outputs, sizes,
+        edges, control, lambda i: _told_of_file(nodes[i]), missing,
+    )  # fmt: skip
+
+
+def _outputs(node: Any, specs: _Specs) -> tuple[int, ...]:
+    """What the file says of a node's outputs: all shapes, or the one that its own attributes give."""
+    listed = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else ()
+    dtype = next((_dtype(node.attr[k].type) for k in ("dtype", "T", "DstT", "SrcT") if k in node.attr), "")
+    try:
+        shapes = [decode_shape(s) for s in listed] or [_declared(node)]
+        return tuple(specs.number(dtype, s) for s in shapes)
+    except (OpError, ValueError):
+        return ()
+
+
+def _dtype(enum: int) -> str:
+    try:
+        return decode_dtype(enum % 100).name
+    except (OpError, KeyError, ValueError):
+        return ""
+
+
+def _declared(node: Any) -> Shape:
+    try:
+        if node.op == "Const" and "value" in node.attr:
+            return decode_shape(node.attr["value"].tensor.tensor_shape)
+        if "shape" in node.attr:
+            return decode_shape(node.attr["shape"].shape)
+        listed = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else ()
+        return decode_shape(listed[0]) if listed else Shape(None)
+    except (OpError, ValueError):
+        return Shape(None)
+
+
+def _told_of_file(node: Any) -> list[tuple[str, str]]:
+    rows = []
+    for key in sorted(node.attr):
+        if key in _SILENT:
+            continue
+        attr = node.attr[key]
+        kind = attr.WhichOneof("value")
+        if kind == "type":
+            rows.append((key, _dtype(attr.type) or str(attr.type)))
+        elif kind == "s":
+            rows.append((key, _short(attr.s.decode("utf-8", "replace"))))
+        elif kind in ("i", "f", "b", "placeholder"):
+            rows.append((key, _short(getattr(attr, kind))))
+        elif kind is not None:
+            rows.append((key, _short(" ".join(str(getattr(attr, kind)).split()))))
+    if "value" in node.attr and node.attr["value"].WhichOneof("value") == "tensor":
+        rows.append(("value", _tensor_text(node.attr["value"].tensor)))
+    if "_class" in node.attr:
+        rows.append(("with", _short(b", ".join(node.attr["_class"].list.s).decode("utf-8", "replace"))))
+    return rows
+
+
+def _tensor_text(message: Any) -> str:
+    try:
+        known = decode_shape(message.tensor_shape).num_elements()
+        if known is None or known > SMALL_VALUE:  # never unpacked: a file may claim any size
+            return f"{known:,} numbers" if known is not None else "of unknown size"
+        return _value_text(decode_array(message))
+    except (OpError, ValueError, TypeError) as error:
+        return f"cannot be read: {error}"[:LONGEST]
