@@ -1,4 +1,4 @@
-"""A graph as large as Inception-v3's in the white paper (36,000 nodes): towers that share variables, and their gradients.
+"""A graph as large as Inception-v3 in the white paper (36,000 nodes): towers with shared variables, and gradients.
 
 Only its structure matters, so nothing of it is ever run. Invariant: the same arguments give the same names.
 """
@@ -10,15 +10,28 @@ from typing import Any
 import tfnb as tf
 
 # (branches), each a list of (kernel height, kernel width, channels); "pool" is a pooling before the rest.
-_A = ([(1, 1, 64)], [(1, 1, 48), (5, 5, 64)], [(1, 1, 64), (3, 3, 96), (3, 3, 96)], ["pool", (1, 1, 32)])
+_A = (
+    [(1, 1, 64)],
+    [(1, 1, 48), (5, 5, 64)],
+    [(1, 1, 64), (3, 3, 96), (3, 3, 96)],
+    ["pool", (1, 1, 32)],
+)
 _B = ([(1, 1, 192)], [(1, 1, 128), (1, 7, 128), (7, 1, 192)],
       [(1, 1, 128), (7, 1, 128), (1, 7, 128), (7, 1, 128), (1, 7, 192)], ["pool", (1, 1, 192)])  # fmt: skip
-_C = ([(1, 1, 320)], [(1, 1, 384), (1, 3, 384)], [(1, 1, 448), (3, 3, 384), (3, 1, 384)], ["pool", (1, 1, 192)])
+_C = (
+    [(1, 1, 320)],
+    [(1, 1, 384), (1, 3, 384)],
+    [(1, 1, 448), (3, 3, 384), (3, 1, 384)],
+    ["pool", (1, 1, 192)],
+)
 BLOCKS = {
     **{f"mixed_35x35x{n}": _A for n in ("256a", "288a", "288b")},
     "mixed_17x17x768a": ([(3, 3, 384)], [(1, 1, 64), (3, 3, 96), (3, 3, 96)]),
     **{f"mixed_17x17x768{c}": _B for c in "bcde"},
-    "mixed_8x8x1280a": ([(1, 1, 192), (3, 3, 320)], [(1, 1, 192), (1, 7, 192), (7, 1, 192), (3, 3, 192)]),
+    "mixed_8x8x1280a": (
+        [(1, 1, 192), (3, 3, 320)],
+        [(1, 1, 192), (1, 7, 192), (7, 1, 192), (3, 3, 192)],
+    ),
     **{f"mixed_8x8x2048{c}": _C for c in "ab"},
 }
 
@@ -27,7 +40,9 @@ def _conv(x: Any, height: int, width: int, channels: int, name: str, stride: int
     """Convolution, batch normalisation and rectifier, as the slim library of the time wrote them."""
     with tf.variable_scope(name):
         depth = x.get_shape()[3].value
-        weights = tf.get_variable("weights", [height, width, depth, channels], initializer=tf.constant_initializer(0.1))
+        weights = tf.get_variable(
+            "weights", [height, width, depth, channels], initializer=tf.constant_initializer(0.1)
+        )
         x = tf.nn.conv2d(x, weights, [1, stride, stride, 1], "SAME", name="Conv2D")
         with tf.variable_scope("BatchNorm"):
             beta = tf.get_variable("beta", [channels], initializer=tf.constant_initializer(0.0))
@@ -54,17 +69,23 @@ def _mixed(x: Any, branches: Any, name: str) -> Any:
 
 def _tower(images: Any, labels: Any, blocks: int) -> Any:
     x = images
-    for i, (size, channels, stride) in enumerate([(3, 32, 2), (3, 32, 1), (3, 64, 1), (1, 80, 1), (3, 192, 1)]):
+    for i, (size, channels, stride) in enumerate(
+        [(3, 32, 2), (3, 32, 1), (3, 64, 1), (1, 80, 1), (3, 192, 1)]
+    ):
         x = _conv(x, size, size, channels, f"conv{i}", stride)
     for name, branches in list(BLOCKS.items())[:blocks]:
         x = _mixed(x, branches, name)
     with tf.variable_scope("logits"):
         x = tf.reduce_mean(x, [1, 2], name="pool")
         depth = x.get_shape()[1].value
-        weights = tf.get_variable("weights", [depth, 1000], initializer=tf.constant_initializer(0.01))
+        weights = tf.get_variable(
+            "weights", [depth, 1000], initializer=tf.constant_initializer(0.01)
+        )
         x = tf.matmul(x, weights, name="logits")
     with tf.name_scope("loss"):
-        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x), name="value")
+        return tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x), name="value"
+        )
 
 
 def inception_graph(towers: int = 6, blocks: int = len(BLOCKS)) -> Any:
@@ -74,7 +95,10 @@ def inception_graph(towers: int = 6, blocks: int = len(BLOCKS)) -> Any:
         optimizer = tf.train.GradientDescentOptimizer(0.045)
         found = []
         for t in range(towers):
-            with tf.variable_scope(tf.get_variable_scope(), reuse=t > 0), tf.name_scope(f"tower_{t}"):
+            with (
+                tf.variable_scope(tf.get_variable_scope(), reuse=t > 0),
+                tf.name_scope(f"tower_{t}"),
+            ):
                 images = tf.placeholder(tf.float32, [32, 299, 299, 3], name="images")
                 labels = tf.placeholder(tf.int32, [32], name="labels")
                 found.append(optimizer.compute_gradients(_tower(images, labels, blocks)))

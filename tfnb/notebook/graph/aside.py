@@ -11,21 +11,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfnb.notebook.graph.lift import Bundles
+from tfnb.notebook.graph.table import UPDATES, is_variable
 from tfnb.notebook.graph.tree import Tree
 
-__all__ = ["ATTACHED", "BOOKKEEPING", "HUB", "INPUTS", "VARIABLES", "set_aside", "set_lonely_aside"]
+__all__ = ["ATTACHED", "BOOKKEEPING", "HUB", "INPUTS", "set_aside", "set_lonely_aside"]
 
 HUB, BOOKKEEPING, ATTACHED = 1, 2, 3
-CROWDED = 7
-VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
+# A hub has at least so many neighbours, and two fifths of its scope.
+CROWDED = 8
 INPUTS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
-_UPDATES = ("Apply", "SparseApply", "ResourceApply", "ResourceSparseApply")
-_SAVES = frozenset({"Save", "SaveV2", "SaveSlices", "Restore", "RestoreV2", "RestoreSlice", "MergeV2Checkpoints"})
+_SAVES = frozenset(
+    {"Save", "SaveV2", "SaveSlices", "Restore", "RestoreV2", "RestoreSlice", "MergeV2Checkpoints"}
+)
 _CONSTANTS = frozenset({"Const", "HostConst"})
 
 
 class _Rules:
-    def __init__(self, tree: Tree, types: Sequence[str], edges: Bundles, inside: np.ndarray, outlet: np.ndarray) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        types: Sequence[str],
+        edges: Bundles,
+        inside: np.ndarray,
+        outlet: np.ndarray,
+    ) -> None:
         self.tree = tree
         self.inside = inside  # how many nodes are in each box
         self.outlet = outlet
@@ -34,13 +43,15 @@ class _Rules:
         books = np.zeros(n, bool)
         for leaf in tree.leaf.tolist():
             kind = self.types[leaf]
-            if kind.startswith(_UPDATES) or kind in _SAVES:
+            if kind.startswith(UPDATES) or kind in _SAVES:
                 books[leaf] = True
         self.books = np.add.accumulate(np.append(0, books))
         self.before: list[list[int]] = [[] for _ in range(n)]
         self.after: list[list[int]] = [[] for _ in range(n)]
         self.waits: set[int] = set()
-        for a, b, data in zip(edges.start.tolist(), edges.stop.tolist(), edges.edges.tolist(), strict=True):
+        for a, b, data in zip(
+            edges.start.tolist(), edges.stop.tolist(), edges.edges.tolist(), strict=True
+        ):
             self.after[a].append(b)
             self.before[b].append(a)
             if not data:
@@ -50,7 +61,7 @@ class _Rules:
         label, kind = self.tree.label[box], self.types[box]
         if label == "gradients" or label.startswith(("gradients_", "gradients/")):
             return True
-        if kind in VARIABLES or kind in INPUTS:
+        if is_variable(kind) or kind in INPUTS:
             return False
         if kind.endswith("Summary") or kind == "SummaryWriter":
             return True
@@ -66,9 +77,9 @@ class _Rules:
             return False
         if self.types[box] in _CONSTANTS and not self.before[box]:
             return True
-        if self.types[box] in VARIABLES or self.types[box] in INPUTS or box in self.waits:
+        if is_variable(self.types[box]) or self.types[box] in INPUTS or box in self.waits:
             return False
-        return all(self.types[b] in VARIABLES or out.get(b) == ATTACHED for b in after)
+        return all(is_variable(self.types[b]) or out.get(b) == ATTACHED for b in after)
 
 
 def set_aside(
@@ -98,10 +109,12 @@ def _of_scope(rules: _Rules, parts: list[int], behind: bool) -> dict[int, int]:
             break
         out.update(dict.fromkeys(found, ATTACHED))
     left = [box for box in parts if box not in out]
-    degree = {box: len({b for b in rules.before[box] + rules.after[box] if b not in out}) for box in left}
+    degree = {
+        box: len({b for b in rules.before[box] + rules.after[box] if b not in out}) for box in left
+    }
     while left:
         hub = max(left, key=degree.__getitem__)
-        if degree[hub] < max(CROWDED, len(left) // 2):
+        if degree[hub] < max(CROWDED, 2 * len(left) // 5):
             break
         out[hub] = HUB
         left.remove(hub)

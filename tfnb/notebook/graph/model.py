@@ -18,17 +18,29 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.notebook.graph.aside import INPUTS, VARIABLES, set_aside, set_lonely_aside
+from tfnb.notebook.graph.aside import INPUTS, set_aside, set_lonely_aside
 from tfnb.notebook.graph.lift import Bundles, Lifted, border, bundles, lift
 from tfnb.notebook.graph.structure import groups, structure
-from tfnb.notebook.graph.table import GraphTable, graph_table
+from tfnb.notebook.graph.table import GraphTable, graph_table, is_variable
 from tfnb.notebook.graph.tree import Tree, draft, fold, number
 from tfnb.session.chrome_trace import times_of
 
 __all__ = ["KINDS", "GraphModel", "graph_model"]
 
 KINDS = ("scope", "operation", "constant", "variable", "input", "flow", "series")
-_FLOW = frozenset({"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefEnter", "RefMerge"})
+_FLOW = frozenset(
+    {
+        "Switch",
+        "Merge",
+        "Enter",
+        "Exit",
+        "NextIteration",
+        "LoopCond",
+        "RefSwitch",
+        "RefEnter",
+        "RefMerge",
+    }
+)
 LONGEST_LABEL = 200
 
 
@@ -70,7 +82,9 @@ class GraphModel:
     def card(self, box: int) -> dict[str, Any]:
         """What is told of a box when it is chosen, beyond its columns: `rows` of texts, and `code` to unfold."""
         if not 0 <= box < len(self.tree.parent):
-            raise InvalidArgumentError(f"needed a box from 0 to {len(self.tree.parent) - 1}, got {box}")
+            raise InvalidArgumentError(
+                f"needed a box from 0 to {len(self.tree.parent) - 1}, got {box}"
+            )
         rows: list[tuple[str, str]] = []
         code: list[tuple[str, str]] = []
         node = int(self.tree.node[box])
@@ -108,7 +122,9 @@ class GraphModel:
         text += b" " * (-(len(text) + 4) % 8)
         ints = b"".join(np.ascontiguousarray(v, "<i4").tobytes() for v in columns.values())
         ints += bytes(-len(ints) % 8)
-        floats = b"".join(np.ascontiguousarray(v, "<f8").tobytes() for v in measured.values() if v is not None)
+        floats = b"".join(
+            np.ascontiguousarray(v, "<f8").tobytes() for v in measured.values() if v is not None
+        )
         return zlib.compress(struct.pack("<I", len(text)) + text + ints + floats, 1)
 
 
@@ -120,12 +136,12 @@ def graph_model(found: Any, run_metadata: Any = None) -> GraphModel:
     """
     table = found if isinstance(found, GraphTable) else graph_table(found)
     tree, alike = _folded(table)
-    n = len(tree.parent)
     data, control = _lifted(tree, table)
     joined = bundles(tree, data, *_carried(table), control)
     nodes = _sums(tree, np.ones(len(table.names)))
-    leaf = tree.leaf
-    why = set_aside(tree, table.types, joined, nodes, border(tree, leaf[table.source], tree.parent[data.start]))
+    why = set_aside(
+        tree, table.types, joined, nodes, border(tree, tree.leaf[table.source], data.start)
+    )
     inlet, outlet = _borders(tree, table, data, why)
     set_lonely_aside(tree, table.types, joined, why, inlet + outlet)
     inlet, outlet = _borders(tree, table, data, why)
@@ -135,7 +151,6 @@ def graph_model(found: Any, run_metadata: Any = None) -> GraphModel:
         table, tree, joined, _kinds(tree, table.types), nodes.astype(np.int64), np.where(unknown > 0, -1, known), why,
         groups(tree, alike, nodes), inlet, outlet,
     )  # fmt: skip
-    assert len(model.kind) == n
     if run_metadata is not None:
         _measure(model, run_metadata)
     return model
@@ -164,31 +179,31 @@ def _folded(table: GraphTable) -> tuple[Tree, np.ndarray]:
 
 def _lifted(tree: Tree, table: GraphTable) -> tuple[Lifted, Lifted]:
     leaf = tree.leaf
-    return lift(tree, leaf[table.source], leaf[table.target]), lift(tree, leaf[table.before], leaf[table.after])
+    return lift(tree, leaf[table.source], leaf[table.target]), lift(
+        tree, leaf[table.before], leaf[table.after]
+    )
 
 
 def _carried(table: GraphTable) -> tuple[np.ndarray, np.ndarray]:
     """A number for the tensor of each data edge, and its spec (-1: not known)."""
     width = int(table.port.max(initial=0)) + 1
     specs = np.full(len(table.source), -1, np.int64)
-    for i, (source, port) in enumerate(zip(table.source.tolist(), table.port.tolist(), strict=True)):
+    for i, (source, port) in enumerate(
+        zip(table.source.tolist(), table.port.tolist(), strict=True)
+    ):
         outputs = table.outputs[source]
         if port < len(outputs):
             specs[i] = outputs[port]
     return table.source * width + table.port, specs
 
 
-def _borders(tree: Tree, table: GraphTable, data: Lifted, why: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _borders(
+    tree: Tree, table: GraphTable, data: Lifted, why: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Drawn data edges into and out of each box. What is a stub where its ends meet is one all the way."""
     drawn = (why[data.start] == 0) & (why[data.stop] == 0)
-    until = tree.parent[data.start[drawn]]
-    leaf = tree.leaf
-    # An edge inside one leaf crosses nothing; its `until` is the leaf's parent, so it must not be counted.
-    apart = data.start[drawn] != data.stop[drawn]
-    source, target = leaf[table.source[drawn]][apart], leaf[table.target[drawn]][apart]
-    outlet = border(tree, source, data.start[drawn][apart])
-    inlet = border(tree, target, data.stop[drawn][apart])
-    assert len(until) == len(apart)
+    outlet = border(tree, tree.leaf[table.source[drawn]], data.start[drawn])
+    inlet = border(tree, tree.leaf[table.target[drawn]], data.stop[drawn])
     return inlet, outlet
 
 
@@ -202,15 +217,20 @@ def _sums(tree: Tree, of_nodes: np.ndarray) -> np.ndarray:
 
 
 def _kinds(tree: Tree, types: Sequence[str]) -> np.ndarray:
-    number = {name: k for k, name in enumerate(KINDS)}
+    known = {name: KINDS.index(_kind(name)) for name in set(types)}
+    of_node = np.array([known[name] for name in types] or [0], np.int64)
+    scope = np.where(tree.series, KINDS.index("series"), KINDS.index("scope"))
+    return np.where(tree.node >= 0, of_node[tree.node], scope)
 
-    def kind(box: int, node: int) -> int:
-        if node < 0:
-            return number["series" if tree.series[box] else "scope"]
-        named = (("variable", VARIABLES), ("input", INPUTS), ("flow", _FLOW), ("constant", {"Const", "HostConst"}))
-        return number[next((k for k, found in named if types[node] in found), "operation")]
 
-    return np.array([kind(b, node) for b, node in enumerate(tree.node.tolist())], np.int64)
+def _kind(name: str) -> str:
+    if is_variable(name):
+        return "variable"
+    if name in INPUTS:
+        return "input"
+    if name in _FLOW:
+        return "flow"
+    return "constant" if name in ("Const", "HostConst") else "operation"
 
 
 def _of_boxes(tree: Tree, of_nodes: np.ndarray) -> np.ndarray:

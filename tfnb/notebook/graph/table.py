@@ -19,11 +19,12 @@ from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.tensor_proto import decode_array, decode_dtype, decode_shape
 from tfnb.types import Shape
 
-__all__ = ["GraphTable", "graph_table", "shape_text"]
+__all__ = ["UPDATES", "GraphTable", "graph_table", "is_variable", "shape_text"]
 
 # A value is told in the card when it is no larger; a text no longer.
 SMALL_VALUE = 64
 LONGEST = 600
+UPDATES = ("Apply", "SparseApply", "ResourceApply", "ResourceSparseApply")
 # Attributes of files that say what the table has anyway, or nothing to a reader.
 _SILENT = frozenset({"_output_shapes", "value", "_class"})
 
@@ -32,7 +33,7 @@ _SILENT = frozenset({"_output_shapes", "value", "_class"})
 class GraphTable:
     """`specs` are texts such as "float32 ?×784"; `outputs[i]` numbers those of node i's outputs.
 
-    `sizes[i]` is how many numbers variable i holds (0 for what is no variable, -1 where it is not known).
+    `sizes[i]` is how many numbers variable i holds (-1: not known), 0 for what is no variable, and slots of an optimizer.
     `details(i)` tells a node's attributes, value and line: [(what, text)].
     """
 
@@ -63,7 +64,9 @@ def graph_table(found: Any) -> GraphTable:
     if hasattr(found, "graph_def") and hasattr(found, "SerializeToString"):  # a MetaGraphDef
         found = found.graph_def
     if not (isinstance(found, (bytes, bytearray)) or hasattr(found, "SerializeToString")):
-        raise DTypeError(f"needed a tf.Graph, a GraphDef or a compiler stage, got {type(found).__name__}")
+        raise DTypeError(
+            f"needed a tf.Graph, a GraphDef or a compiler stage, got {type(found).__name__}"
+        )
     return _of_message(as_message("graph", "GraphDef", found))
 
 
@@ -79,6 +82,7 @@ class _Specs:
 
     def __init__(self) -> None:
         self.texts: dict[str, int] = {}
+        self.of_files: dict[Any, tuple[int, ...]] = {}
         self._known: dict[Any, int] = {}
 
     def number(self, dtype: str, shape: Shape) -> int:
@@ -111,7 +115,9 @@ def _of_nodes(
     """Operations and step-side nodes have the same fields, but for their edges."""
     specs = _Specs()
     outputs = [tuple(specs.number(s.dtype.name, s.shape) for s in node.specs) for node in nodes]
-    sizes = [_size(node.specs[0].shape) if _is_variable(node.type) and node.specs else 0 for node in nodes]
+    sizes = [
+        _size(node.specs[0].shape) if is_variable(node.type) and node.specs else 0 for node in nodes
+    ]
     return _table(
         [n.name for n in nodes], [n.type for n in nodes], [n.device or "" for n in nodes], list(specs.texts), outputs,
         sizes, edges, control, lambda i: _told(nodes[i]),
@@ -125,13 +131,28 @@ def _table(
 ) -> GraphTable:  # fmt: skip
     data = np.array(edges, np.int64).reshape(-1, 3)
     order = np.array(control, np.int64).reshape(-1, 2)
+    held = np.array(list(sizes), np.float64)
+    held[_slots(types, edges)] = 0
     return GraphTable(
-        names, types, devices, specs, outputs, np.array(list(sizes), np.float64), data[:, 0], data[:, 1], data[:, 2],
+        names, types, devices, specs, outputs, held, data[:, 0], data[:, 1], data[:, 2],
         order[:, 0], order[:, 1], details, missing,
     )  # fmt: skip
 
 
-def _is_variable(kind: str) -> bool:
+def _slots(types: Sequence[str], edges: Iterable[tuple[int, int, int]]) -> list[int]:
+    """What updates read beside the variable itself, their first input."""
+    met: set[int] = set()
+    found = []
+    for source, _, target in edges:
+        if types[target].startswith(UPDATES):
+            if target in met and is_variable(types[source]):
+                found.append(source)
+            met.add(target)
+    return found
+
+
+def is_variable(kind: str) -> bool:
+    """Whether nodes of this type hold state that is trained."""
     return kind in ("Variable", "VariableV2", "VarHandleOp")
 
 
@@ -194,7 +215,7 @@ def _of_message(message: Any) -> GraphTable:
                 edges.append((source, int(port) if port.isdecimal() and len(port) < 6 else 0, i))
     specs = _Specs()
     outputs = [_outputs(node, specs) for node in nodes]
-    sizes = [_size(_declared(node)) if _is_variable(node.op) else 0 for node in nodes]
+    sizes = [_size(_declared(node)) if is_variable(node.op) else 0 for node in nodes]
     return _table(
         [n.name for n in nodes], [n.op for n in nodes], [n.device for n in nodes], list(specs.texts), outputs, sizes,
         edges, control, lambda i: _told_of_file(nodes[i]), missing,
@@ -203,13 +224,20 @@ def _of_message(message: Any) -> GraphTable:
 
 def _outputs(node: Any, specs: _Specs) -> tuple[int, ...]:
     """What the file says of a node's outputs: all shapes, or the one that its own attributes give."""
-    listed = node.attr["_output_shapes"].list.shape if "_output_shapes" in node.attr else ()
-    dtype = next((_dtype(node.attr[k].type) for k in ("dtype", "T", "DstT", "SrcT") if k in node.attr), "")
-    try:
-        shapes = [decode_shape(s) for s in listed] or [_declared(node)]
-        return tuple(specs.number(dtype, s) for s in shapes)
-    except (OpError, ValueError):
-        return ()
+    attr = node.attr
+    enum = next((attr[k].type for k in ("dtype", "T", "DstT", "SrcT") if k in attr), 0)
+    if "_output_shapes" not in attr:
+        return (specs.number(_dtype(enum), _declared(node)),)
+    listed = attr["_output_shapes"]
+    key = (enum, listed.SerializeToString())
+    found = specs.of_files.get(key)
+    if found is None:
+        try:
+            found = tuple(specs.number(_dtype(enum), decode_shape(s)) for s in listed.list.shape)
+        except (OpError, ValueError):
+            found = ()
+        specs.of_files[key] = found
+    return found
 
 
 def _dtype(enum: int) -> str:
@@ -249,7 +277,9 @@ def _told_of_file(node: Any) -> list[tuple[str, str]]:
     if "value" in node.attr and node.attr["value"].WhichOneof("value") == "tensor":
         rows.append(("value", _tensor_text(node.attr["value"].tensor)))
     if "_class" in node.attr:
-        rows.append(("with", _short(b", ".join(node.attr["_class"].list.s).decode("utf-8", "replace"))))
+        rows.append(
+            ("with", _short(b", ".join(node.attr["_class"].list.s).decode("utf-8", "replace")))
+        )
     return rows
 
 

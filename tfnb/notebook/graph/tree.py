@@ -1,4 +1,4 @@
-"""The tree of boxes of a graph: scopes by name, series of like boxes folded, no box with more parts than one can draw.
+"""The tree of boxes of a graph: scopes by name, series of like boxes folded, and no box with too many parts.
 
 Boxes are numbered in preorder, so what is inside box b are the boxes b+1 .. end[b]-1. Invariant: each node has one leaf;
 a box that is both a node and a scope (`w` with `w/read`) holds its node as its first part.
@@ -89,7 +89,7 @@ def draft(names: Sequence[str]) -> Draft:
     found = Draft([], [], [], [], [], [], [])
     found.add(-1, "")
     known: dict[tuple[int, str], int] = {}
-    scopes: dict[str, int] = {"": 0}
+    scopes: dict[str, int] = {}
 
     def step(at: int, part: str) -> int:
         box = known.get((at, part))
@@ -99,8 +99,8 @@ def draft(names: Sequence[str]) -> Draft:
 
     for i, name in enumerate(names):
         parts = name.split("/", MAX_DEPTH - 1)
-        prefix = name[: len(name) - len(parts[-1]) - 1] if len(parts) > 1 else ""
-        at = scopes.get(prefix, -1) if prefix else 0
+        prefix = name[: -len(parts[-1]) - 1]
+        at = scopes.get(prefix, -1) if len(parts) > 1 else 0
         if at < 0:
             at = 0
             for part in parts[:-1]:
@@ -190,7 +190,9 @@ def fold(found: Draft, alike: list[int], after: list[list[int]]) -> None:
             _fold_runs(found, box)
 
 
-def _fold_series(found: Draft, box: int, alike: Sequence[int], after: Sequence[Sequence[int]]) -> None:
+def _fold_series(
+    found: Draft, box: int, alike: Sequence[int], after: Sequence[Sequence[int]]
+) -> None:
     stems: dict[tuple[str, int], list[int]] = {}
     for part in found.parts[box]:
         match = _NUMBER.match(found.label[part])
@@ -251,7 +253,9 @@ def _group(found: Draft, box: int, members: Iterable[int], label: str) -> None:
     own = set(inside)
     series = found.add(box, label)
     found.parts[box].pop()
-    found.parts[box] = [series if p == inside[0] else p for p in found.parts[box] if p == inside[0] or p not in own]
+    found.parts[box] = [
+        series if p == inside[0] else p for p in found.parts[box] if p == inside[0] or p not in own
+    ]
     found.parts[series] = inside
     found.series[series] = True
     for part in inside:
