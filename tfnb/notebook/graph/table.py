@@ -33,7 +33,7 @@ _SILENT = frozenset({"_output_shapes", "value", "_class"})
 class GraphTable:
     """`specs` are texts such as "float32 ?×784"; `outputs[i]` numbers those of node i's outputs.
 
-    `sizes[i]` is how many numbers variable i holds (-1: not known), 0 for what is no variable, and slots of an optimizer.
+    `sizes[i]` is how many numbers variable i holds (-1: not known); 0 for others and for slots of an optimizer.
     `details(i)` tells a node's attributes, value and line: [(what, text)].
     """
 

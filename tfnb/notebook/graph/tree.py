@@ -1,6 +1,6 @@
 """The tree of boxes of a graph: scopes by name, series of like boxes folded, and no box with too many parts.
 
-Boxes are numbered in preorder, so what is inside box b are the boxes b+1 .. end[b]-1. Invariant: each node has one leaf;
+Boxes are numbered in preorder, so inside box b are the boxes b+1 .. end[b]-1. Invariant: each node has one leaf;
 a box that is both a node and a scope (`w` with `w/read`) holds its node as its first part.
 """
 
