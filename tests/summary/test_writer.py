@@ -136,7 +136,7 @@ def test_a_program_that_forgets_to_close_loses_nothing(tmp_path, events):
 def test_listeners_see_what_is_added(tmp_path):
     seen = []
     with tf.summary.FileWriter(tmp_path) as writer:
-        end = writer.listen(lambda event: seen.append(event.step))
+        end = writer.listen(lambda data: seen.append(tf.Event.FromString(data).step))
         writer.add_summary(scalar("a", 1), 4)
         end()
         writer.add_summary(scalar("a", 1), 5)

@@ -8,7 +8,7 @@ in TensorBoard. Invariant: about `max_points` points of a scalar tag are in memo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.files import os_errors
 from tfnb.ir.protos import proto
 from tfnb.summary.sampling import thinned
-from tfnb.summary.scan import Found, scan
+from tfnb.summary.scan import Found, scan, scan_events
 
 __all__ = ["Item", "LogReader", "Run", "Series"]
 
@@ -165,10 +165,11 @@ class LogReader:
                 changed |= self._read(run, file)
         return changed
 
-    def feed(self, name: str, data: bytes) -> None:
-        """Takes in framed records of a run that come from elsewhere than its files."""
+    def feed(self, name: str, events: Sequence[bytes]) -> None:
+        """Takes in serialized events of a run that come from elsewhere than its files."""
         run = self.runs.setdefault(name, Run(name, self.logdir))
-        self._take(run, scan(data), data, None, 0)
+        found, data = scan_events(events)
+        self._take(run, found, data, None, 0)
 
     def _read(self, run: Run, name: str) -> bool:
         path = os.path.join(run.path, name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +16,7 @@ from tfnb.summary.checksums import crcs_like
 from tfnb.summary.layout import Layout, layout
 from tfnb.summary.records import FOOTER, HEADER, masked_crc, unmasked
 
-__all__ = ["Found", "Points", "records", "scan"]
+__all__ = ["Found", "Points", "records", "scan", "scan_events"]
 
 _LARGEST = 1 << 31  # a record that claims more is damage
 _MANY_TAGS = 12  # forms of one length before tags are told apart by sorting
@@ -42,7 +42,7 @@ class Found:
     """What a piece of a file holds.
 
     points: scalars. others: (record number, offset, length) of all other records. end: where the next record begins
-    or may begin; skipped: damaged records (at least); records: how many were good.
+    or may begin; skipped: damaged records (at least); records: how many were good. checked: the records have checksums.
     """
 
     points: list[Points] = field(default_factory=list)
@@ -50,6 +50,7 @@ class Found:
     end: int = 0
     skipped: int = 0
     records: int = 0
+    checked: bool = True
 
 
 def scan(data: bytes, final: bool = False) -> Found:
@@ -59,6 +60,21 @@ def scan(data: bytes, final: bool = False) -> Found:
     if final and found.end < len(data):
         found.skipped += 1
         found.end = len(data)
+    _by_length(data, offsets, lengths, found)
+    return found
+
+
+def scan_events(events: Sequence[bytes]) -> tuple[Found, bytes]:
+    """The same of serialized events that never were in a file, so they have no checksums, and their bytes."""
+    data = bytes(FOOTER).join([*events, b""])  # where checksums would stand
+    lengths = np.fromiter(map(len, events), np.int64, len(events))
+    offsets = np.cumsum(lengths + FOOTER) - lengths - FOOTER
+    found = Found(end=len(data), checked=False)
+    _by_length(data, offsets, lengths, found)
+    return found, data
+
+
+def _by_length(data: bytes, offsets: np.ndarray, lengths: np.ndarray, found: Found) -> None:
     array = np.frombuffer(data, np.uint8)
     numbers = np.arange(len(offsets))
     for length in np.unique(lengths):
@@ -68,13 +84,13 @@ def scan(data: bytes, final: bool = False) -> Found:
             continue
         _same_length(data, array, chosen, offsets[chosen], int(length), found)
     found.others.sort()
-    return found
 
 
 def records(data: bytes) -> Iterator[tuple[int, int]]:
     """(offset, length) of each good record, in order."""
-    for offset, length in zip(*(a.tolist() for a in _frames(data, Found())), strict=True):
-        if _good(data, offset, length):
+    found = Found()
+    for offset, length in zip(*(a.tolist() for a in _frames(data, found)), strict=True):
+        if _good(data, offset, length, found):
             yield offset, length
 
 
@@ -195,7 +211,7 @@ def _same_length(
     while left.size:
         first = int(offsets[left[0]])
         record = data[first : first + length]
-        form = layout(record) if _good(data, first, length) else None
+        form = layout(record) if _good(data, first, length, found) else None
         if form is None:
             _single(data, int(numbers[left[0]]), first, length, found)
             left = left[1:]
@@ -208,13 +224,15 @@ def _same_length(
         left = left[~fits]
 
 
-def _good(data: bytes, offset: int, length: int) -> bool:
+def _good(data: bytes, offset: int, length: int, found: Found) -> bool:
+    if not found.checked:
+        return True
     (crc,) = struct.unpack_from("<I", data, offset + length)
     return bool(masked_crc(data[offset : offset + length]) == crc)
 
 
 def _single(data: bytes, number: int, offset: int, length: int, found: Found) -> None:
-    if _good(data, offset, length):
+    if _good(data, offset, length, found):
         found.records += 1
         found.others.append((number, offset, length))
     else:
@@ -247,13 +265,7 @@ def _take(
     rows: np.ndarray, numbers: np.ndarray, form: Layout, length: int, free_tags: bool, found: Found
 ) -> None:
     """Checks the records of one form and reads their numbers."""
-    template = rows[0, :length].copy()
-    told = np.ascontiguousarray(rows[:, length:]).view("<u4")[:, 0]
-    crc = unmasked(int(told[0]))  # the template's was compared before
-    crcs = crcs_like(rows[:, :length], template, crc, _varying(form, free_tags))
-    masked = ((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + _MASK_ADD
-    good = masked == told
-    if not good.all():
+    if found.checked and not (good := _checksums_hold(rows, form, length, free_tags)).all():
         found.skipped += int((~good).sum())
         rows, numbers = rows[good], numbers[good]
     found.records += len(rows)
@@ -268,6 +280,14 @@ def _take(
             found.points.append(
                 Points(_text(tag), numbers[chosen], steps[chosen], walls[chosen], values[chosen])
             )
+
+
+def _checksums_hold(rows: np.ndarray, form: Layout, length: int, free_tags: bool) -> np.ndarray:
+    told = np.ascontiguousarray(rows[:, length:]).view("<u4")[:, 0]
+    crc = unmasked(int(told[0]))  # the first row's was compared before
+    crcs = crcs_like(rows[:, :length], rows[0, :length].copy(), crc, _varying(form, free_tags))
+    masked = ((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + _MASK_ADD
+    return np.asarray(masked == told)
 
 
 def _text(tag: bytes) -> str:

@@ -48,7 +48,7 @@ class FileWriter:
             raise InvalidArgumentError("FileWriter: the folder's name is empty")
         self._options = (max_queue, flush_secs, filename_suffix or "", max_file_bytes)
         self._tags: set[str] = set()
-        self._listeners: list[Callable[[Any], None]] = []
+        self._listeners: list[Callable[[bytes], None]] = []
         self._closed = False
         self._open()
         if graph is not None or graph_def is not None:
@@ -67,9 +67,9 @@ class FileWriter:
         """The file that is being written."""
         return self._file.path
 
-    def listen(self, listener: Callable[[Any], None]) -> Callable[[], None]:
-        """Calls `listener(event)` with every Event that is added from now on, in the adding thread; gives a function
-        that ends it.
+    def listen(self, listener: Callable[[bytes], None]) -> Callable[[], None]:
+        """Calls `listener` with every serialized Event that is added from now on, in the adding thread and before it
+        goes to the file; gives a function that ends it.
         """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
@@ -83,9 +83,10 @@ class FileWriter:
                 "the FileWriter is closed; what is added is dropped until reopen()", stacklevel=3
             )
             return
-        self._file.add(event.SerializeToString())
+        data = event.SerializeToString()
         for listener in tuple(self._listeners):
-            listener(event)
+            listener(data)
+        self._file.add(data)
 
     def _add(self, global_step: Any, **content: Any) -> None:
         step = None if global_step is None else int(global_step)

@@ -14,9 +14,9 @@ from typing import Any
 
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.protos import proto
 from tfnb.summary.frame import EventTable
 from tfnb.summary.reader import LogReader, Run
-from tfnb.summary.records import frame
 from tfnb.summary.writer import FileWriter
 
 __all__ = ["FolderSource", "GraphSource", "Source", "TableSource", "WriterSource", "sources_of"]
@@ -72,7 +72,7 @@ class WriterSource(Source):
 
     def __init__(self, writer: FileWriter, name: str = "") -> None:
         super().__init__()
-        self._waiting: deque[Any] = deque(maxlen=MAX_WAITING)
+        self._waiting: deque[bytes] = deque(maxlen=MAX_WAITING)
         folder = writer.get_logdir()
         self._reader = LogReader(folder, MAX_POINTS, MAX_ITEMS)
         self._stop = writer.listen(self._waiting.append)
@@ -80,23 +80,25 @@ class WriterSource(Source):
         self._reader.poll()
         run = self._reader.runs.setdefault(".", Run(".", folder))
         self.runs[name or Path(folder).resolve().name] = run
-        # What is added while these lines run may be in the file already.
-        self._known = max(
+        # What was added while these lines ran may be in the file already; what comes later is not.
+        known = max(
             [float(s.wall_time[-1]) for s in run.scalars.values() if len(s)]
             + [items[-1].wall_time for items in run.items.values() if items],
             default=float("-inf"),
         )
+        made = proto("event").Event
+        self._take([data for data in self._drained() if made.FromString(data).wall_time > known])
+
+    def _drained(self) -> list[bytes]:
+        return [self._waiting.popleft() for _ in range(len(self._waiting))]
+
+    def _take(self, events: list[bytes]) -> bool:
+        if events:
+            self._reader.feed(".", events)
+        return bool(events)
 
     def poll(self) -> bool:
-        # As records, since whole batches of these are read by NumPy: parsing each event takes five times as long.
-        data = []
-        while self._waiting:
-            event = self._waiting.popleft()
-            if event.wall_time > self._known:
-                data.append(frame(event.SerializeToString()))
-        if data:
-            self._reader.feed(".", b"".join(data))
-        return bool(data)
+        return self._take(self._drained())
 
     def close(self) -> None:
         self._stop()

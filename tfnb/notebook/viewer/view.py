@@ -22,7 +22,7 @@ from ipywidgets import Widget, widget_serialization
 from traitlets import Dict, Instance, List, Unicode
 
 from tfnb.notebook.loss_plot import shared_library
-from tfnb.notebook.outlet import in_kernel
+from tfnb.notebook.outlet import hear_while_busy, in_kernel
 from tfnb.notebook.viewer.page import module, style
 from tfnb.notebook.viewer.picture import picture_html
 from tfnb.notebook.viewer.sources import sources_of
@@ -166,6 +166,7 @@ class View:
             changes=self._state.contents(self._wanted, True),
             picture=self._place,
         )
+        hear_while_busy(self._model)
         self._model.observe(self._asked, "wanted")
         self._model.on_msg(self._told)
         get_ipython().events.register("post_run_cell", self._cell_ended)
