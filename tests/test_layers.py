@@ -32,7 +32,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 MAY_IMPORT["notebook"] = set(MAY_IMPORT)
 
 # Where a module `__getattr__` imports what is slow to import (bokeh: half a second) on first use.
-LAZY_EDGES = ("tfnb", "tfnb.devices.opencl", "tfnb.notebook")
+# Jupyter's server loads our part of it at its start, and needs the rest when the first file is opened.
+LAZY_EDGES = ("tfnb", "tfnb.devices.opencl", "tfnb.notebook", "tfnb.notebook.server")
 
 # A third-party package that only one place may import.
 ONLY_IN = {
@@ -44,6 +45,8 @@ ONLY_IN = {
     "traitlets": "tfnb.notebook",
     "bokeh": "tfnb.notebook",
     "IPython": "tfnb.notebook",
+    "jupyter_server": "tfnb.notebook.server",
+    "tornado": "tfnb.notebook.server",
 }
 
 

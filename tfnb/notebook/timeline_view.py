@@ -18,6 +18,7 @@ from traitlets import Unicode
 from tfnb.notebook.outlet import in_kernel
 from tfnb.notebook.timeline_svg import time_text, timeline_html
 from tfnb.notebook.trace_causes import MOST, causes, critical_path
+from tfnb.notebook.trace_file import TraceFile
 from tfnb.notebook.trace_model import KINDS, TraceModel, trace_model
 from tfnb.session.chrome_trace import chrome_trace
 from tfnb.session.recording import Recording
@@ -72,7 +73,7 @@ class Timeline:
 
     def chrome_trace(self) -> str:
         """JSON for chrome://tracing or Perfetto."""
-        if isinstance(self._found, Recording):
+        if isinstance(self._found, (Recording, TraceFile)):
             return chrome_trace((s.begin_us, s.times) for s in self._found.steps)
         return chrome_trace([(0.0, self.model.events)])
 
@@ -122,15 +123,22 @@ class Timeline:
         self._channel.on_msg(self._asked)
 
     def _asked(self, channel: Any, message: Any, buffers: Any) -> None:
+        answer = self.answer(message)
+        if answer is not None:
+            channel.send(answer[0], buffers=answer[1])
+
+    def answer(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]] | None:
+        """What the browser gets for what it asked, with arrays; None for what is no question."""
         what = message.get("type")
         if what == "ready":
-            channel.send({"type": "data", "trace": self._meta()}, buffers=self._columns())
-        elif what == "card":
+            return {"type": "data", "trace": self._meta()}, self._columns()
+        if what == "card":
             i = message.get("event")
             if isinstance(i, int) and 0 <= i < len(self.model.events):
-                channel.send({"type": "card", "event": i, "card": self.model.card(i)})
-        elif what == "chrome":
-            channel.send({"type": "chrome", "text": self.chrome_trace()})
+                return {"type": "card", "event": i, "card": self.model.card(i)}, []
+        if what == "chrome":
+            return {"type": "chrome", "text": self.chrome_trace()}, []
+        return None
 
     def _meta(self) -> dict[str, Any]:
         m = self.model

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.notebook.trace_file import TraceFile
 from tfnb.session.chrome_trace import times_of
 from tfnb.session.config import NodeStats, RunMetadata
 from tfnb.session.recording import Recording, StepAccount, account
@@ -108,9 +109,12 @@ class TraceModel:
 
 
 def trace_model(found: Any) -> TraceModel:
-    """Of a Recording, a RunMetadata, its step statistics, or TensorFlow's messages. Raises `InvalidArgumentError`."""
+    """Of a Recording, a TraceFile, a RunMetadata, its step statistics, or TensorFlow's messages.
+
+    Raises `InvalidArgumentError` when there is nothing to show.
+    """
     given: list[tuple[float, float, Sequence[NodeStats], Any]]
-    if isinstance(found, Recording):
+    if isinstance(found, (Recording, TraceFile)):
         given = [(s.begin_us, s.wall_us, s.times, s.graph) for s in found.steps]
     else:
         times = times_of(found)

@@ -8,7 +8,7 @@ in TensorBoard. Invariant: about `max_points` points of a scalar tag are in memo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -138,12 +138,17 @@ class Run:
 class LogReader:
     """Reads the event files below a folder, again and again as they grow.
 
-    max_points: points kept per scalar tag (None: all); max_items: items kept per other tag, thinned evenly. One thread
-    at a time. Raises `NotFoundError` when the folder does not exist.
+    max_points: points kept per scalar tag (None: all); max_items: items kept per other tag, thinned evenly; admits: a
+    test of paths of files, the others are passed over. One thread at a time. Raises `NotFoundError` when the folder
+    does not exist.
     """
 
     def __init__(
-        self, logdir: Any, max_points: int | None = None, max_items: int | None = None
+        self,
+        logdir: Any,
+        max_points: int | None = None,
+        max_items: int | None = None,
+        admits: Callable[[str], bool] | None = None,
     ) -> None:
         self.logdir = os.path.expanduser(os.fsdecode(logdir))
         if not os.path.exists(self.logdir):
@@ -152,6 +157,7 @@ class LogReader:
             if limit is not None and limit < least:
                 raise InvalidArgumentError(f"{what} must be at least {least}, got {limit}")
         self._max_points, self._max_items = max_points, max_items
+        self._admits = admits
         self.runs: dict[str, Run] = {}
 
     def poll(self) -> bool:
@@ -174,6 +180,8 @@ class LogReader:
     def _read(self, run: Run, name: str) -> bool:
         path = os.path.join(run.path, name)
         start = run.offsets.get(name, 0)
+        if self._admits is not None and not self._admits(path):
+            return False
         try:
             size = os.path.getsize(path)
         except FileNotFoundError:  # gone between the look and now

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +45,13 @@ class Source:
 
 
 class FolderSource(Source):
-    """The event files below a folder, which another process may be writing."""
+    """The event files below a folder that `admits` lets pass, which another process may be writing."""
 
-    def __init__(self, folder: Any, prefix: str = "") -> None:
+    def __init__(
+        self, folder: Any, prefix: str = "", admits: Callable[[str], bool] | None = None
+    ) -> None:
         super().__init__()
-        self._reader = LogReader(folder, MAX_POINTS, MAX_ITEMS)
+        self._reader = LogReader(folder, MAX_POINTS, MAX_ITEMS, admits)
         self._prefix = prefix
         self.poll()
 

@@ -1,0 +1,106 @@
+"""Files with graphs in them: GraphDef, MetaGraphDef and SavedModel, as bytes or as protobuf's text.
+
+What a file is shows only when it is read: each of the three is tried, the one its name suggests first. Invariant:
+nothing of a file is run or built; it is a message, or an `OpError`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from tfnb.errors import DataLossError, ResourceExhaustedError
+from tfnb.ir.files import os_errors
+from tfnb.ir.protos import proto
+
+__all__ = ["MOST_BYTES", "MOST_NODES", "MOST_TEXT", "read_graph"]
+
+MOST_BYTES, MOST_TEXT = 256 << 20, 16 << 20
+MOST_NODES = 400_000
+
+
+def read_graph(path: str) -> Any:
+    """The GraphDef message in a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large), `DataLossError`."""
+    text = path.endswith((".pbtxt", ".txt"))
+    most = MOST_TEXT if text else MOST_BYTES
+    with os_errors(path):
+        size = os.path.getsize(path)
+        if size > most:
+            raise ResourceExhaustedError(f"a graph of {size:,} bytes: at most {most:,} are read of a file of this kind")
+        with open(path, "rb") as file:
+            content = file.read(most + 1)
+    parse = _from_text if text else _from_bytes
+    for kind in _kinds(os.path.basename(path)):
+        message = kind()
+        if parse(message, content):
+            graph = _graph_in(message)
+            if graph is not None and _plausible(graph):
+                return graph
+    raise DataLossError("no GraphDef, MetaGraphDef or SavedModel with a graph in it")
+
+
+def _kinds(name: str) -> Iterator[Any]:
+    kinds = [proto("graph").GraphDef, proto("meta_graph").MetaGraphDef, _saved_model()]
+    first = 1 if ".meta" in name else 2 if "saved_model" in name else 0
+    yield kinds.pop(first)
+    yield from kinds
+
+
+@cache
+def _saved_model() -> Any:
+    """TensorFlow's SavedModel, which `tensorboard` does not bring: a version and MetaGraphDefs."""
+    descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
+    pools = importlib.import_module("google.protobuf.descriptor_pool")
+    factory = importlib.import_module("google.protobuf.message_factory")
+    inner = proto("meta_graph").MetaGraphDef.DESCRIPTOR
+    file = descriptors.FileDescriptorProto(
+        name="tfnb/saved_model.proto", package="tfnb", syntax="proto3", dependency=[inner.file.name]
+    )
+    message, field = file.message_type.add(name="SavedModel"), descriptors.FieldDescriptorProto
+    message.field.add(
+        name="saved_model_schema_version", number=1, type=field.TYPE_INT64, label=field.LABEL_OPTIONAL
+    )
+    message.field.add(
+        name="meta_graphs",
+        number=2,
+        type=field.TYPE_MESSAGE,
+        type_name=f".{inner.full_name}",
+        label=field.LABEL_REPEATED,
+    )
+    pool = pools.Default()
+    pool.Add(file)
+    return factory.GetMessageClass(pool.FindMessageTypeByName("tfnb.SavedModel"))
+
+
+def _from_bytes(message: Any, content: bytes) -> bool:
+    try:
+        message.ParseFromString(content)
+    except Exception:  # the class of protobuf's error depends on its implementation
+        return False
+    return True
+
+
+def _from_text(message: Any, content: bytes) -> bool:
+    parser = importlib.import_module("google.protobuf.text_format")
+    try:
+        parser.Parse(content.decode("utf-8"), message)
+    except (parser.ParseError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _graph_in(message: Any) -> Any:
+    if hasattr(message, "meta_graphs"):
+        graphs = [m.graph_def for m in message.meta_graphs if m.graph_def.node]
+        return graphs[0] if graphs else None
+    return getattr(message, "graph_def", message)
+
+
+def _plausible(graph: Any) -> bool:
+    """Bytes of another kind often parse as a message with strange nodes: each must have a name and a type."""
+    if len(graph.node) > MOST_NODES:
+        raise ResourceExhaustedError(f"a graph of {len(graph.node):,} nodes: at most {MOST_NODES:,} are shown")
+    return len(graph.node) > 0 and all(node.name and node.op for node in graph.node)

@@ -1,0 +1,194 @@
+"""What an open document is on the server: the state its widget's model would have, and answers to its messages.
+
+A turn is one request: the browser tells what it wants and says, and gets the state that changed and the answers. The
+modules that draw are those of the notebook's widgets. Invariant: one turn of a document at a time; of all documents the
+`MOST_OPEN` used last are held, and one that was dropped starts anew without its browser noticing more than a redraw.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.notebook.assets import widget_module, widget_style
+from tfnb.notebook.graph_file import read_graph
+from tfnb.notebook.loss_figure import bokehjs_zipped
+from tfnb.notebook.timeline_view import Timeline
+from tfnb.notebook.trace_file import read_trace
+from tfnb.notebook.viewer.page import module as viewer_module
+from tfnb.notebook.viewer.page import style as viewer_style
+from tfnb.notebook.viewer.sources import FolderSource
+from tfnb.notebook.viewer.state import ViewState, Wanted
+from tfnb.notebook.viewer.templates import templates
+
+__all__ = ["Documents", "bokehjs_zipped", "module_and_style"]
+
+MOST_OPEN = 8
+# Between two looks at a growing folder: seconds, and as a multiple of what the last look took.
+SECONDS, SHARE = 1.0, 20.0
+Answers = list[tuple[dict[str, Any], list[bytes]]]
+
+
+class Document(Protocol):
+    """See the module. `turn` gives the changed state, the answers, and in how many seconds to ask again (0: never)."""
+
+    def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]: ...
+
+
+class EventsDocument:
+    """A folder of event files, or one of them."""
+
+    def __init__(self, place: str, admits: Callable[[str], bool]) -> None:
+        self._view = ViewState([FolderSource(place, admits=admits)])
+        self._wanted = Wanted()
+        self._told: Any = None
+        self._first = True
+
+    def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
+        begin = time.thread_time()
+        everything = self._first
+        out: dict[str, Any] = {}
+        if self._first:
+            out = {"templates": templates(), "library": "IPY_MODEL_bokeh", "picture": ""}
+            self._first = False
+        else:
+            self._view.poll()
+        if "wanted" in state:
+            wanted = Wanted.from_message(state["wanted"])
+            everything |= wanted != self._wanted
+            self._wanted = wanted
+        catalogue = self._view.catalogue()
+        if catalogue is not self._told:
+            self._told = out["catalogue"] = catalogue
+        contents = self._view.contents(self._wanted, everything)
+        if contents or "templates" in out:
+            out["changes"] = contents
+        answers = [self._answer(message) for message in messages if _asks(message)]
+        return out, answers, max(SECONDS, (time.thread_time() - begin) * SHARE)
+
+    def _answer(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+        if message["op"] == "frame":
+            return {"op": "note", "text": "there is no kernel here to put a DataFrame into: save as CSV"}, []
+        table, tag = self._view.table(self._wanted.runs), str(message.get("tag"))
+        text = io.StringIO()
+        rows = csv.writer(text)
+        rows.writerow(table.columns)
+        for name, run in table.runs.items():
+            series = run.scalars.get(tag)
+            if series is not None:
+                for row in zip(series.step, series.wall_time, series.value, strict=True):
+                    rows.writerow([name, tag, *row])
+        return {"op": "csv", "tag": tag}, [text.getvalue().encode()]
+
+
+def _asks(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("op") in ("csv", "frame")
+
+
+class TraceDocument:
+    """A Chrome trace as a timeline."""
+
+    def __init__(self, place: str, _admits: Callable[[str], bool]) -> None:
+        self._timeline = Timeline(read_trace(place))
+        self._first = True
+
+    def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
+        out = {"key": state["key"]} if self._first and "key" in state else {}
+        self._first = False
+        found = (self._timeline.answer(message) for message in messages if isinstance(message, dict))
+        return out, [answer for answer in found if answer is not None], 0.0
+
+
+class GraphDocument:
+    """A graph out of a file."""
+
+    def __init__(self, place: str, _admits: Callable[[str], bool]) -> None:
+        self._message = read_graph(place)
+
+    def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
+        return {}, [], 0.0
+
+
+KINDS: dict[str, Callable[[str, Callable[[str], bool]], Document]] = {
+    "events": EventsDocument,
+    "graph": GraphDocument,
+    "trace": TraceDocument,
+}
+MODULES: dict[str, Callable[[], tuple[str, str]]] = {
+    "events": lambda: (viewer_module(), viewer_style()),
+    "graph": lambda: (widget_module("graph"), widget_style("graph")),
+    "trace": lambda: (widget_module("timeline"), widget_style("timeline")),
+}
+
+
+def module_and_style(kind: str) -> tuple[str, str]:
+    """The ES module that draws documents of a kind, and its style sheet. Raises `InvalidArgumentError`."""
+    if kind not in MODULES:
+        raise InvalidArgumentError(f"needed one of {', '.join(MODULES)}, got {kind[:40]!r}")
+    return MODULES[kind]()
+
+
+class _Open:
+    def __init__(self, place: str, make: Callable[[], Document]) -> None:
+        self.place = place
+        self._make = make
+        self._document: Document | None = None
+        self.lock = threading.Lock()
+
+    def document(self) -> Document:
+        if self._document is None:
+            self._document = self._make()
+        return self._document
+
+
+class Documents:
+    """The open documents by the names that browsers gave them."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[str, _Open] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def turn(
+        self, name: str, kind: str, place: str, admits: Callable[[str], bool], told: dict[str, Any]
+    ) -> dict[str, Any]:
+        """One turn of the document `name`; `told` has its `state` and `messages`, and `first` when it starts anew.
+
+        Raises `InvalidArgumentError` for a kind that is not known, and what reading the file raises.
+        """
+        if kind not in KINDS:
+            raise InvalidArgumentError(f"needed one of {', '.join(KINDS)}, got {kind[:40]!r}")
+        if kind != "events" and os.path.isdir(place):
+            raise InvalidArgumentError("this is a folder: only event files are shown by folder")
+        key = f"{kind} {name}"
+        with self._lock:
+            held = self._open.get(key)
+            renewed = held is None or held.place != place or bool(told.get("first"))
+            if held is None or renewed:
+                held = self._open[key] = _Open(place, lambda: KINDS[kind](place, admits))
+            self._open.move_to_end(key)
+            while len(self._open) > MOST_OPEN:
+                self._open.popitem(last=False)
+        state, messages = told.get("state"), told.get("messages")
+        with held.lock:
+            changed, answers, again = held.document().turn(
+                state if isinstance(state, dict) else {}, messages if isinstance(messages, list) else []
+            )
+        return {
+            "state": changed,
+            "messages": [{"content": content, "buffers": buffers} for content, buffers in answers],
+            "again": again,
+            "renewed": renewed and not told.get("first"),
+        }
+
+    def close(self, name: str) -> None:
+        """Forgets a document."""
+        with self._lock:
+            for key in [k for k in self._open if k.partition(" ")[2] == name]:
+                del self._open[key]
