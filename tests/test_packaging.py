@@ -98,6 +98,9 @@ def test_the_lock_file_names_no_place():
     fetched = [p for name, p in lock["packages"].items() if name and not p.get("link")]
     assert len(fetched) > 50
     assert all("resolved" not in p and p["integrity"].startswith("sha512-") for p in fetched)
+    # Those of other systems too: `npm ci` refuses a lock file that lacks them.
+    names = {name.rpartition("node_modules/")[2] for name in lock["packages"]}
+    assert {d for p in fetched for d in p.get("optionalDependencies", {})} <= names
 
 
 def test_the_versions_are_one():

@@ -59,10 +59,12 @@ export const texts = {
   },
 };
 
-const inside = (folder) =>
-  readdirSync(join(HERE, "src", folder))
+function inside(folder) {
+  const path = join(HERE, "src", folder);
+  return (existsSync(path) ? readdirSync(path) : [])
     .filter((name) => name.endsWith(".ts") && !name.endsWith(".d.ts"))
     .map((name) => join("src", folder, name));
+}
 
 const widgets = () => ({
   ...COMMON,
