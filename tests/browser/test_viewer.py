@@ -24,7 +24,10 @@ def train():
     with tf.Graph().as_default(), tf.Session() as sess:
         numbers = tf.placeholder(tf.float32, [None])
         pixels = tf.placeholder(tf.float32, [1, 28, 28, 1])
-        merged = tf.summary.merge([tf.summary.histogram("layer1/weights", numbers), tf.summary.image("digit", pixels)])
+        wave = tf.sin(tf.linspace(0.0, 880.0, 4000))[None, :]
+        merged = tf.summary.merge([
+            tf.summary.histogram("layer1/weights", numbers), tf.summary.image("digit", pixels),
+            tf.summary.audio("tone", wave, 4000.0), tf.summary.tensor_summary("first", numbers[:6])])
         w = tf.Variable(tf.zeros([784, 10]), name="softmax/weights")
         writers["plain"].add_graph(sess.graph)
         for step in range(260):
@@ -83,15 +86,17 @@ def test_a_training_is_seen_live(notebook):
         page.wait_for_timeout(200)
         notebook.shot(f"viewer-scalars-{theme.lower()}")
     _compare(notebook)
-    for name, selector in (("Distributions", "canvas"), ("Images", "img"), ("Text", "pre"), ("Parameters", "table")):
+    for name, selector in (("Distributions", "canvas"), ("Images", "img"), ("Audio", "audio"), ("Text", "pre"),
+                           ("Tensors", "pre"), ("Parameters", "table")):
         tab(notebook, name)
         page.locator(f".tfnb-main {selector}").first.wait_for(timeout=20_000)
         page.wait_for_timeout(300)
         notebook.shot(f"viewer-{name.lower()}-dark")
         if name == "Distributions":
-            page.get_by_label("histograms, offset by step").check()
-            page.wait_for_timeout(400)
-            notebook.shot("viewer-histograms-dark")
+            for form in ("ridges", "overlay"):
+                page.get_by_label("shown as").select_option(form)
+                page.wait_for_timeout(400)
+                notebook.shot(f"viewer-{form}-dark")
     assert page.evaluate("() => window.hacked") is None
     assert page.locator(".tfnb-viewer :is(script, a)").count() == 0
     _saved(notebook)

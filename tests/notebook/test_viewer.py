@@ -1,7 +1,6 @@
 """What the viewer knows and sends, without a browser: sources, thinning, histograms, hostile data, the joined module."""
 
 import io
-import re
 import threading
 import xml.etree.ElementTree as ET
 
@@ -16,7 +15,6 @@ import tfnb as tf
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.protos import proto
 from tfnb.notebook.viewer.content import buckets, percentiles, rebinned
-from tfnb.notebook.viewer.page import joined, module
 from tfnb.notebook.viewer.parameters import parameter_rows
 from tfnb.notebook.viewer.sources import MAX_ITEMS, MAX_POINTS, WriterSource, sources_of
 from tfnb.notebook.viewer.state import FIRST_RUNS, MOST, POINTS, ViewState, Wanted
@@ -262,7 +260,7 @@ def test_a_damaged_graph_and_damaged_hyper_parameters(tmp_path):
         a.add_event(event)
         a.add_summary(tf.Summary(value=[broken]))
     told = ViewState(sources_of(tmp_path)).catalogue()
-    assert told["parameters"] == [] and told["hparams"] == {}
+    assert told["parameters"] == [] and told["hparams"] == []
 
 
 # ---- parameters, graphs, sessions ----------------------------------------------------------------
@@ -298,7 +296,10 @@ def test_hyper_parameters(tmp_path):
     value.tensor.dtype = 1
     with tf.summary.FileWriter(tmp_path / "a") as a:
         a.add_summary(tf.Summary(value=[value]))
-    assert ViewState(sources_of(tmp_path)).catalogue()["hparams"] == {"a": {"rate": "0.1", "net": EVIL}}
+        log(a, range(2))
+    assert ViewState(sources_of(tmp_path)).catalogue()["hparams"] == [
+        {"run": "a", "values": {"rate": "0.1", "net": EVIL}, "metrics": {"loss": "0.5"}}
+    ]
 
 
 # ---- the public face -----------------------------------------------------------------------------
@@ -350,24 +351,11 @@ def test_a_folder_that_goes_away_is_told(tmp_path):
 # ---- the page ------------------------------------------------------------------------------------
 
 
-def test_the_module_is_one_and_loads_nothing():
-    text = module()
-    assert not re.search(r"^import |^export (?!default)", text, re.MULTILINE)
-    assert text.count("export default") == 1
-    assert "innerHTML" not in text and "insertAdjacentHTML" not in text and "http" not in text
-    names = re.findall(r"^(?:async )?(?:function|class|const|let) (\w+)", text, re.MULTILINE)
-    assert len(names) == len(set(names)), "two modules use one name"
-
-
-def test_a_module_must_stand_behind_what_it_imports():
-    with pytest.raises(ValueError, match=r"b\.js imports a"):
-        joined([("b", 'import { x } from "./a.js";\n'), ("a", "export const x = 1;\n")])
-
-
 def test_templates_are_bounded_and_hold_no_addresses():
     made = templates()
     assert set(made["charts"]) == {
-        *(f"{a}-{s}" for a in ("step", "relative", "wall") for s in ("linear", "log")), "bands", "ridges",
+        *(f"{a}-{s}" for a in ("step", "logstep", "relative", "wall") for s in ("linear", "log")),
+        "bands", "ridges", "overlay",
     }  # fmt: skip
     text = repr(made)
     assert len(text) < 200_000 and "http" not in text

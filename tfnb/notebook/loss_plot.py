@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 from uuid import uuid4
@@ -21,6 +20,7 @@ from ipywidgets import Widget, widget_serialization
 from traitlets import Bytes, Instance, List, Unicode
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.notebook.assets import widget_module
 from tfnb.notebook.chart_svg import line_chart_svg
 from tfnb.notebook.loss_figure import BOKEH_VERSION, bokehjs_zipped, loss_document
 from tfnb.notebook.outlet import Outlet, in_kernel
@@ -30,7 +30,6 @@ __all__ = ["LossPlot", "shared_library"]
 
 SECONDS_PER_DRAWING = 0.3
 LIVE_POINTS, SAVED_POINTS = 1500, 300
-STATIC = Path(__file__).parent / "static"
 
 
 class BokehLibrary(anywidget.AnyWidget):
@@ -43,7 +42,7 @@ class BokehLibrary(anywidget.AnyWidget):
 class LossChart(anywidget.AnyWidget):
     """The live chart: a Bokeh document and the arrays of its curves."""
 
-    _esm = (STATIC / "loss_chart.js").read_text("utf-8")
+    _esm = widget_module("loss_chart")
     library = Instance(Widget).tag(sync=True, **widget_serialization)
     document = Unicode().tag(sync=True)
     curves = List().tag(sync=True)

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.errors import InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.files import os_errors
+from tfnb.ir.graphdef.tensor_proto import decode_array
 from tfnb.ir.protos import proto
 from tfnb.summary.sampling import thinned
 from tfnb.summary.scan import Found, scan, scan_events
@@ -126,6 +127,7 @@ class Run:
     items: dict[str, list[Item]] = field(default_factory=dict)
     records: int = 0
     skipped: int = 0
+    seen: dict[str, int] = field(default_factory=dict)  # tag -> items there were, of which `items` may hold fewer
     offsets: dict[str, int] = field(default_factory=dict)  # file name -> bytes read so far
 
     def tags(self, kind: str) -> list[str]:
@@ -260,6 +262,7 @@ class LogReader:
     def _add_item(self, run: Run, item: Item) -> None:
         items = run.items.setdefault(item.tag, [])
         items.append(item)
+        run.seen[item.tag] = run.seen.get(item.tag, 0) + 1
         if self._max_items is not None and len(items) > 2 * self._max_items:
             chosen = np.linspace(0, len(items) - 1, self._max_items).astype(int)
             run.items[item.tag] = [items[i] for i in chosen]
@@ -282,6 +285,20 @@ def _scalars(event: Any) -> Iterator[tuple[str, float]]:
     for value in event.summary.value:
         if value.HasField("simple_value"):
             yield value.tag or value.node_name, value.simple_value
+        elif value.metadata.plugin_data.plugin_name == "scalars" and value.HasField("tensor"):
+            number = _number(value.tensor)
+            if number is not None:
+                yield value.tag or value.node_name, number
+
+
+def _number(tensor: Any) -> float | None:
+    """The number of a tensor of one, of whatever type; None for anything else."""
+    if any(dim.size != 1 for dim in tensor.tensor_shape.dim):
+        return None
+    try:
+        return float(decode_array(tensor).item())
+    except (OpError, TypeError, ValueError):  # malformed, or a string
+        return None
 
 
 def _kinds(event: Any) -> Iterator[tuple[str, str]]:

@@ -1,37 +1,31 @@
-"""What of a tag is sent to the browser: thinned points, histograms as bands and ridges, small images, texts.
+"""What of a tag is sent to the browser: thinned points, histograms as bands and ridges, some steps of all else.
 
-Numbers travel as binary arrays, images as PNG that was decoded and encoded anew here, texts as strings. Invariant:
-whatever a file holds, what is sent is bounded, and bad data becomes a note instead of an error.
+Numbers travel as binary arrays. Invariant: whatever a file holds, what is sent is bounded, and bad data becomes a note
+instead of an error.
 """
 
 from __future__ import annotations
 
-import io
-import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from PIL import Image
-from tensorboard.util.tensor_util import make_ndarray
 
 from tfnb.errors import OpError
-from tfnb.summary.reader import Run, Series
+from tfnb.notebook.viewer.media import MAKERS, Content, array_of
+from tfnb.summary.reader import Item, Run, Series
 from tfnb.summary.sampling import thinned
 
 __all__ = ["KINDS", "Content", "buckets", "content_of", "percentiles", "rebinned", "scalars_of"]
 
-KINDS = ("scalar", "histogram", "image", "text")
+KINDS = ("scalar", "histogram", "image", "audio", "text", "tensor")
 LEVELS = (0.0, 0.067, 0.159, 0.309, 0.5, 0.691, 0.841, 0.933, 1.0)
 BINS = 40
-MOST_STEPS = {"histogram": 40, "image": 12, "text": 20}
+MOST_STEPS = {"histogram": 40, "image": 12, "audio": 6, "text": 20, "tensor": 20}
 MOST_RUNS = 4  # of pictures and texts side by side
-MOST_PIXELS, LONGEST_SIDE, MOST_BYTES = 1 << 24, 256, 32 << 20
-MOST_CHARACTERS = 8_000
-FORMATS = ("PNG", "JPEG", "GIF")
+MOST_BUCKETS = 10_000
 
-Content = dict[str, Any]
 Shown = Sequence[tuple[int, Run]]  # a run and its number in the catalogue
 
 
@@ -71,19 +65,19 @@ def content_of(kind: str, tag: str, shown: Shown) -> Content:
             kept = items
         found = [_MAKERS[kind](item) for item in kept]
         made = _ridges(found) if kind == "histogram" else {"items": found}
-        runs.append({"run": number, "total": len(items), **made})
+        runs.append({"run": number, "total": max(run.seen.get(tag, 0), len(items)), **made})
     return {"kind": kind, "tag": tag, "runs": runs, "left_out": len(having) - len(runs)}
 
 
-def _guarded(make: Callable[[Any, Any], Content]) -> Callable[[Any], Content]:
-    """The content of an item, made once; a fault in its data becomes its note."""
+def _guarded(make: Callable[[Any], Content], kept: int = 512) -> Callable[[Item], Content]:
+    """The content of an item, made once (the latest `kept` are); a fault in its data becomes its note."""
 
-    @lru_cache(maxsize=512)
+    @lru_cache(maxsize=kept)
     def made(item: _Key) -> Content:
         told = {"step": item.item.step, "wall": item.item.wall_time}
         try:
-            return {**told, **make(item.item, item.item.value())}
-        except (OpError, OSError, ValueError, TypeError, KeyError, StopIteration, SyntaxError) as fault:
+            return {**told, **make(item.item.value())}
+        except (OpError, OSError, ValueError, TypeError, LookupError, StopIteration, SyntaxError) as fault:
             return {**told, "note": f"cannot be shown: {fault}"[:300]}
 
     return lambda item: made(_Key(item))
@@ -92,7 +86,7 @@ def _guarded(make: Callable[[Any, Any], Content]) -> Callable[[Any], Content]:
 class _Key:
     """An item by where it stands: the same place is never decoded twice."""
 
-    def __init__(self, item: Any) -> None:
+    def __init__(self, item: Item) -> None:
         self.item = item
         self._place = (item.path, item.offset, item.tag, item.step, item.wall_time)
 
@@ -116,7 +110,7 @@ def buckets(value: Any) -> tuple[np.ndarray, np.ndarray]:
         left = np.concatenate([[min(histo.min, right[0])], right[:-1]])
         edges = np.clip(np.append(left, right[-1]), histo.min, histo.max)
     else:
-        rows = np.asarray(make_ndarray(value.tensor), np.float64)
+        rows = array_of(value.tensor, 3 * MOST_BUCKETS).astype(np.float64)
         if rows.ndim != 2 or rows.shape[1] != 3 or not len(rows):
             raise ValueError(f"a histogram needs rows of 3 numbers, got shape {rows.shape}")
         edges, count = np.append(rows[:, 0], rows[-1, 1]), rows[:, 2]
@@ -143,7 +137,7 @@ def rebinned(edges: np.ndarray, count: np.ndarray, wanted: np.ndarray) -> np.nda
     return np.diff(np.interp(wanted, edges, below, left=0.0, right=below[-1]))
 
 
-def _histogram(_item: Any, value: Any) -> Content:
+def _histogram(value: Any) -> Content:
     edges, count = buckets(value)
     return {"edges": edges, "count": count, "levels": percentiles(edges, count, LEVELS)}
 
@@ -170,42 +164,7 @@ def _ridges(found: list[Content]) -> Content:
     }
 
 
-# ---- images and texts ----------------------------------------------------------------------------
-
-
-def _image(_item: Any, value: Any) -> Content:
-    if value.HasField("image"):
-        data = value.image.encoded_image_string
-    else:
-        strings = value.tensor.string_val  # width, height, images
-        data = strings[2] if len(strings) > 2 else b""
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"an image of {len(data)} bytes; the limit is {MOST_BYTES}")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow's about large images: the limit is ours
-        picture = Image.open(io.BytesIO(data), formats=FORMATS)
-        width, height = picture.size
-        if width * height > MOST_PIXELS:
-            raise ValueError(f"an image of {width} x {height} pixels; the limit is {MOST_PIXELS}")
-        frame = picture.convert("RGBA" if "A" in picture.getbands() else "RGB")
-    if max(width, height) > LONGEST_SIDE:
-        frame.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-    out = io.BytesIO()
-    frame.save(out, "PNG")
-    return {"width": width, "height": height, "png": out.getvalue()}
-
-
-def _text(_item: Any, value: Any) -> Content:
-    strings = [s.decode("utf-8", "replace") for s in value.tensor.string_val]
-    if not strings and value.tensor.tensor_content:
-        raise ValueError("text that is no string tensor")
-    text = "\n".join(strings)
-    cut = len(text) - MOST_CHARACTERS
-    return {"text": text[:MOST_CHARACTERS], "cut": max(cut, 0)}
-
-
-_MAKERS: dict[str, Callable[[Any], Content]] = {
+_MAKERS: dict[str, Callable[[Item], Content]] = {
     "histogram": _guarded(_histogram),
-    "image": _guarded(_image),
-    "text": _guarded(_text),
+    **{kind: _guarded(make, 32 if kind == "audio" else 512) for kind, make in MAKERS.items()},
 }

@@ -26,8 +26,11 @@ __all__ = ["Wanted", "ViewState"]
 # Runs shown until the reader chooses others, and charts on the first page.
 FIRST_RUNS, FIRST_TAGS = 40, 12
 MOST_TAGS, MOST_NAME = 48, 400
+MOST_METRICS = 8  # columns of newest values beside hyper-parameters
 # Points in one message, and per curve.
 POINTS, FEWEST, MOST = 24_000, 40, 1_000
+# Kinds that are shown elsewhere, or say nothing to a reader.
+UNTOLD = frozenset({*KINDS, "graph", "meta_graph", "run_metadata", "session_log", "message", "hparams", "scalars"})
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class ViewState:
         self.tags: dict[str, list[str]] = {kind: [] for kind in KINDS}
         self._catalogue: dict[str, Any] = {}
         self._form: Any = None
+        self._others: list[str] = []  # kinds that have no tab
         self._sent: dict[tuple[str, str], Any] = {}
         self.poll()
 
@@ -91,6 +95,8 @@ class ViewState:
                         if kind in found:
                             found[kind].add(tag)
             self.tags = {kind: sorted(tags) for kind, tags in found.items()}
+            kinds = {i.kind for run in self.runs for items in run.items.values() for i in items}
+            self._others = sorted(kinds - UNTOLD)
             self._catalogue = {
                 "runs": list(self.names),
                 "tags": self.tags,
@@ -114,6 +120,8 @@ class ViewState:
         skipped = sum(run.skipped for run in self.runs)
         if skipped:
             notes.append(f"{skipped:,} damaged records were skipped")
+        if self._others:
+            notes.append(f"not shown here: {', '.join(self._others)[:MOST_NAME]}")
         return notes
 
     def _parameters(self) -> list[dict[str, Any]]:
@@ -128,9 +136,20 @@ class ViewState:
                 tables.append({"name": name, "rows": rows})
         return tables
 
-    def _hyper_parameters(self) -> dict[str, dict[str, str]]:
-        found = {n: hyper_parameters(r) for n, r in zip(self.names, self.runs, strict=True)}
-        return {name: values for name, values in found.items() if values}
+    def _hyper_parameters(self) -> list[dict[str, Any]]:
+        out = []
+        for name, run in zip(self.names, self.runs, strict=True):
+            values = hyper_parameters(run)
+            if values:
+                out.append({"run": name, "values": values, "metrics": self._newest(run)})
+        return out
+
+    def _newest(self, run: Run) -> dict[str, str]:
+        return {
+            tag: f"{run.scalars[tag].value[-1]:.6g}"
+            for tag in self.tags["scalar"][:MOST_METRICS]
+            if tag in run.scalars and len(run.scalars[tag])
+        }
 
     # ---- content ---------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from tfnb.notebook.series import COLOURS
 
 __all__ = ["templates"]
 
-AXES = ("step", "relative", "wall")
+AXES = ("step", "logstep", "relative", "wall")
 DASHES = ("solid", "dashed", "dotted", "dotdash")
 # Seconds as 1:05 or 2:03:20.
 DURATION = """
@@ -37,7 +37,7 @@ def templates() -> dict[str, Any]:
     out: dict[str, Any] = {
         f"{axis}-{scale}": _item(_lines(axis, scale)) for axis in AXES for scale in ("linear", "log")
     }
-    out |= {"bands": _item(_bands()), "ridges": _item(_ridges())}
+    out |= {"bands": _item(_bands()), "ridges": _item(_ridges()), "overlay": _item(_overlay())}
     return {"version": BOKEH_VERSION, "colours": COLOURS, "dashes": DASHES, "charts": out}
 
 
@@ -55,7 +55,7 @@ def _plot(name: str, height: int = 210, **how: Any) -> Any:
         tools="pan,box_zoom,wheel_zoom,reset",
         active_drag="box_zoom",
         active_scroll=None,
-        x_range=Range1d(0, 1, name="x"),
+        x_range=Range1d(0.1, 1, name="x"),
         y_range=Range1d(0.1, 1, name="y"),
         background_fill_alpha=0,
         border_fill_alpha=0,
@@ -84,7 +84,7 @@ def _source(name: str, *columns: str) -> ColumnDataSource:
 def _lines(axis: str, scale: str) -> Any:
     plot = _plot(
         "chart",
-        x_axis_type="datetime" if axis == "wall" else "linear",
+        x_axis_type={"wall": "datetime", "logstep": "log"}.get(axis, "linear"),
         y_axis_type=scale,
     )
     if axis == "relative":
@@ -129,4 +129,12 @@ def _ridges() -> Any:
     plot.patches(
         "xs", "ys", source=source, fill_color="fill", fill_alpha="alpha", line_color=GREY, line_width=0.7
     )
+    return plot
+
+
+def _overlay() -> Any:
+    """The outlines of all steps' histograms over each other, the newest strongest."""
+    plot = _plot("chart", height=260, x_axis_label="value", y_axis_label="count")
+    source = _source("overlay", "xs", "ys", "colour", "alpha")
+    plot.multi_line("xs", "ys", source=source, line_color="colour", line_alpha="alpha", line_width=1.4)
     return plot

@@ -21,9 +21,9 @@ from IPython.display import display, update_display
 from ipywidgets import Widget, widget_serialization
 from traitlets import Dict, Instance, List, Unicode
 
+from tfnb.notebook.assets import widget_module, widget_style
 from tfnb.notebook.loss_plot import shared_library
 from tfnb.notebook.outlet import hear_while_busy, in_kernel
-from tfnb.notebook.viewer.page import module, style
 from tfnb.notebook.viewer.picture import picture_html
 from tfnb.notebook.viewer.sources import sources_of
 from tfnb.notebook.viewer.state import ViewState, Wanted
@@ -39,8 +39,8 @@ MOST_ROWS = 2_000_000
 class ViewerModel(anywidget.AnyWidget):
     """What the browser knows of a view. `wanted` comes from there, all else goes there."""
 
-    _esm = module()
-    _css = style()
+    _esm = widget_module("viewer")
+    _css = widget_style("viewer")
     library = Instance(Widget).tag(sync=True, **widget_serialization)
     templates = Dict().tag(sync=True)
     catalogue = Dict().tag(sync=True)

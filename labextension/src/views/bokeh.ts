@@ -1,0 +1,57 @@
+// BokehJS comes as gzipped text from wherever a view has it, and is started once per page and version.
+
+export interface BokehModel {
+  name: string | null;
+  document: BokehDocument | null;
+  data?: object;
+  start?: number;
+  end?: number;
+  setv(values: object): void;
+}
+
+export interface BokehDocument {
+  get_model_by_name(name: string): BokehModel | null;
+}
+
+export interface BokehView {
+  el: HTMLElement;
+  model: BokehModel;
+  frame: {
+    bbox: { left: number; right: number; top: number; bottom: number };
+    x_scale: { invert(x: number): number };
+  };
+  export(kind: "png" | "svg"): { to_blob(): Promise<Blob> };
+}
+
+export interface BokehViews {
+  roots: BokehView[];
+  clear(): void;
+}
+
+export interface Bokeh {
+  embed: { embed_item(item: object, place: HTMLElement): Promise<BokehViews> };
+}
+
+type Started = Record<string, Promise<Bokeh>>;
+
+async function start(zipped: BlobPart): Promise<Bokeh> {
+  const stream = new Blob([zipped]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const text = await new Response(stream).text();
+  const holder: { Bokeh?: Bokeh } = {};
+  new Function(text).call(holder);
+  if (!holder.Bokeh) throw new Error("BokehJS did not start");
+  return holder.Bokeh;
+}
+
+/** BokehJS of a version; `load` brings its gzipped text if this page has not started it. */
+export function startedBokeh(version: string, load: () => Promise<BlobPart>): Promise<Bokeh> {
+  // Saved charts find it there as well (tfnb/notebook/loss_plot.py).
+  const page = globalThis as typeof globalThis & { tfnbBokeh?: Started };
+  page.tfnbBokeh ??= {};
+  const started = page.tfnbBokeh;
+  started[version] ??= load().then(start);
+  const found = started[version];
+  // A failed attempt is made again by the next chart.
+  found.catch(() => delete started[version]);
+  return found;
+}

@@ -1,0 +1,62 @@
+// One Bokeh chart made from a template: its sources by name, its ranges, and where a pixel lies on its axis.
+import type { Bokeh, BokehDocument, BokehView, BokehViews } from "../bokeh";
+
+export class Chart {
+  private readonly set = new Map<string, [number, number]>();
+  private readonly view: BokehView;
+  private readonly document: BokehDocument;
+
+  static async make(bokeh: Bokeh, template: object, place: HTMLElement): Promise<Chart> {
+    // Embedding changes the item.
+    return new Chart(await bokeh.embed.embed_item(structuredClone(template), place));
+  }
+
+  private constructor(private readonly views: BokehViews) {
+    const [root] = views.roots;
+    if (!root?.model.document) throw new Error("the chart has no document");
+    this.view = root;
+    this.document = root.model.document;
+  }
+
+  fill(name: string, columns: object): void {
+    const source = this.document.get_model_by_name(name);
+    if (source) source.data = columns;
+  }
+
+  // A range that the reader has zoomed stays as it is; "reset" gives the new one.
+  range(name: string, [start, end]: [number, number]): void {
+    const range = this.document.get_model_by_name(name);
+    if (!range) return;
+    const last = this.set.get(name);
+    const untouched = !last || (range.start === last[0] && range.end === last[1]);
+    range.setv({ reset_start: start, reset_end: end });
+    if (untouched) {
+      range.setv({ start, end });
+      this.set.set(name, [start, end]);
+    }
+  }
+
+  cursor(x: number | null): void {
+    const line = this.document.get_model_by_name("cursor");
+    line?.setv(x === null ? { visible: false } : { location: x, visible: true });
+  }
+
+  // The x at a place on the screen, or null outside of the frame.
+  xAt(clientX: number, clientY: number): number | null {
+    const box = this.view.el.getBoundingClientRect();
+    const { frame } = this.view;
+    const x = clientX - box.left;
+    const y = clientY - box.top;
+    const { left, right, top, bottom } = frame.bbox;
+    if (x < left || x > right || y < top || y > bottom) return null;
+    return frame.x_scale.invert(x);
+  }
+
+  blob(kind: "png" | "svg"): Promise<Blob> {
+    return this.view.export(kind).to_blob();
+  }
+
+  close(): void {
+    this.views.clear();
+  }
+}

@@ -1,0 +1,120 @@
+// From what the kernel sent of a tag, and the reader's choices, to what is drawn.
+import type { ScalarContent, Templates } from "../../protocol/viewer";
+import { at, floats, type Line, meanAndBand, smoothed, span } from "./numbers";
+import type { Axis, Options } from "./options";
+
+export interface Look {
+  colour: string;
+  dash: string;
+}
+
+export interface Curve {
+  run: number;
+  total: number;
+  step: Float64Array;
+  wall: Float64Array;
+  value: Float64Array;
+}
+
+/** A curve as it is drawn: x, raw and smoothed values. */
+export interface Drawn extends Curve, Line, Look {
+  raw: Float64Array;
+}
+
+export function look(templates: Templates, run: number): Look {
+  const { colours, dashes } = templates;
+  const dash = Math.floor(run / colours.length) % dashes.length;
+  return { colour: colours[run % colours.length] ?? "#808080", dash: dashes[dash] ?? "solid" };
+}
+
+export function decoded(content: ScalarContent): Curve[] {
+  return content.curves.map((c) => ({
+    run: c.run,
+    total: c.total,
+    step: floats(c.step),
+    wall: floats(c.wall),
+    value: floats(c.value),
+  }));
+}
+
+function axis(curve: Curve, kind: Axis): Float64Array {
+  if (kind === "wall") return curve.wall.map((t) => t * 1000);
+  const start = curve.wall[0] ?? 0;
+  if (kind === "relative") return curve.wall.map((t) => t - start);
+  return curve.step;
+}
+
+// The shown curves with x, raw and smoothed values, as differences to the baseline if there is one.
+export function lines(curves: Curve[], options: Options, templates: Templates): Drawn[] {
+  const smooth = (values: Float64Array) =>
+    options.smoothing ? smoothed(values, options.smoothing) : values;
+  const shown = curves
+    .filter((c) => options.runs.has(c.run))
+    .map((c) => ({
+      ...c,
+      ...look(templates, c.run),
+      x: axis(c, options.axis),
+      raw: c.value,
+      y: smooth(c.value),
+    }));
+  const base = curves.find((c) => c.run === options.baseline);
+  if (!base) return shown;
+  const x = axis(base, options.axis);
+  const y = smooth(base.value);
+  const less = (c: Drawn, values: Float64Array, from: Float64Array) =>
+    values.map((v, k) => v - at(x, from, c.x[k] as number));
+  return shown.map((c) => ({ ...c, raw: less(c, c.raw, base.value), y: less(c, c.y, y) }));
+}
+
+type Place = Float64Array | number[];
+
+interface Lines {
+  xs: Place[];
+  ys: Place[];
+  colour: string[];
+  dash: string[];
+}
+
+export interface Drawing {
+  sources: Record<string, object>;
+  x: [number, number];
+  y: [number, number];
+}
+
+const FEW = 12; // points that are seen as points
+
+// Columns for the sources of a "lines" template, and its ranges.
+export function drawing(shown: Drawn[], options: Options, templates: Templates): Drawing {
+  const none = (): Lines => ({ xs: [], ys: [], colour: [], dash: [] });
+  const [band, raw, smooth] = [none(), none(), none()];
+  const dots = { x: [] as number[], y: [] as number[], colour: [] as string[] };
+  const add = (to: Lines, x: Place, y: Place, how: Look) => {
+    to.xs.push(x);
+    to.ys.push(y);
+    to.colour.push(how.colour);
+    to.dash.push(how.dash);
+  };
+  if (options.band && shown.length > 1) {
+    const mean = meanAndBand(shown);
+    const how = { colour: templates.colours[0] ?? "#808080", dash: "solid" };
+    for (const line of shown) add(raw, line.x, line.y, line);
+    const back = [...mean.high].reverse();
+    add(band, [...mean.x, ...[...mean.x].reverse()], [...mean.low, ...back], how);
+    add(smooth, mean.x, mean.mean, how);
+  } else {
+    for (const line of shown) {
+      if (options.smoothing) add(raw, line.x, line.raw, line);
+      add(smooth, line.x, line.y, line);
+      if (line.x.length > FEW) continue;
+      dots.x.push(...line.x);
+      dots.y.push(...line.y);
+      for (const _ of line.x) dots.colour.push(line.colour);
+    }
+  }
+  const log = options.log && options.baseline === null;
+  return {
+    sources: { band, raw, smooth, dots },
+    x: span(smooth.xs, { margin: 0.01, log: options.axis === "logstep" }),
+    y: span([...smooth.ys, ...raw.ys, ...band.ys], { outliers: options.outliers, log }),
+  };
+}

@@ -1,0 +1,80 @@
+// What cards of tags that are no scalars share: a part per run, drawn anew when the kernel has sent something else.
+import type { Contents, Kind } from "../../protocol/viewer";
+import { h } from "./dom";
+import { count } from "./numbers";
+import type { Card, Desk } from "./options";
+
+export type ItemKind = Exclude<Kind, "scalar">;
+export type RunOf<K extends ItemKind> = Contents[K]["runs"][number];
+
+export abstract class ItemCard<K extends ItemKind> implements Card {
+  readonly el: HTMLElement;
+  protected closed = false;
+  protected readonly body = h("div", { className: "tfnb-parts" });
+  protected readonly told = h("span", { className: "tfnb-told" });
+  private visible = false;
+  private dirty = true;
+  private last: Promise<void> = Promise.resolve();
+
+  constructor(
+    protected readonly desk: Desk,
+    private readonly kind: K,
+    protected readonly tag: string,
+  ) {
+    const head = h("header", {}, h("h4", { textContent: tag, title: tag }));
+    const parts = [head, this.body, this.told];
+    this.el = h("section", { className: "tfnb-card", ariaLabel: tag }, ...parts);
+  }
+
+  protected abstract draw(runs: RunOf<K>[]): Promise<void> | void;
+  /** How many of a run's steps were sent. */
+  protected abstract sent(run: RunOf<K>): number;
+
+  update(): Promise<void> {
+    this.dirty = true;
+    if (!this.visible) return Promise.resolve();
+    this.last = this.last.then(() => this.maybe()).catch((fault: Error) => this.fault(fault));
+    return this.last;
+  }
+
+  see(visible: boolean): void {
+    this.visible = visible;
+    if (visible && this.dirty) void this.update();
+  }
+
+  private fault(error: Error): void {
+    if (!this.closed) this.told.textContent = `cannot be drawn: ${error.message}`;
+  }
+
+  private async maybe(): Promise<void> {
+    if (!this.dirty || this.closed) return;
+    this.dirty = false;
+    const content: Contents[K] | undefined = this.desk.content(this.kind, this.tag);
+    if (!content) {
+      this.told.textContent = "waiting for the kernel …";
+      return;
+    }
+    const runs = content.runs as RunOf<K>[];
+    this.tell(runs, content.left_out);
+    await this.draw(runs.filter((r) => this.desk.options.runs.has(r.run)));
+  }
+
+  private tell(runs: RunOf<K>[], left: number): void {
+    const sent = Math.max(0, ...runs.map((r) => this.sent(r)));
+    const total = Math.max(0, ...runs.map((r) => r.total));
+    this.told.textContent = [
+      total > sent ? `${count(sent)} of ${count(total)} steps shown, evenly chosen` : "",
+      left ? `${count(left)} more runs have it: choose fewer runs to see them` : "",
+    ]
+      .filter(Boolean)
+      .join("; ");
+  }
+
+  protected name(run: number): string {
+    return this.desk.runs[run] ?? "";
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+}

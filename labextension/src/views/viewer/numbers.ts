@@ -1,0 +1,159 @@
+// Numbers of curves: decoding, TensorBoard's debiased average, interpolation, mean and band, what fits in a range.
+import type { Bytes } from "../../protocol/viewer";
+
+export type Numbers = ArrayLike<number>;
+
+export interface Line {
+  x: Float64Array;
+  y: Float64Array;
+}
+
+export interface SpanOptions {
+  outliers?: boolean;
+  log?: boolean;
+  margin?: number;
+}
+
+export function floats(view: Bytes | undefined): Float64Array<ArrayBuffer> {
+  // A copy: a buffer of a message need not begin at a multiple of eight bytes.
+  if (!view?.byteLength) return new Float64Array(0);
+  return new Float64Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+}
+
+// The exponential average divided by the sum of its weights, so that the first values count as they should.
+// Values that are not finite stay as they are and leave the average alone; so does a constant curve.
+export function smoothed(values: Float64Array, weight: number): Float64Array {
+  const out = new Float64Array(values.length);
+  const constant = values.every((v) => v === values[0]);
+  let mean = 0;
+  let total = 0;
+  values.forEach((value, k) => {
+    if (constant || !Number.isFinite(value)) {
+      out[k] = value;
+      return;
+    }
+    mean = weight * mean + (1 - weight) * value;
+    total = weight * total + (1 - weight);
+    out[k] = mean / total;
+  });
+  return out;
+}
+
+// The place of the last x that is not above the wanted one, -1 if there is none; xs rises.
+export function before(xs: Numbers, x: number): number {
+  let low = 0;
+  let high = xs.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((xs[middle] as number) <= x) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+export function nearest(xs: Numbers, x: number): number {
+  const k = before(xs, x);
+  if (k < 0) return xs.length ? 0 : -1;
+  const next = xs[k + 1];
+  return next !== undefined && next - x < x - (xs[k] as number) ? k + 1 : k;
+}
+
+// The value of a curve between its points; NaN outside of it.
+export function at(xs: Numbers, ys: Numbers, x: number): number {
+  const k = before(xs, x);
+  const here = xs[k];
+  const y = ys[k];
+  if (here === undefined || y === undefined) return Number.NaN;
+  if (here === x) return y;
+  const next = xs[k + 1];
+  const then = ys[k + 1];
+  if (next === undefined || then === undefined) return Number.NaN;
+  return y + ((x - here) / (next - here)) * (then - y);
+}
+
+export interface Band {
+  x: number[];
+  mean: number[];
+  low: number[];
+  high: number[];
+}
+
+// Mean and standard deviation of curves on a common grid, where at least one of them has a value.
+export function meanAndBand(curves: readonly Line[], places = 200): Band {
+  let low = Number.POSITIVE_INFINITY;
+  let high = Number.NEGATIVE_INFINITY;
+  for (const { x } of curves) {
+    low = Math.min(low, x[0] ?? low);
+    high = Math.max(high, x[x.length - 1] ?? high);
+  }
+  const out: Band = { x: [], mean: [], low: [], high: [] };
+  if (!(low <= high)) return out;
+  const count = low === high ? 1 : places;
+  for (let k = 0; k < count; k++) {
+    const x = count === 1 ? low : low + ((high - low) * k) / (count - 1);
+    const values = curves.map((c) => at(c.x, c.y, x)).filter(Number.isFinite);
+    if (!values.length) continue;
+    const mean = values.reduce((a, b) => a + b, 0) / values.length;
+    const spread = Math.sqrt(values.reduce((a, v) => a + (v - mean) ** 2, 0) / values.length);
+    out.x.push(x);
+    out.mean.push(mean);
+    out.low.push(mean - spread);
+    out.high.push(mean + spread);
+  }
+  return out;
+}
+
+// [low, high] of the finite values of some arrays with a margin; without outliers: the 5th to the 95th percentile.
+export function span(arrays: readonly Numbers[], options: SpanOptions = {}): [number, number] {
+  const { outliers = true, log = false, margin = 0.05 } = options;
+  const seen: number[] = [];
+  for (const values of arrays) {
+    for (let k = 0; k < values.length; k++) {
+      const v = values[k] as number;
+      if (Number.isFinite(v) && (!log || v > 0)) seen.push(log ? Math.log10(v) : v);
+    }
+  }
+  if (!seen.length) return log ? [0.1, 1] : [0, 1];
+  const [low, high] = outliers ? extremes(seen) : middle(seen);
+  let pad = margin * (high - low);
+  if (high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high), 1e-100)) {
+    const size = Math.abs(low);
+    pad = log ? 0.5 : Math.min(Math.max(size / 2, 1e-100), Math.max(0.5, size / 10));
+  }
+  return log ? [10 ** (low - pad), 10 ** (high + pad)] : [low - pad, high + pad];
+}
+
+function extremes(values: number[]): [number, number] {
+  let low = Number.POSITIVE_INFINITY;
+  let high = Number.NEGATIVE_INFINITY;
+  for (const v of values) {
+    if (v < low) low = v;
+    if (v > high) high = v;
+  }
+  return [low, high];
+}
+
+function middle(values: number[]): [number, number] {
+  values.sort((a, b) => a - b);
+  const last = values.length - 1;
+  return [values[Math.floor(0.05 * last)] as number, values[Math.ceil(0.95 * last)] as number];
+}
+
+export function short(value: number | undefined): string {
+  if (value === undefined || !Number.isFinite(value)) return String(value ?? "");
+  const size = Math.abs(value);
+  if (size && (size < 1e-3 || size >= 1e6)) return value.toExponential(3);
+  return String(Number(value.toPrecision(5)));
+}
+
+export function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+export function duration(seconds: number): string {
+  const whole = Math.floor(seconds);
+  const two = (n: number) => String(n).padStart(2, "0");
+  if (whole < 60) return `${seconds.toFixed(1)} s`;
+  const tail = `${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
+  return whole < 3600 ? tail : `${Math.floor(whole / 3600)}:${tail}`;
+}

@@ -1,0 +1,50 @@
+// What a reader has chosen, and what a card may ask of the page it is on.
+import type { Ask, Contents, Kind, Templates } from "../../protocol/viewer";
+import type { Bokeh } from "../bokeh";
+
+export type Axis = "step" | "logstep" | "relative" | "wall";
+export type Form = "bands" | "ridges" | "overlay";
+
+export interface Options {
+  runs: Set<number>;
+  smoothing: number;
+  axis: Axis;
+  log: boolean;
+  outliers: boolean;
+  band: boolean;
+  baseline: number | null;
+  form: Form;
+}
+
+export const firstOptions = (): Options => ({
+  runs: new Set(),
+  smoothing: 0.6,
+  axis: "step",
+  log: false,
+  outliers: true,
+  band: false,
+  baseline: null,
+  form: "bands",
+});
+
+export interface Desk {
+  readonly options: Options;
+  readonly templates: Templates;
+  readonly runs: readonly string[];
+  /** Where the shared cursor stands, in units of the horizontal axis. */
+  readonly cursor: number | null;
+  readonly hasKernel: boolean;
+  bokeh(): Promise<Bokeh>;
+  content<K extends Kind>(kind: K, tag: string): Contents[K] | undefined;
+  ask(message: Ask): void;
+  point(x: number | null): void;
+}
+
+export interface Card {
+  readonly el: HTMLElement;
+  /** Something has changed; settles when it is drawn (at once if nobody sees the card). */
+  update(): Promise<void>;
+  see(visible: boolean): void;
+  point?(x: number | null): void;
+  close(): void;
+}

@@ -1,0 +1,201 @@
+// The card of one scalar tag: a chart, the values under the shared cursor, and its exports.
+import type { ScalarContent } from "../../protocol/viewer";
+import { Chart } from "./chart";
+import { type Curve, type Drawn, decoded, drawing, lines } from "./curves";
+import { download, h } from "./dom";
+import { count, duration, nearest, short } from "./numbers";
+import type { Card, Desk } from "./options";
+
+const ROWS = 8;
+
+export class ScalarCard implements Card {
+  readonly el: HTMLElement;
+  private shown: Drawn[] = [];
+  private curves: Curve[] = [];
+  private known: ScalarContent | null = null;
+  private chart: Chart | null = null;
+  private template = "";
+  private visible = false;
+  private dirty = true;
+  private closed = false;
+  private last: Promise<void> = Promise.resolve();
+  private readonly place = h("div", { className: "tfnb-chart", tabIndex: 0, role: "img" });
+  private readonly values = h("table", { className: "tfnb-values" });
+  private readonly told = h("span", { className: "tfnb-told" });
+
+  constructor(
+    private readonly desk: Desk,
+    private readonly tag: string,
+  ) {
+    const title = h("h4", { textContent: tag, title: tag });
+    const head = h("header", {}, title, ...this.buttons());
+    const parts = [head, this.place, this.values, this.told];
+    this.el = h("section", { className: "tfnb-card", ariaLabel: tag }, ...parts);
+    this.place.addEventListener("pointermove", (e) => this.pointed(e));
+    this.place.addEventListener("pointerleave", () => desk.point(null));
+    this.place.addEventListener("keydown", (e) => this.key(e));
+    this.place.addEventListener("blur", () => desk.point(null));
+  }
+
+  private buttons(): HTMLElement[] {
+    const { desk, tag } = this;
+    const button = (textContent: string, title: string, onclick: () => void) =>
+      h("button", { type: "button", textContent, title, ariaLabel: `${title}: ${tag}`, onclick });
+    const frame = () =>
+      button("DataFrame", "put the points into the variable view_frame", () =>
+        desk.ask({ op: "frame", tag }),
+      );
+    return [
+      button("CSV", "save the points as CSV", () => desk.ask({ op: "csv", tag })),
+      ...(desk.hasKernel ? [frame()] : []),
+      button("PNG", "save the chart as PNG", () => this.save("png")),
+      button("SVG", "save the chart as SVG", () => this.save("svg")),
+    ];
+  }
+
+  update(): Promise<void> {
+    this.dirty = true;
+    if (!this.visible) return Promise.resolve();
+    this.last = this.last.then(() => this.draw()).catch((fault: Error) => this.fault(fault));
+    return this.last;
+  }
+
+  see(visible: boolean): void {
+    this.visible = visible;
+    if (visible && this.dirty) void this.update();
+  }
+
+  private fault(error: Error): void {
+    if (!this.closed) this.told.textContent = `the chart could not be drawn: ${error.message}`;
+  }
+
+  private async draw(): Promise<void> {
+    if (!this.dirty || this.closed) return;
+    this.dirty = false;
+    const { desk } = this;
+    const content = desk.content("scalar", this.tag);
+    if (!content) {
+      this.told.textContent = "waiting for the kernel …";
+      return;
+    }
+    const { options } = desk;
+    const chart = await this.chartFor(
+      `${options.axis}-${options.log && options.baseline === null ? "log" : "linear"}`,
+    );
+    if (this.closed) return this.close();
+    if (content !== this.known) {
+      this.known = content;
+      this.curves = decoded(content);
+    }
+    this.shown = lines(this.curves, options, desk.templates);
+    const { sources, x, y } = drawing(this.shown, options, desk.templates);
+    for (const [name, columns] of Object.entries(sources)) chart.fill(name, columns);
+    chart.range("x", x);
+    chart.range("y", y);
+    this.tell();
+    this.point(desk.cursor);
+  }
+
+  private async chartFor(template: string): Promise<Chart> {
+    if (this.chart && template === this.template) return this.chart;
+    const item = this.desk.templates.charts[template];
+    if (!item) throw new Error(`there is no chart ${template}`);
+    const place = h("div");
+    this.place.append(place);
+    const chart = await Chart.make(await this.desk.bokeh(), item, place);
+    this.chart?.close();
+    for (const old of [...this.place.children]) if (old !== place) old.remove();
+    this.chart = chart;
+    this.template = template;
+    return chart;
+  }
+
+  private tell(): void {
+    const { options, runs } = this.desk;
+    const sent = this.shown.reduce((n, c) => n + c.x.length, 0);
+    const total = this.shown.reduce((n, c) => n + c.total, 0);
+    const many = this.shown.length;
+    this.told.textContent = [
+      options.baseline === null ? "" : `difference to ${runs[options.baseline]}`,
+      options.band && many > 1 ? `mean of ${many} runs ± standard deviation` : "",
+      many ? "" : "none of the chosen runs has this tag",
+      total > sent ? `${count(sent)} of ${count(total)} points drawn, extremes kept` : "",
+    ]
+      .filter(Boolean)
+      .join("; ");
+    const newest = this.shown.map((c) => `${runs[c.run]}: ${short(c.y[c.y.length - 1])}`);
+    const told = newest.slice(0, 6).join(", ");
+    this.place.ariaLabel = `line chart of ${this.tag}; newest values ${told}`;
+  }
+
+  private pointed(event: PointerEvent): void {
+    if (this.chart) this.desk.point(this.chart.xAt(event.clientX, event.clientY));
+  }
+
+  // The arrow keys move the cursor from point to point of the first curve.
+  private key(event: KeyboardEvent): void {
+    const move = { ArrowLeft: -1, ArrowRight: 1, Escape: 0 }[event.key];
+    const [first] = this.shown;
+    if (move === undefined || !first) return;
+    event.preventDefault();
+    const { x } = first;
+    const { cursor } = this.desk;
+    const here = cursor === null ? -1 : nearest(x, cursor);
+    const start = move < 0 ? x.length - 1 : 0;
+    const next = here < 0 ? start : Math.min(Math.max(here + move, 0), x.length - 1);
+    this.desk.point(move ? (x[next] ?? null) : null);
+  }
+
+  // The cursor of all charts stands at x: the values there.
+  point(x: number | null): void {
+    if (!this.chart || !this.visible) return;
+    this.chart.cursor(x);
+    const near = { x: [] as number[], y: [] as number[], colour: [] as string[] };
+    const rows: HTMLElement[] = [];
+    if (x !== null) {
+      const smooth = this.desk.options.smoothing > 0;
+      const head = ["", "run", "value", ...(smooth ? ["smoothed"] : []), "step", "time"];
+      rows.push(h("tr", {}, ...head.map((textContent) => h("th", { textContent, scope: "col" }))));
+      const found = this.shown
+        .map((line) => ({ line, k: nearest(line.x, x) }))
+        .filter(({ k }) => k >= 0);
+      for (const { line, k } of found.slice(0, ROWS)) {
+        near.x.push(line.x[k] as number);
+        near.y.push(line.y[k] as number);
+        near.colour.push(line.colour);
+        rows.push(this.row(line, k, smooth));
+      }
+      if (found.length > ROWS) {
+        const textContent = `and ${count(found.length - ROWS)} more runs`;
+        rows.push(h("tr", {}, h("td", { colSpan: head.length, textContent })));
+      }
+    }
+    this.values.replaceChildren(...rows);
+    this.chart.fill("near", near);
+  }
+
+  private row(line: Drawn, k: number, smooth: boolean): HTMLElement {
+    const swatch = h("span", { className: "tfnb-swatch" });
+    swatch.style.background = line.colour;
+    const time = (line.wall[k] as number) - (line.wall[0] as number);
+    const cells = [
+      this.desk.runs[line.run] ?? "",
+      short(line.raw[k]),
+      ...(smooth ? [short(line.y[k])] : []),
+      count(line.step[k] as number),
+      duration(time),
+    ];
+    const texts = cells.map((textContent) => h("td", { textContent, title: textContent }));
+    return h("tr", {}, h("td", {}, swatch), ...texts);
+  }
+
+  private async save(kind: "png" | "svg"): Promise<void> {
+    if (this.chart) download(await this.chart.blob(kind), `${this.tag}.${kind}`);
+  }
+
+  close(): void {
+    this.closed = true;
+    this.chart?.close();
+    this.chart = null;
+  }
+}

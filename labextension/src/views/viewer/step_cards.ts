@@ -1,0 +1,149 @@
+// Cards with a slider over the steps of each run: images, sounds, texts, tensors.
+import type { AudioItem, Bytes, ImageItem, TextItem } from "../../protocol/viewer";
+import { h } from "./dom";
+import { ItemCard, type ItemKind, type RunOf } from "./item_card";
+import { count } from "./numbers";
+import type { Desk } from "./options";
+
+type StepKind = Exclude<ItemKind, "histogram">;
+type AnyItem = ImageItem | AudioItem | TextItem;
+
+interface Part<Item extends AnyItem> {
+  el: HTMLElement;
+  slider: HTMLInputElement;
+  step: HTMLOutputElement;
+  view: HTMLElement;
+  items: Item[];
+  shown: Item | null;
+  /** Addresses of what is shown, given back when something else is. */
+  urls: string[];
+}
+
+type Address = (data: Bytes, type: string) => string;
+
+abstract class StepCard<K extends StepKind, Item extends AnyItem> extends ItemCard<K> {
+  private readonly parts = new Map<number, Part<Item>>();
+
+  /** What an item looks like; `told` says its step, `address` makes one of data. */
+  protected abstract elements(item: Item, told: string, address: Address): Node[];
+
+  protected override sent(run: RunOf<K>): number {
+    return run.items.length;
+  }
+
+  protected override draw(runs: RunOf<K>[]): void {
+    const wanted = new Set(runs.map((r) => r.run));
+    for (const [run, part] of this.parts) {
+      if (wanted.has(run)) continue;
+      part.el.remove();
+      this.parts.delete(run);
+    }
+    for (const { run, items } of runs) {
+      const part = this.parts.get(run) ?? this.part(run);
+      part.items = items as AnyItem[] as Item[];
+      const last = items.length - 1;
+      // It stays at the newest until it is moved.
+      const atEnd = Number(part.slider.value) >= Number(part.slider.max);
+      part.slider.max = String(last);
+      if (atEnd) part.slider.value = String(last);
+      part.slider.hidden = last < 1;
+      this.show(part);
+    }
+  }
+
+  private part(run: number): Part<Item> {
+    const step = h("output", { className: "tfnb-step" });
+    const name = this.name(run);
+    const ariaLabel = `step of ${this.tag} in ${name}`;
+    const slider = h("input", { type: "range", min: "0", max: "0", value: "0", ariaLabel });
+    const view = h("div", { className: "tfnb-item" });
+    const caption = h("figcaption", {}, h("span", { textContent: name }), " ", step);
+    const el = h("figure", {}, caption, slider, view);
+    const part: Part<Item> = { el, slider, step, view, items: [], shown: null, urls: [] };
+    slider.addEventListener("input", () => this.show(part));
+    this.body.append(el);
+    this.parts.set(run, part);
+    return part;
+  }
+
+  private show(part: Part<Item>): void {
+    const item = part.items[Number(part.slider.value)];
+    if (!item || same(item, part.shown)) return; // a sound that plays is not disturbed
+    part.shown = item;
+    for (const url of part.urls.splice(0)) URL.revokeObjectURL(url);
+    part.step.textContent = `step ${count(item.step)}`;
+    part.slider.setAttribute("aria-valuetext", part.step.textContent);
+    const address: Address = (data, type) => {
+      const url = URL.createObjectURL(new Blob([data], { type }));
+      part.urls.push(url);
+      return url;
+    };
+    const made = item.note
+      ? [h("em", { textContent: item.note })]
+      : this.elements(item, part.step.textContent, address);
+    part.view.replaceChildren(...made);
+  }
+
+  override close(): void {
+    super.close();
+    for (const { urls } of this.parts.values()) for (const url of urls) URL.revokeObjectURL(url);
+  }
+}
+
+function same(
+  a: { step: number; wall: number },
+  b: { step: number; wall: number } | null,
+): boolean {
+  return b !== null && a.step === b.step && a.wall === b.wall;
+}
+
+export class ImageCard extends StepCard<"image", ImageItem> {
+  constructor(desk: Desk, tag: string) {
+    super(desk, "image", tag);
+  }
+
+  protected override elements(item: ImageItem, told: string, address: Address): Node[] {
+    const alt = `${this.tag} at ${told}, ${item.width} by ${item.height} pixels`;
+    const image = h("img", { alt, title: alt, src: address(item.png, "image/png") });
+    const larger = Math.min(160, item.width * Math.ceil(112 / Math.max(item.width, 1)));
+    image.style.width = `${Math.max(item.width, larger)}px`;
+    return [image];
+  }
+}
+
+export class AudioCard extends StepCard<"audio", AudioItem> {
+  constructor(desk: Desk, tag: string) {
+    super(desk, "audio", tag);
+  }
+
+  protected override elements(item: AudioItem, told: string, address: Address): Node[] {
+    const ariaLabel = `${this.tag} at ${told}`;
+    const src = address(item.wav, "audio/wav");
+    const sound = h("audio", { controls: true, preload: "metadata", ariaLabel, src });
+    const channels = ["", "mono", "stereo"][item.channels] ?? `${item.channels} channels`;
+    const cut = item.of > item.seconds ? `the first ${item.seconds.toFixed(1)} of ` : "";
+    const textContent = `${cut}${item.of.toFixed(1)} s, ${count(item.rate)} Hz, ${channels}`;
+    return [sound, h("small", { textContent })];
+  }
+}
+
+abstract class PlainCard<K extends "text" | "tensor"> extends StepCard<K, TextItem> {
+  protected override elements(item: TextItem): Node[] {
+    const text = h("pre", { textContent: item.text });
+    if (!item.cut) return [text];
+    return [text, h("em", { textContent: `and ${count(item.cut)} more characters` })];
+  }
+}
+
+/** Markdown is shown as it was written: nothing of a file's becomes HTML. */
+export class TextCard extends PlainCard<"text"> {
+  constructor(desk: Desk, tag: string) {
+    super(desk, "text", tag);
+  }
+}
+
+export class TensorCard extends PlainCard<"tensor"> {
+  constructor(desk: Desk, tag: string) {
+    super(desk, "tensor", tag);
+  }
+}

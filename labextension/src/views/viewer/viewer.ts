@@ -1,0 +1,349 @@
+// A page of runs: tabs by kind, cards of tags, the side with runs and options (`tf.view`; event files in JupyterLab).
+// Smoothing, axes, filters and comparison happen here, so they work while a cell is running.
+import {
+  type Answer,
+  type Ask,
+  type Bytes,
+  type Catalogue,
+  type Contents,
+  KINDS,
+  type Kind,
+  type Templates,
+  type Wanted,
+} from "../../protocol/viewer";
+import { type Bokeh, startedBokeh } from "../bokeh";
+import { calmly, download, h, keepKeys, nameTest } from "./dom";
+import { HistogramCard } from "./histogram_card";
+import { count } from "./numbers";
+import { type Card, firstOptions, type Options } from "./options";
+import { ScalarCard } from "./scalar_card";
+import { Side, type SideDesk } from "./side";
+import { AudioCard, ImageCard, TensorCard, TextCard } from "./step_cards";
+import { tables } from "./tables";
+
+const NAMES: Record<Kind, string> = {
+  scalar: "Scalars",
+  histogram: "Distributions",
+  image: "Images",
+  audio: "Audio",
+  text: "Text",
+  tensor: "Tensors",
+};
+const CARDS = {
+  scalar: ScalarCard,
+  histogram: HistogramCard,
+  image: ImageCard,
+  audio: AudioCard,
+  text: TextCard,
+  tensor: TensorCard,
+};
+const MANY = 12; // scalar charts on a page
+const FEW = 6; // other cards
+const REDRAW = 120; // milliseconds between drawings, and as many times what the last one took:
+const REST = 2;
+
+type Tab = Kind | "parameters";
+
+/** Where a page has its data from: a widget's model, or a server that reads files. */
+export interface ViewerSource {
+  readonly templates: Templates;
+  /** Whether there is a kernel with variables. */
+  readonly hasKernel: boolean;
+  catalogue(): Catalogue;
+  content<K extends Kind>(kind: K, tag: string): Contents[K] | undefined;
+  /** BokehJS of `templates.version`, gzipped. */
+  library(): Promise<BlobPart>;
+  want(wanted: Wanted): void;
+  ask(message: Ask): void;
+}
+
+export class ViewerPage implements SideDesk {
+  readonly options: Options;
+  cursor: number | null = null;
+  private told: Catalogue;
+  private tab: Tab = "scalar";
+  private pageNumber = 0;
+  private here: string[] = [];
+  private known = 0; // runs seen so far: new ones are chosen while there are few
+  private readonly cards = new Map<string, Card>();
+  private readonly cardOf = new WeakMap<Element, Card>();
+  private readonly seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) this.cardOf.get(entry.target)?.see(entry.isIntersecting);
+  });
+  private readonly tabs = h("div", {
+    className: "tfnb-tabs",
+    role: "tablist",
+    ariaLabel: "kinds of summaries",
+  });
+  private readonly filter = h("input", {
+    type: "search",
+    placeholder: "tags (regex)",
+    ariaLabel: "filter tags by regex",
+  });
+  private readonly status = h("div", { className: "tfnb-status", role: "status" });
+  private readonly main = h("div", { className: "tfnb-main" });
+  private readonly older = this.turner("‹", "previous charts", -1);
+  private readonly newer = this.turner("›", "more charts", 1);
+  private readonly where = h("span", { className: "tfnb-told" });
+  private readonly pager = h(
+    "div",
+    { className: "tfnb-pager" },
+    this.older,
+    this.where,
+    this.newer,
+  );
+  private readonly side: Side;
+  readonly redraw = calmly(
+    () => Promise.all([...this.cards.values()].map((card) => card.update())),
+    REDRAW,
+    REST,
+  );
+  private readonly pointAll = calmly(() => {
+    for (const card of this.cards.values()) card.point?.(this.cursor);
+  }, 30);
+  private readonly tell = calmly(() => this.want(), 100);
+
+  constructor(
+    host: HTMLElement,
+    private readonly source: ViewerSource,
+    options: Options,
+  ) {
+    this.options = options;
+    this.told = source.catalogue();
+    this.filter.addEventListener(
+      "input",
+      calmly(() => {
+        this.pageNumber = 0;
+        this.layOut();
+      }, 150),
+    );
+    this.side = new Side(this);
+    const top = h("div", { className: "tfnb-top" }, this.tabs, this.filter, this.pager);
+    const parts = [top, this.status, this.side.el, this.main];
+    const root = h("div", { className: "tfnb-viewer" }, ...parts);
+    keepKeys(root);
+    host.replaceChildren(root);
+    this.catalogueChanged();
+  }
+
+  // ---- what cards ask ----------------------------------------------------------------------------
+
+  get templates(): Templates {
+    return this.source.templates;
+  }
+
+  get hasKernel(): boolean {
+    return this.source.hasKernel;
+  }
+
+  get runs(): readonly string[] {
+    return this.told.runs;
+  }
+
+  content<K extends Kind>(kind: K, tag: string): Contents[K] | undefined {
+    return this.source.content(kind, tag);
+  }
+
+  bokeh(): Promise<Bokeh> {
+    return startedBokeh(this.templates.version, () => this.source.library());
+  }
+
+  ask(message: Ask): void {
+    this.note("waiting for the kernel …");
+    this.source.ask(message);
+  }
+
+  // The shared cursor, in units of the horizontal axis.
+  point(x: number | null): void {
+    if (x === this.cursor) return;
+    this.cursor = x;
+    this.pointAll();
+  }
+
+  // ---- what there is -----------------------------------------------------------------------------
+
+  /** To be called when the source has another catalogue. */
+  catalogueChanged(): void {
+    this.told = this.source.catalogue();
+    const { runs, first_runs: first, notes } = this.told;
+    const { runs: chosen } = this.options;
+    const before = this.known;
+    this.known = runs.length;
+    if (before || !chosen.size) {
+      for (let run = before; run < Math.min(runs.length, first); run++) chosen.add(run);
+    }
+    if (!before || this.known !== before) this.side.list();
+    this.note(notes.join("; "));
+    this.makeTabs();
+    this.layOut();
+  }
+
+  /** To be called when the source has other contents. */
+  contentsChanged(): void {
+    this.redraw();
+  }
+
+  answer(message: Answer, buffers: readonly Bytes[]): void {
+    if (message.op === "note") this.note(message.text);
+    const [data] = buffers;
+    if (message.op === "csv" && data) {
+      this.note("");
+      download(new Blob([data], { type: "text/csv" }), `${message.tag}.csv`);
+    }
+  }
+
+  note(text: string): void {
+    this.status.textContent = text;
+  }
+
+  // ---- tabs --------------------------------------------------------------------------------------
+
+  private kinds(): Tab[] {
+    const kinds: Tab[] = KINDS.filter((kind) => this.told.tags[kind].length);
+    if (this.told.parameters.length || this.told.hparams.length) kinds.push("parameters");
+    return kinds;
+  }
+
+  private makeTabs(): void {
+    const kinds = this.kinds();
+    if (!kinds.includes(this.tab)) this.tab = kinds[0] ?? "scalar";
+    const tabs = kinds.map((kind, place) => {
+      const chosen = kind === this.tab;
+      const tab = h("button", { type: "button", role: "tab", tabIndex: chosen ? 0 : -1 });
+      if (kind === "parameters") tab.append("Parameters");
+      else
+        tab.append(
+          NAMES[kind],
+          h("small", { textContent: ` ${count(this.told.tags[kind].length)}` }),
+        );
+      tab.setAttribute("aria-selected", String(chosen));
+      tab.addEventListener("click", () => this.show(kind));
+      tab.addEventListener("keydown", (event) => {
+        const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        const next = move && kinds[(place + move + kinds.length) % kinds.length];
+        if (next) this.show(next, true);
+      });
+      return tab;
+    });
+    this.tabs.replaceChildren(...tabs);
+  }
+
+  private show(tab: Tab, focus = false): void {
+    this.tab = tab;
+    this.pageNumber = 0;
+    this.makeTabs();
+    if (focus) this.tabs.querySelector<HTMLElement>("[aria-selected=true]")?.focus();
+    this.layOut();
+  }
+
+  private turner(textContent: string, title: string, by: number): HTMLButtonElement {
+    const onclick = () => {
+      this.pageNumber += by;
+      this.layOut();
+    };
+    return h("button", { type: "button", textContent, title, ariaLabel: title, onclick });
+  }
+
+  // ---- cards -------------------------------------------------------------------------------------
+
+  private layOut(): void {
+    const { tab } = this;
+    this.side.kind(tab);
+    this.filter.hidden = tab === "parameters";
+    if (tab === "parameters") {
+      this.pager.hidden = true;
+      this.clear();
+      this.main.replaceChildren(...tables(this.told));
+      return;
+    }
+    const tags = this.told.tags[tab].filter(nameTest(this.filter));
+    const size = tab === "scalar" ? MANY : FEW;
+    this.pageNumber = Math.max(0, Math.min(this.pageNumber, Math.ceil(tags.length / size) - 1));
+    const from = this.pageNumber * size;
+    this.here = tags.slice(from, from + size);
+    this.pager.hidden = tags.length <= size;
+    this.older.disabled = from === 0;
+    this.newer.disabled = from + size >= tags.length;
+    const last = from + this.here.length;
+    this.where.textContent = `${count(from + 1)}–${count(last)} of ${count(tags.length)}`;
+    this.place(tab);
+    this.tell();
+  }
+
+  private place(kind: Kind): void {
+    const wanted = this.here.map((tag) => `${kind}\n${tag}`);
+    const same = wanted.length === this.cards.size && wanted.every((k) => this.cards.has(k));
+    if (same && this.cards.size) return;
+    const kept = new Set(wanted);
+    for (const [name, card] of this.cards) if (!kept.has(name)) this.drop(name, card);
+    const groups = new Map<string, HTMLElement[]>();
+    for (const tag of this.here) {
+      const group = tag.includes("/") ? (tag.split("/")[0] ?? "") : "";
+      const cards = groups.get(group) ?? [];
+      groups.set(group, cards);
+      cards.push(this.card(kind, tag).el);
+    }
+    const made = [...groups].map(([group, cards]) => {
+      const grid = h("div", { className: "tfnb-grid" }, ...cards);
+      if (groups.size === 1) return grid;
+      const many = h("small", { textContent: ` ${cards.length}` });
+      const head = h("summary", {}, group || "(top level)", many);
+      return h("details", { open: true }, head, grid);
+    });
+    if (!made.length) made.push(h("p", { className: "tfnb-told", textContent: this.nothing() }));
+    this.main.replaceChildren(...made);
+  }
+
+  private card(kind: Kind, tag: string): Card {
+    const name = `${kind}\n${tag}`;
+    const there = this.cards.get(name);
+    if (there) return there;
+    const card: Card = new CARDS[kind](this, tag);
+    this.cards.set(name, card);
+    this.cardOf.set(card.el, card);
+    this.seen.observe(card.el);
+    return card;
+  }
+
+  private drop(name: string, card: Card): void {
+    this.seen.unobserve(card.el);
+    card.close();
+    this.cards.delete(name);
+  }
+
+  private nothing(): string {
+    return this.filter.value
+      ? "no tag matches the filter"
+      : "nothing was logged yet: this fills as soon as there is";
+  }
+
+  private clear(): void {
+    for (const [name, card] of this.cards) this.drop(name, card);
+  }
+
+  // Tells what is on show.
+  want(): void {
+    if (this.tab !== "parameters") {
+      const runs = [...this.options.runs].sort((a, b) => a - b);
+      this.source.want({ kind: this.tab, tags: this.here, runs });
+    }
+    this.redraw();
+  }
+
+  close(): void {
+    this.redraw.cancel();
+    this.tell.cancel();
+    this.pointAll.cancel();
+    this.clear();
+    this.seen.disconnect();
+  }
+}
+
+/** Draws a viewer into an element. `options` (of an earlier page) are used and changed. */
+export function drawViewer(
+  host: HTMLElement,
+  source: ViewerSource,
+  options: Options = firstOptions(),
+): ViewerPage {
+  return new ViewerPage(host, source, options);
+}

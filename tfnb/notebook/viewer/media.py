@@ -1,0 +1,124 @@
+"""Images, sounds, texts and tensors of a file as the browser gets them.
+
+Images are PNG and sounds are WAV, decoded and encoded anew here, so that no byte of a file reaches a decoder of the
+browser's; texts are strings. Invariant: what is made is bounded; a fault raises `ValueError` or `OpError`.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import warnings
+import wave
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from tfnb.ir.graphdef.tensor_proto import decode_array
+
+__all__ = ["MAKERS", "Content", "array_of"]
+
+MOST_PIXELS, LONGEST_SIDE, MOST_BYTES = 1 << 24, 256, 32 << 20
+MOST_SOUND = 1 << 20  # bytes of a sound; of a longer one the beginning is sent
+MOST_CHANNELS, MOST_RATE = 8, 384_000
+MOST_CHARACTERS = 8_000
+MOST_NUMBERS, SHOWN_NUMBERS = 1 << 22, 200  # of a tensor
+FORMATS = ("PNG", "JPEG", "GIF")
+
+Content = dict[str, Any]
+
+
+def array_of(tensor: Any, most: int) -> np.ndarray:
+    """The array of a TensorProto. Raises `ValueError` when its shape says that it has more than `most` elements."""
+    dims = [dim.size for dim in tensor.tensor_shape.dim]
+    if min(dims, default=0) < 0 or math.prod(dims) > most:
+        raise ValueError(f"a tensor of shape {dims}; the limit is {most:,} elements")
+    return decode_array(tensor)
+
+
+def _strings(tensor: Any) -> list[bytes]:
+    return list(tensor.string_val)
+
+
+def _image(value: Any) -> Content:
+    if value.HasField("image"):
+        data = value.image.encoded_image_string
+    else:
+        data = b"".join(_strings(value.tensor)[2:3])  # width, height, images
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"an image of {len(data)} bytes; the limit is {MOST_BYTES}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow's about large images: the limit is ours
+        picture = Image.open(io.BytesIO(data), formats=FORMATS)
+        width, height = picture.size
+        if width * height > MOST_PIXELS:
+            raise ValueError(f"an image of {width} x {height} pixels; the limit is {MOST_PIXELS}")
+        frame = picture.convert("RGBA" if "A" in picture.getbands() else "RGB")
+    if max(width, height) > LONGEST_SIDE:
+        frame.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    out = io.BytesIO()
+    frame.save(out, "PNG")
+    return {"width": width, "height": height, "png": out.getvalue()}
+
+
+def _audio(value: Any) -> Content:
+    if value.HasField("audio"):
+        data = value.audio.encoded_audio_string
+    else:
+        data = b"".join(_strings(value.tensor)[:1])  # sounds, each with its label
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"a sound of {len(data)} bytes; the limit is {MOST_BYTES}")
+    try:
+        with wave.open(io.BytesIO(data)) as sound:
+            channels, width, rate, frames = sound.getparams()[:4]
+            if not (0 < channels <= MOST_CHANNELS and 0 < rate <= MOST_RATE and width <= 4):
+                raise ValueError(f"a sound of {channels} channels, {rate} Hz, {8 * width} bits")
+            shown = min(frames, MOST_SOUND // (channels * width))
+            samples = sound.readframes(shown)
+    except (wave.Error, EOFError) as fault:
+        raise ValueError(f"a sound that is no WAV of whole samples ({fault})") from None
+    out = io.BytesIO()
+    with wave.open(out, "wb") as again:
+        again.setnchannels(channels)
+        again.setsampwidth(width)
+        again.setframerate(rate)
+        again.writeframes(samples)
+    seconds = len(samples) // (channels * width) / rate
+    return {"wav": out.getvalue(), "rate": rate, "channels": channels, "seconds": seconds, "of": frames / rate}
+
+
+def _cut(text: str) -> Content:
+    return {"text": text[:MOST_CHARACTERS], "cut": max(len(text) - MOST_CHARACTERS, 0)}
+
+
+def _text(value: Any) -> Content:
+    strings = [s.decode("utf-8", "replace") for s in _strings(value.tensor)]
+    if not strings and value.tensor.tensor_content:
+        raise ValueError("text that is no string tensor")
+    return _cut("\n".join(strings))
+
+
+def _tensor(value: Any) -> Content:
+    array = array_of(value.tensor, MOST_NUMBERS)
+    lines = [f"{'string' if array.dtype == object else array.dtype} {list(array.shape)}"]
+    flat = array.reshape(-1)
+    if array.dtype.kind in "biuf" and flat.size:
+        finite = flat[np.isfinite(flat)].astype(np.float64)
+        if finite.size:
+            told = f"min {finite.min():.6g}, mean {finite.mean():.6g}, max {finite.max():.6g}"
+            lines.append(f"{told}, standard deviation {finite.std():.6g}")
+        if finite.size < flat.size:
+            lines.append(f"{flat.size - finite.size:,} not finite")
+    with np.printoptions(threshold=SHOWN_NUMBERS, edgeitems=4, linewidth=100):
+        lines.append(str(array))
+    return _cut("\n".join(lines))
+
+
+MAKERS: dict[str, Callable[[Any], Content]] = {
+    "image": _image,
+    "audio": _audio,
+    "text": _text,
+    "tensor": _tensor,
+}
