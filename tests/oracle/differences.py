@@ -427,6 +427,7 @@ ELSEWHERE: dict[str, str] = {
                 or "TensorArray" in n
                 or "Accumulator" in n
                 or "Mutex" in n
+                or "Barrier" in n
             )
             and n != "ReaderNumRecordsSkipped"
         )

@@ -153,7 +153,44 @@ def accumulators(tf, folder):
     return found
 
 
-@pytest.mark.parametrize("program", [lines, queues, accumulators], ids=lambda p: p.__name__)
+def barriers(tf, folder):
+    if tf is theirs:
+        from tensorflow.python.ops.data_flow_ops import Barrier
+    else:
+        Barrier = tf.Barrier
+    found = []
+    with tf.Session() as s:
+
+        def run(fetch):
+            try:
+                got = s.run(fetch)
+                found.append(plain(list(got)) if isinstance(got, tuple) else plain(got))
+            except tf.errors.OpError as e:
+                found.append(type(e).__name__)
+
+        b = Barrier([tf.float32, tf.string], shapes=[(), (2,)])
+        words = np.array([[c, c + c] for c in "abcd"], object)
+        run(b.insert_many(1, ["k0", "k1", "k2"], words[:3]))
+        run([b.ready_size(), b.incomplete_size()])
+        run(b.insert_many(0, ["k2", "k1"], [2.0, 1.0]))
+        run(b.insert_many(0, ["k3"], [3.0]))
+        run(b.insert_many(0, ["k3"], [4.0]))
+        run([b.ready_size(), b.incomplete_size()])
+        run(b.close())
+        run(b.insert_many(0, ["new"], [3.0]))
+        run(b.insert_many(1, ["k3"], words[3:]))
+        run([b.ready_size(), b.incomplete_size()])
+        for fetch in (b.take_many(1), b.take_many(5), b.take_many(5, True), b.take_many(1, True)):
+            run((fetch[0], fetch[2][0], fetch[2][1]))
+        run(b.close())
+        run(b.close(cancel_pending_enqueues=True))
+        run(b.insert_many(0, ["k0"], [0.0]))
+        run(b.take_many(1)[1])
+    # k1 and k2 came in one insertion: their order is free
+    return [sorted(f) if isinstance(f, list) and f and isinstance(f[0], bytes) else f for f in found]
+
+
+@pytest.mark.parametrize("program", [lines, queues, accumulators, barriers], ids=lambda p: p.__name__)
 def test_program(program, tmp_path):
     found = []
     for tf in (theirs, ours):

@@ -42,6 +42,8 @@ DIFFERENT = {
         (name, "k"): "its handle is a reference to strings in TensorFlow; here a resource, as of the dense ones"
         for name in (
             "SparseConditionalAccumulator", "SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient",
+            "Barrier", "BarrierInsertMany", "BarrierTakeMany", "BarrierClose", "BarrierReadySize",
+            "BarrierIncompleteSize",
         )
     },
     ("ImageSummary", "bad_color"): "a tensor: red, as theirs",

@@ -7,6 +7,7 @@ from typing import Any
 from tfnb.client import (
     accumulators,
     arg_scope,
+    barriers,
     chain,
     compat,
     cond,
@@ -90,6 +91,7 @@ MODULES = (
     pool_layers,
     norm_layers,
     arg_scope,
+    barriers,
     contrib_layers,
     contrib_stacks,
     model_variables,

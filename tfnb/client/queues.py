@@ -24,12 +24,12 @@ from tfnb.types import DType, Shape, as_dtype, as_shape, int32, int64
 __all__ = ["API", "FIFOQueue", "PaddingFIFOQueue", "QueueBase", "RandomShuffleQueue"]
 
 
-def _type_list(dtypes: Any) -> tuple[DType, ...]:
+def type_list(dtypes: Any) -> tuple[DType, ...]:
     listed = isinstance(dtypes, (list, tuple))
     return tuple(as_dtype(d) for d in (dtypes if listed else [dtypes]))
 
 
-def _shape_list(shapes: Any, dtypes: Sequence[DType], partial: bool = False) -> tuple[Shape, ...]:
+def shape_list(shapes: Any, dtypes: Sequence[DType], partial: bool = False) -> tuple[Shape, ...]:
     if shapes is None:
         if partial:
             raise InvalidArgumentError("a list of shapes must be provided: this queue pads to them")
@@ -53,7 +53,7 @@ class QueueBase:
     """A queue: its handle, and the dtypes, shapes and names of its components. Kinds add how it is ordered."""
 
     def __init__(self, dtypes: Any, shapes: Any, names: Any, queue_ref: Tensor) -> None:
-        self._dtypes = list(_type_list(dtypes))
+        self._dtypes = list(type_list(dtypes))
         self._shapes: list[Shape] = list(shapes) if shapes else [Shape(None) for _ in self._dtypes]
         if names is not None and len(names) != len(self._dtypes):
             raise InvalidArgumentError(f"{len(names)} names for {len(self._dtypes)} components")
@@ -217,8 +217,8 @@ class FIFOQueue(QueueBase):
         self, capacity: int, dtypes: Any, shapes: Any = None, names: Any = None,
         shared_name: str | None = None, name: str = "fifo_queue",
     ) -> None:  # fmt: skip
-        types = _type_list(dtypes)
-        known = _shape_list(shapes, types)
+        types = type_list(dtypes)
+        known = shape_list(shapes, types)
         super().__init__(
             types, known, names, _make(ops.FIFO_QUEUE, types, known, capacity, shared_name, name)
         )
@@ -231,8 +231,8 @@ class PaddingFIFOQueue(QueueBase):
         self, capacity: int, dtypes: Any, shapes: Any, names: Any = None,
         shared_name: str | None = None, name: str = "padding_fifo_queue",
     ) -> None:  # fmt: skip
-        types = _type_list(dtypes)
-        known = _shape_list(shapes, types, partial=True)
+        types = type_list(dtypes)
+        known = shape_list(shapes, types, partial=True)
         handle = _make(ops.PADDING_FIFO_QUEUE, types, known, capacity, shared_name, name)
         super().__init__(types, known, names, handle)
 
@@ -247,8 +247,8 @@ class RandomShuffleQueue(QueueBase):
         self, capacity: int, min_after_dequeue: int, dtypes: Any, shapes: Any = None, names: Any = None,
         seed: int | None = None, shared_name: str | None = None, name: str = "random_shuffle_queue",
     ) -> None:  # fmt: skip
-        types = _type_list(dtypes)
-        known = _shape_list(shapes, types)
+        types = type_list(dtypes)
+        known = shape_list(shapes, types)
         seeds = seeds_for(get_default_graph(), seed)
         handle = _make(
             ops.RANDOM_SHUFFLE_QUEUE, types, known, capacity, shared_name, name,
@@ -267,8 +267,8 @@ class PriorityQueue(QueueBase):
         self, capacity: int, types: Any, shapes: Any = None, names: Any = None,
         shared_name: str | None = None, name: str = "priority_queue",
     ) -> None:  # fmt: skip
-        kinds = _type_list(types)
-        known = _shape_list(shapes, kinds)
+        kinds = type_list(types)
+        known = shape_list(shapes, kinds)
         handle = _make(ops.PRIORITY_QUEUE, kinds, known, capacity, shared_name, name)
         scalar_first = (as_shape([]), *known) if known or not kinds else ()
         super().__init__((int64, *kinds), scalar_first, names, handle)
