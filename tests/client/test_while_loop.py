@@ -216,3 +216,27 @@ def test_inner_tensors_can_be_neither_fetched_nor_fed():
             session.run(inner[0])
         with pytest.raises(errors.InvalidArgumentError):
             session.run(y, {inner[0]: 1})
+
+
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float64])
+@pytest.mark.parametrize("rows", [None, 7])
+def test_the_gradient_of_a_matrix_over_many_iterations(rows, dtype):
+    """More rows than are kept at once; iterations of no rows, and no iterations."""
+    data = np.random.default_rng(0).normal(size=(100, 7, 3))
+    with tf.Graph().as_default(), tf.Session() as s:
+        n, x = tf.placeholder(tf.int32), tf.placeholder(dtype, [100, rows, 3])
+        w = tf.constant(np.eye(3) * 0.9, dtype)
+
+        def body(i, total):
+            y = tf.matmul(tf.matmul(x[i], w), w)
+            return i + 1, total + tf.reduce_sum(y * y)
+
+        _, total = tf.while_loop(lambda i, t: i < n, body, [0, tf.constant(0, dtype)])
+        (grad,) = tf.gradients(total, w)
+        assert grad.shape.as_list() == [3, 3]
+        for count in (100, 5, 0):
+            flat = data[:count].reshape(-1, 3)
+            d = 2 * 0.81 * flat.T @ flat
+            np.testing.assert_allclose(s.run(grad, {n: count, x: data}), d * 0.9 + 0.9 * d, rtol=1e-4, atol=1e-4)
+        if rows is None:
+            assert s.run(grad, {n: 3, x: data[:, :0]}).tolist() == np.zeros((3, 3)).tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -97,6 +98,25 @@ def test_limit_counts_what_lives():
     arrays.clear()
     p.take(4096, (4,), F32)  # free blocks of another size make room
     assert p.stats().peak == 4096
+
+
+def test_free_blocks_go_back_to_the_system():
+    blocks, settled = [], []
+
+    def make(capacity):
+        block = numpy_block(capacity)
+        blocks.append(weakref.ref(block))
+        return block
+
+    p = HostPool("/device:CPU:0", 0, make, lambda array: [array], lambda: settled.append(len(blocks)))
+    kept = p.take(1024, (4,), F32)[0]
+    p.take(1024, (4,), F32)
+    p.trim()
+    assert [b() is None for b in blocks] == [False, True] and settled == [2]
+    kept[:] = 1
+    del kept
+    p.trim()
+    assert blocks[0]() is None
 
 
 def test_the_systems_refusal_is_ours():

@@ -398,6 +398,7 @@ RULES: tuple[Rule, ...] = (
 ELSEWHERE: dict[str, str] = {
     "has no counterpart in TensorFlow": (
         "LabelTerm ResizeAreaGrad ResizeLines ResizeTaps LoopStack LoopStackPop LoopStackPush ReaderNumRecordsSkipped"
+        " LoopProducts LoopProductsAdd LoopProductsSum"
         " ScatterRows WindowSum"
     ),
     "makes random numbers: distributions and seeds are tested in tests/ops/test_random.py and test_candidates.py": (

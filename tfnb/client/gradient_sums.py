@@ -1,8 +1,8 @@
 """Gradients by what a loop reads from outside: sums over its iterations (white paper, section 4.1).
 
 A matrix that every iteration multiplies by has as gradient a sum of products. Where an iteration has few rows, too few
-for a product of its own to be fast, their factors are kept, and multiplied at once after the loop. Rows of a gather are
-kept as rows. All else is added up iteration by iteration. Invariant: each kind gives the same sum.
+for a product of its own to be fast, those of several iterations are multiplied at once. Rows of a gather are kept as
+rows. All else is added up iteration by iteration. Invariant: each kind gives the same sum.
 """
 
 from __future__ import annotations
@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tfnb.client.control_context import Detached, context_of
 from tfnb.client.tensor_array import TensorArray
 from tfnb.client.while_context import WhileContext
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import zeros_like
+from tfnb.ops.loop_products import LOOP_PRODUCTS, LOOP_PRODUCTS_ADD, LOOP_PRODUCTS_SUM
 from tfnb.ops.math_binary import ADD
 from tfnb.ops.matmul import MAT_MUL
 from tfnb.ops.shaping import shape_of
-from tfnb.types import Shape
+from tfnb.types import Shape, float32, float64
 
 __all__ = ["total"]
 
@@ -38,8 +41,7 @@ def total(back: Any, t: Tensor, grad: Any) -> Finish:
         values, indices = _collected(back, grad.values), _collected(back, grad.indices)
         return lambda: IndexedSlices(values(), indices(), shape_of(t))
     if isinstance(grad, Tensor) and _is_product(back, grad):
-        left, right = (_collected(back, x) for x in grad.op.inputs)
-        return lambda: MAT_MUL(left(), right(), transpose_a=True)
+        return _product(back, t, grad)
     with Detached(back.graph, back.outer):
         zero = zeros_like(t)
     k, value = _variable(back, zero)
@@ -64,12 +66,23 @@ def _rows_known(x: Tensor) -> bool:
 def _is_product(back: Any, grad: Tensor) -> bool:
     """A sum over a few rows that are made in each iteration: their order does not matter."""
     op = grad.op
-    if op.opdef is not MAT_MUL or context_of(op) is not back:
+    if op.opdef is not MAT_MUL or context_of(op) is not back or grad.dtype not in (float32, float64):
         return False
     if not op.attrs.transpose_a or op.attrs.transpose_b or not all(map(_rows_known, op.inputs)):
         return False
     rows = op.inputs[0].shape.dims[0]
     return rows is None or rows < _FEW_ROWS
+
+
+def _product(back: Any, t: Tensor, grad: Tensor) -> Finish:
+    """Sums the products that `grad` is one of."""
+    with Detached(back.graph, back.outer):
+        handle: Tensor = LOOP_PRODUCTS(graph=back.graph)
+        flow = back.graph.constant(np.float32(0))
+    k, value = _variable(back, flow)
+    left, right = grad.op.inputs
+    back.close(k, LOOP_PRODUCTS_ADD(back.enter(handle), value, left, right))
+    return lambda: LOOP_PRODUCTS_SUM(handle, back.exits[k], shape_of(t), T=grad.dtype, shape=grad.shape)
 
 
 def _collected(back: Any, x: Tensor) -> Callable[[], Tensor]:

@@ -31,6 +31,7 @@ class Block(np.ndarray):
     is the typed array on it.
     """
 
+    __slots__ = ("arg", "capacity", "lease", "memory", "start")
     start: int
     capacity: int
     arg: Any
@@ -64,7 +65,8 @@ def numpy_block(capacity: int) -> Block:
 class HostPool:
     """Leases typed arrays on blocks. Its owner serialises the calls; arrays may die in any thread.
 
-    `limit` is in bytes (0: none); `make(capacity)` gives a block or raises MemoryError.
+    `limit` is in bytes (0: none); `make(capacity)` gives a block or raises MemoryError; `settle()` waits for the work
+    that may still write to free blocks, before they go back to the system.
     """
 
     def __init__(
@@ -73,11 +75,13 @@ class HostPool:
         limit: int,
         make: Callable[[int], Block] = numpy_block,
         bind: Callable[[np.ndarray], Any] = id,
+        settle: Callable[[], None] = lambda: None,
     ) -> None:
         self._owner = owner
         self._limit = limit
         self._make = make
         self._bind = bind
+        self._settle = settle
         self._free: dict[int, list[Block]] = {}
         self._leases: dict[int, _Lease] = {}
         self._returned: deque[_Lease] = deque()
@@ -132,6 +136,14 @@ class HostPool:
     def trim(self) -> None:
         """Gives all free blocks back to the system."""
         self._collect()
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._free:
+            self._settle()
+        for blocks in self._free.values():
+            for block in blocks:
+                block.arg = None  # it holds an array on the block: a ring that no collector sees
         self._free.clear()
         self._cached = 0
 
@@ -145,8 +157,7 @@ class HostPool:
             self._free.setdefault(block.capacity, []).append(block)
             self._cached += block.capacity
         if self._cached > max(_KEEP, self._in_use):
-            self._free.clear()
-            self._cached = 0
+            self._drop()
 
     def _recount(self) -> None:
         """Mends what Ctrl-C may have left behind in the middle of `take` or `_collect`: leases, and the sum of them."""
@@ -169,7 +180,7 @@ class HostPool:
                 ) from None
         block.capacity = capacity
         block.lease = None
-        block.arg = self._bind(block[block.start :])
+        block.arg = self._bind(np.ndarray((len(block) - block.start,), np.uint8, block, block.start))
         return block
 
     def _exhausted(

@@ -62,6 +62,7 @@ from tfnb.ops import (
     later,
     linalg,
     logging,
+    loop_products,
     loop_stack,
     losses,
     lrn,

@@ -68,6 +68,18 @@ class ValueTools:
         array: np.ndarray = np.empty(shape, info_of(like).dtype.np)
         return array, array
 
+    def add_product(self, total: Value | None, left: Sequence[Value], right: Sequence[Value]) -> Value:
+        """`total` (None: zeros; changed and given back) and the product of the left rows, transposed, and the right."""
+        a, b = (arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+                for arrays in ([to_host(v) for v in values] for values in (left, right)))  # fmt: skip
+        if total is None:
+            total, out = self._target(left[0], (a.shape[1], b.shape[1]))
+            np.matmul(a.T, b, out=out)
+        else:
+            array = to_host(total)
+            array += a.T @ b
+        return total
+
     def unstack(self, value: Value) -> list[Value]:
         """The parts along the first axis."""
         return self.split(value, [1] * value.shape[0], squeeze=True)

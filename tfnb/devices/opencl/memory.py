@@ -25,6 +25,8 @@ __all__ = ["BufferMemory", "DeviceMemory", "SharedMemory"]
 _BORROW = 1 << 15  # bytes from where making an argument of the user's array is cheaper than a copy
 _HUGE = 4 << 20  # from here on large pages pay: 25% on a copy
 _MADV_HUGEPAGE = 14
+_SMALL = 8 << 10  # bytes: blocks up to here are cut out of slabs; an allocation of its own costs 1 KB beside
+_SLAB = 128 << 10
 
 
 class DeviceMemory(Protocol):
@@ -73,7 +75,9 @@ class SharedMemory:
         self._context = context
         self._any_pointer = any_pointer
         self._flags = cl.svm_mem_flags.READ_WRITE | cl.svm_mem_flags.SVM_FINE_GRAIN_BUFFER
-        self._pool = HostPool(device.name, limit, self._block, cl.SVM)
+        self._pool = HostPool(device.name, limit, self._block, cl.SVM, device.settle)
+        self._slab: Any = None  # (raw bytes, what frees them)
+        self._slab_at = 0  # where its unused part begins
 
     def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
         array, arg = self._pool.take(capacity, info.shape, info.dtype.np)
@@ -118,19 +122,31 @@ class SharedMemory:
         self._pool.trim()
 
     def _block(self, capacity: int) -> Block:
+        if capacity > _SMALL:
+            return _on(*self._raw(capacity), 0, capacity)
+        if self._slab is None or self._slab_at + capacity > _SLAB:
+            self._slab, self._slab_at = self._raw(_SLAB), 0
+        begin, self._slab_at = self._slab_at, self._slab_at + capacity
+        return _on(*self._slab, begin, capacity)
+
+    def _raw(self, nbytes: int) -> tuple[Any, Any]:
+        """Shared memory, and what frees it."""
         try:
-            memory = cl.SVMAllocation(self._context, capacity, ALIGNMENT, self._flags)
+            memory = cl.SVMAllocation(self._context, nbytes, ALIGNMENT, self._flags)
         except cl.Error as e:
             raise MemoryError(str(e)) from None
         address = memory.svm_ptr
-        if capacity >= _HUGE:
-            _advise_huge(address, capacity)
+        if nbytes >= _HUGE:
+            _advise_huge(address, nbytes)
         # Through ctypes: a plain array as the base would be skipped by views (see `Block`).
-        raw = (ctypes.c_ubyte * capacity).from_address(address)
-        block: Block = np.ndarray.__new__(Block, (capacity,), np.uint8, raw)  # type: ignore[arg-type]
-        block.start = 0
-        block.memory = memory
-        return block
+        return (ctypes.c_ubyte * nbytes).from_address(address), memory
+
+
+def _on(raw: Any, memory: Any, begin: int, capacity: int) -> Block:
+    block: Block = np.ndarray.__new__(Block, (capacity,), np.uint8, raw, begin)
+    block.start = 0
+    block.memory = memory
+    return block
 
 
 def _readable(array: np.ndarray) -> bool:
