@@ -202,6 +202,7 @@ FAMILIES = (
     control_flow,
     datasets,
     logging,
+    loop_products,
     loop_stack,
     checkpoint,
     checks,

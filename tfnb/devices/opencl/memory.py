@@ -76,7 +76,7 @@ class SharedMemory:
         self._any_pointer = any_pointer
         self._flags = cl.svm_mem_flags.READ_WRITE | cl.svm_mem_flags.SVM_FINE_GRAIN_BUFFER
         self._pool = HostPool(device.name, limit, self._block, cl.SVM, device.settle)
-        self._slab: Any = None  # (raw bytes, what frees them)
+        self._slab: tuple[Any, Any] | None = None  # (raw bytes, what frees them)
         self._slab_at = 0  # where its unused part begins
 
     def allocate(self, info: TensorInfo, capacity: int) -> DeviceTensor:
