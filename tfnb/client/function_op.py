@@ -22,7 +22,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.types import DType, Shape, as_dtype, as_shape, unknown_shape
 
-__all__ = ["API", "Defun", "function_op", "make_gradient", "symbolic_gradient"]
+__all__ = ["API", "Defun", "function_op", "like_arguments", "make_gradient", "symbolic_gradient"]
 
 Signature = tuple[tuple[DType, Shape], ...]
 
@@ -166,10 +166,12 @@ def make_gradient(
             f"the function {function.name} draws random numbers, and its gradient would draw others; "
             "draw them outside and pass them"
         )
+    if any(op.opdef.writes for op in function.body.get_operations()):
+        raise UnimplementedError(f"the function {function.name} changes a variable, and its gradient would again")
     outside = function.body.outside
     body = FunctionBuilder(outside)
     with body.as_default():
-        args = [body.add_arg(a.dtype, a.shape, a.op.name) for a in function.args]
+        args = like_arguments(function, body)
         seeds = [body.add_arg(t.dtype, t.shape, f"grad_{i}") for i, t in enumerate(function.results)]
         if again is not None:
             results = again(args)
@@ -197,11 +199,16 @@ def make_gradient(
     return gradient
 
 
+def like_arguments(function: Function, body: FunctionBuilder) -> list[Tensor]:
+    """Arguments of `body` that are like those of `function`."""
+    return [body.add_arg(a.dtype, a.shape, a.op.name, a.spec.ref) for a in function.args]
+
+
 def symbolic_gradient(function: Function) -> Function:
     """The function of TensorFlow's SymbolicGradient: (arguments, gradients of results) to gradients of arguments."""
     body = FunctionBuilder(function.body.outside)
     with body.as_default():
-        args = [body.add_arg(a.dtype, a.shape, a.op.name) for a in function.args]
+        args = like_arguments(function, body)
         seeds = [body.add_arg(t.dtype, t.shape, f"grad_{i}") for i, t in enumerate(function.results)]
         outputs = function.opdef(*args, graph=body)
         first = outputs[0] if isinstance(outputs, list) else outputs

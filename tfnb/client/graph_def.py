@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tfnb.client.function_op import make_gradient, symbolic_gradient
+from tfnb.client.functional_forms import FunctionalForms
 from tfnb.errors import DTypeError, GraphError, NotFoundError
 from tfnb.ir.builder import GraphBuilder, all_or_nothing
 from tfnb.ir.default import get_default_graph
@@ -36,7 +36,7 @@ def find_op(name: str) -> OpDef:
 
 def library(message: Any) -> Library:
     """The functions of a GraphDef's library, beside the catalogue."""
-    return Library(message, find_op, make_gradient, symbolic_gradient)
+    return Library(message, find_op, FunctionalForms())
 
 
 def import_graph_def(

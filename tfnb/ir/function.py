@@ -1,9 +1,9 @@
 """Functions: a subgraph under a name, which other graphs call like an op (TensorFlow's FunctionDef).
 
 The body is a graph of its own with `_Arg` nodes for the arguments; a call is one node whose op carries the body, and
-the compiler puts the body in its place. Tensors of outside that the body reads become further arguments. Invariant: a
-body holds no variable and never calls itself, so it can be copied anywhere, and what all copies together hold is
-bounded.
+the compiler puts the body in its place. Tensors of outside that the body reads become further arguments; a variable
+that it changes is an argument from the beginning. Invariant: a body holds no variable and never calls itself, so it can
+be copied anywhere, and what all copies together hold is bounded.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tfnb.ir.builder import GraphBuilder, replace_input
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, Kind, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
-from tfnb.types import ALL, DType, Shape, TensorSpec, unknown_shape
+from tfnb.types import ALL, ANY, DType, Shape, TensorSpec, unknown_shape
 
-__all__ = ["ARG", "MAX_NODES", "Function", "FunctionBuilder", "copy_into"]
+__all__ = ["ARG", "MAX_NODES", "REF_ARG", "Function", "FunctionBuilder", "copy_into"]
 
 MAX_NODES = 1_000_000  # of a function with the functions that it calls put in place
 
@@ -36,17 +36,23 @@ class ArgAttrs:
     shape: Shape = unknown_shape
 
 
-ARG = OpDef(
-    "_Arg",
-    outputs="output: T",
-    types={"T": ALL},
-    attrs=ArgAttrs,
-    doc="An argument of the function whose body it stands in.",
-    infer=lambda c: c.attrs.shape,
-    grad=NOT_DIFFERENTIABLE,
-    stateful=True,
-    kind=Kind.PLACEHOLDER,
-)
+def _arg(name: str, output: str, doc: str) -> OpDef:
+    return OpDef(
+        name,
+        outputs=f"output: {output}",
+        types={"T": ALL if name == "_RefArg" else ANY},
+        attrs=ArgAttrs,
+        doc=doc,
+        infer=lambda c: c.attrs.shape,
+        grad=NOT_DIFFERENTIABLE,
+        stateful=True,
+        kind=Kind.PLACEHOLDER,
+    )
+
+
+ARG = _arg("_Arg", "T", "An argument of the function whose body it stands in.")
+REF_ARG = _arg("_RefArg", "Ref(T)", "An argument of the function whose body it stands in: a variable.")
+_ARGS = (ARG, REF_ARG)
 
 
 class FunctionBuilder(GraphBuilder):
@@ -62,12 +68,14 @@ class FunctionBuilder(GraphBuilder):
         if outside is not None:
             self.seed = outside.seed
 
-    def add_arg(self, dtype: DType, shape: Shape = unknown_shape, name: str = "arg") -> Tensor:
-        """The next argument; the name gets the form that TensorFlow asks of arguments."""
+    def add_arg(
+        self, dtype: DType, shape: Shape = unknown_shape, name: str = "arg", ref: bool = False
+    ) -> Tensor:
+        """The next argument, with `ref` a variable; the name gets the form that TensorFlow asks of arguments."""
         name = re.sub(r"[^a-z0-9_]", "_", name.lower())
         name = name if name[:1].isalpha() else f"arg_{name}"
         attrs = ArgAttrs(len(self.args), shape)
-        made = self.create_op(ARG, (), attrs, {"T": dtype}, name).outputs[0]
+        made = self.create_op(REF_ARG if ref else ARG, (), attrs, {"T": dtype}, name).outputs[0]
         self.args.append(made)
         return made
 
@@ -120,6 +128,7 @@ class Function:
         self.results = tuple(results)
         self.captured = tuple(body.captured)
         self.gradient_function: Callable[[], Function] | None = None
+        self.passed: dict[int, int] = {}  # result -> the argument, a variable's handle, that it hands back
         self._gradient = gradient
         self._shapes = shapes
         self._inferred: dict[tuple[Shape, ...], tuple[Shape, ...]] = {}
@@ -130,12 +139,14 @@ class Function:
         names = output_names or [f"output_{i}" for i in range(len(self.results))]
         self.opdef = OpDef(
             name,
-            ", ".join(f"{t.op.name}: {t.dtype.name}" for t in self.args),
+            ", ".join(f"{t.op.name}: {_type_text(t)}" for t in self.args),
             ", ".join(f"{n}: {t.dtype.name}" for n, t in zip(names, self.results, strict=True)),
             description or f"Calls the function {name}.",
             infer=self._infer,
             grad=lambda op, *grads: self.gradient(op, *grads),
-            stateful=any(op.opdef.stateful and op.opdef is not ARG or op.opdef.writes for op in body.get_operations()),
+            stateful=any(
+                op.opdef.stateful and op.opdef not in _ARGS or op.opdef.writes for op in body.get_operations()
+            ),
             body=self,
         )  # fmt: skip
 
@@ -146,7 +157,7 @@ class Function:
     @property
     def effects(self) -> list[Operation]:
         """The body's operations that do something though nothing reads them."""
-        return [op for op in self.body.get_operations() if op.opdef is not ARG and _has_effect(op)]
+        return [op for op in self.body.get_operations() if op.opdef not in _ARGS and _has_effect(op)]
 
     def _infer(self, c: Infer) -> tuple[Shape, ...]:
         if self._shapes is not None:
@@ -164,7 +175,7 @@ class Function:
             return tuple(t.shape for t in self.results)
         scratch = FunctionBuilder()
         with scratch.as_default():
-            args = [scratch.add_arg(a.dtype, s) for a, s in zip(self.args, shapes, strict=True)]
+            args = [scratch.add_arg(a.dtype, s, ref=a.spec.ref) for a, s in zip(self.args, shapes, strict=True)]
             made = copy_into(self, scratch, args)
         return tuple(made[t].shape for t in self.results)
 
@@ -174,6 +185,10 @@ class Function:
         nodes = (f"{op.type} {[t.name for t in op.inputs]} {op.attrs!r} {op.types}" for op in body.get_operations())
         text = "\n".join(nodes)
         return f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _type_text(t: Tensor) -> str:
+    return f"Ref({t.dtype.name})" if t.spec.ref else t.dtype.name
 
 
 def _has_effect(op: Operation) -> bool:
@@ -193,7 +208,7 @@ def copy_into(function: Function, target: Any, args: Sequence[Tensor], frame: st
     made: dict[Operation, Any] = {}
     late: list[tuple[Any, int, Tensor]] = []
     for op in function.body.get_operations():
-        if op.opdef is ARG:
+        if op.opdef in _ARGS:
             continue
         known = [table.get(t) for t in op.inputs]
         first = next((t for t in known if t is not None), None)

@@ -49,6 +49,16 @@ def root_variable(graph: Graph, e: Edge) -> int:
     return node.id
 
 
+def waited_for(graph: Graph, node: Node) -> tuple[int, ...]:
+    """What a node waits for without reading it. A constant has no place of its own: who reads it waits instead."""
+    found = dict.fromkeys(node.control)
+    for e in node.inputs:
+        source = graph.nodes[e.id]
+        if source.opdef.kind is Kind.CONST:
+            found.update(dict.fromkeys(source.control))
+    return tuple(found)
+
+
 def cluster(graph: Graph) -> Clustered:
     """Groups the device nodes of a pruned, expanded graph."""
     levels = _Levels(graph)
@@ -107,7 +117,7 @@ class _Levels:
                 continue  # the edge that closes a loop
             cut = device and n in node.opdef.shape_inputs and not self.derivable(before.id)
             found = max(found, self._after(before, node, device, cut))
-        for c in node.control:
+        for c in waited_for(self.graph, node):
             if c in self.level:
                 found = max(found, self._after(self.graph.nodes[c], node, device, False))
         return self._through_door(node, found)
@@ -186,8 +196,9 @@ def _make(graph: Graph, index: int, ids: list[int], member: Mapping[int, int]) -
             elif e.id not in inside:
                 inputs[e] = None
             refs.append(e)
-        waits.update(dict.fromkeys(c for c in node.control if c not in inside))
-        control = tuple(c for c in node.control if c in inside)
+        behind = waited_for(graph, node)
+        waits.update(dict.fromkeys(c for c in behind if c not in inside))
+        control = tuple(c for c in behind if c in inside)
         nodes[i] = replace(node, inputs=tuple(refs), control=control)
     for v in variables:
         nodes[v] = replace(graph.nodes[v], control=())

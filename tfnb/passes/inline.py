@@ -6,6 +6,8 @@ effects. Invariant: afterwards no node's op has a body; what was alive exactly w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tfnb.errors import GraphError
 from tfnb.ir.edit import EditNode, GraphEdit
 from tfnb.ir.function import MAX_NODES, Function, copy_into
@@ -44,7 +46,7 @@ class _Inlining:
         self.edit = edit
         self.table: dict[Edge, Edge] = {}
         self.done: dict[int, tuple[int, ...]] = {}
-        self._can_be_dead = any(n.opdef.kind in (Kind.SWITCH, Kind.ENTER) for n in edit.nodes.values())
+        self._can_be_dead = _decides(edit.nodes.values())
 
     def put_in_place(self, call: EditNode) -> list[EditNode]:
         """Copies the body of one call; the calls inside it."""
@@ -54,6 +56,7 @@ class _Inlining:
         first = edit.next_id
         copies = copy_into(function, edit, args, frame=call.name)
         made = [edit.nodes[i] for i in range(first, edit.next_id)]
+        self._can_be_dead = self._can_be_dead or _decides(made)
         for node in made:
             if not gate or node.control or node.opdef.kind in _PLACES or self._fed(node):
                 continue
@@ -83,7 +86,10 @@ class _Inlining:
         plain = not call.control and not self._can_be_dead
         args: list[Tensor] = []
         gate: list[int] = list(call.control)
-        for t in call.inputs:
+        for t, arg in zip(call.inputs, call.opdef.body.args, strict=True):
+            if arg.spec.ref:  # a variable that the body may change
+                args.append(t)
+                continue
             if t.spec.ref or not (plain or t.op.opdef.kind in _PLACES):
                 t = IDENTITY(t, name="argument", graph=self.edit)
                 self.edit.nodes[t.op.id].control = call.control
@@ -125,6 +131,11 @@ class _Inlining:
             else:
                 found[i] = None
         return tuple(found)
+
+
+def _decides(nodes: Iterable[EditNode]) -> bool:
+    """Are there branches or loops among the nodes?"""
+    return any(n.opdef.kind in (Kind.SWITCH, Kind.ENTER) for n in nodes)
 
 
 def _plain(function: Function) -> list[Operation]:

@@ -16,6 +16,7 @@ from tfnb.ir.builder import GraphBuilder, all_or_nothing, claim_name, replace_in
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.parse import Link, ParsedNode, blamed, in_order, parse_link, parse_nodes
+from tfnb.ir.graphdef.resource_variables import Handles
 from tfnb.ir.opdef import Kind, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
@@ -46,7 +47,7 @@ def import_graph_def(
     mapped = _read_map(graph, input_map or {})
     message = as_message("graph", "GraphDef", graph_def)
     functions = library(message.library)
-    nodes = [functions.plain(n) for n in message.node]
+    nodes = functions.plain(message.node, Handles(message.node))
     with all_or_nothing(graph):
         used: set[Link] = set()
         element = add_nodes(graph, nodes, functions.find, mapped, prefix, used)

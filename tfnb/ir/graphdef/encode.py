@@ -87,7 +87,7 @@ def _encode(function: Any) -> Any:
     signature.name = function.name
     signature.is_stateful = function.opdef.stateful
     for t in function.args:
-        signature.input_arg.add(name=t.op.name, type=t.dtype.enum)
+        signature.input_arg.add(name=t.op.name, type=t.dtype.enum, is_ref=t.spec.ref)
     for a, t in zip(function.opdef.output_args, function.results, strict=True):
         signature.output_arg.add(name=a.name, type=t.dtype.enum)
         found.ret[a.name] = _inner_name(t, args)

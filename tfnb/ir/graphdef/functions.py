@@ -1,53 +1,95 @@
 """Functions of a GraphDef's library: FunctionDef messages become `Function`s.
 
 In a body a tensor is "argument" or "node:output:number". Only functions that the graph reaches are built, each behind
-those it calls. Invariant: no function calls itself, directly or through others, and nesting has a limit.
+those it calls; one that takes variables' handles is built for their dtypes. `If`, `While` and `Case` are functions made
+of those they name. Invariant: no function calls itself, directly or through others, and nesting has a limit.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from tfnb.errors import GraphError, OpError
 from tfnb.ir.function import Function, FunctionBuilder
 from tfnb.ir.graphdef.attrs import decode_attrs, output_places
 from tfnb.ir.graphdef.decode import add_nodes
 from tfnb.ir.graphdef.parse import Link, blamed
-from tfnb.ir.graphdef.resource_variables import as_reference
+from tfnb.ir.graphdef.resource_variables import LOOPS, Handles
 from tfnb.ir.graphdef.tensor_proto import decode_dtype
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
+from tfnb.types import DType, bool_, int32, resource, variant
 
-__all__ = ["MAX_DEPTH", "Library"]
+__all__ = ["MAX_DEPTH", "Forms", "Library"]
 
 MAX_DEPTH = 64  # of functions that call functions
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall", "RemoteCall")
+_BRANCHES = ("If", "StatelessIf", "Case", "StatelessCase")
 _GRADIENT = "SymbolicGradient"
+_OF_VARIANTS = {"ZerosLike": "VariantZerosLike", "AddN": "VariantAddN"}
 _INPUT = re.compile(r"(\^?)([^:^]+)(?::([^:]+)(?::(\d{1,9}))?)?\Z")
 
 
+class _Call(NamedTuple):
+    """A call of functions by their names: the op ("" for a function's own), the selector's dtype, which arguments are
+    handles of variables (numbers of dtypes, 0 for others)."""
+
+    op: str
+    functions: tuple[str, ...]
+    dtype: DType
+    handles: tuple[int, ...]
+
+
+def _selector(node: Any) -> DType:
+    """The dtype of what decides between branches."""
+    if node.op in ("If", "StatelessIf"):
+        return decode_dtype(node.attr["Tcond"].type) if "Tcond" in node.attr else bool_
+    return int32
+
+
+def _of_variants(node: Any) -> Any:
+    """An op on variants that has a name of its own here, None for any other node."""
+    if node.op not in _OF_VARIANTS or node.attr["T"].type != variant.enum:
+        return None
+    found = proto("node_def").NodeDef(name=node.name, device=node.device, op=_OF_VARIANTS[node.op])
+    found.input.extend(node.input)
+    if "N" in node.attr:
+        found.attr["N"].CopyFrom(node.attr["N"])
+    return found
+
+
+class Forms(Protocol):
+    """How functions are made of functions."""
+
+    def gradient(self, function: Function) -> Callable[..., Any]:
+        """The gradient function of calls of `function`."""
+
+    def symbolic(self, function: Function) -> Function:
+        """(arguments, gradients of results) -> gradients of arguments."""
+
+    def branches(self, dtype: DType, functions: Sequence[Function]) -> Function:
+        """(condition or number of a branch, of `dtype`, arguments) -> the results of one of the functions.
+
+        Of a condition the first is the branch taken when it is true.
+        """
+
+    def loop(self, cond: Function, body: Function) -> Function:
+        """(loop variables) -> loop variables."""
+
+
 class Library:
-    """The functions of a GraphDef by name, built when the graph wants them.
+    """The functions of a GraphDef by name, built when the graph wants them. find_op: the catalogue."""
 
-    find_op: the catalogue; gradient: makes a function's gradient; symbolic: the function that gives the gradients of
-    another's results by its arguments.
-    """
-
-    def __init__(
-        self,
-        message: Any,
-        find_op: Callable[[str], OpDef],
-        gradient: Callable[[Function], Callable[..., Any]],
-        symbolic: Callable[[Function], Function],
-    ) -> None:
+    def __init__(self, message: Any, find_op: Callable[[str], OpDef], forms: Forms) -> None:
         self.find_op = find_op
-        self.gradient = gradient
-        self.symbolic = symbolic
+        self.forms = forms
         self.defs: dict[str, Any] = {}
         self.made: dict[str, Function] = {}
+        self.calls: dict[str, _Call] = {}
+        self.names: set[str] = set()
         self.gradients = {g.function_name: g.gradient_func for g in message.gradient}
         for f in message.function:
             if f.signature.name in self.defs:
@@ -56,41 +98,101 @@ class Library:
 
     def find(self, name: str) -> OpDef:
         """The op of this name: of the library, else of the catalogue. Raises `GraphError`."""
-        if name.startswith(f"{_GRADIENT}:"):
-            known = name.partition(":")[2]
-            if name not in self.made:
-                self.made[name] = self.symbolic(self._function(known))
+        if name in self.made:
+            return self.made[name].opdef
+        if name in self.calls:
+            self.made[name] = self._called_as(self.calls[name])
             return self.made[name].opdef
         return self._function(name).opdef if name in self.defs else self.find_op(name)
 
-    def plain(self, node: Any) -> Any:
-        """A NodeDef in the form that is read here.
+    def _called_as(self, call: _Call) -> Function:
+        if call.op in LOOPS:
+            cond, body = (self._function(name, call.handles) for name in call.functions)
+            return self.forms.loop(cond, body)
+        if call.op in _BRANCHES:
+            found = [self._function(name, call.handles) for name in call.functions]
+            return self.forms.branches(call.dtype, found)
+        function = self._function(call.functions[0], call.handles)
+        return self.forms.symbolic(function) if call.op == _GRADIENT else function
 
-        One that calls a function by an attribute has that function as its op; resource variables become references.
+    def plain(self, nodes: Sequence[Any], handles: Handles) -> list[Any]:
+        """NodeDefs in the form that is read here.
+
+        One that calls functions by attributes has a name for that call as its op; resource variables become references.
         """
-        node = as_reference(node)
-        if node.op not in _CALLS and node.op != _GRADIENT:
-            return node
-        function = node.attr["f"].func if "f" in node.attr else None
-        if function is None or function.name not in self.defs:
-            raise blamed(node.name, GraphError(f"{node.op} names no function of the library in its attribute 'f'"))
-        found = proto("node_def").NodeDef(name=node.name, device=node.device)
-        found.op = function.name if node.op in _CALLS else f"{_GRADIENT}:{function.name}"
-        found.input.extend(node.input)
+        found = []
+        for n in nodes:
+            call = self._call(n, handles) or _of_variants(n)
+            found.extend(handles.plain(n) if call is None else [call])
+        return [*found, *handles.branches()]
+
+    def _call(self, node: Any, handles: Handles) -> Any:
+        """The NodeDef of a call, None for any other node. Raises `GraphError` for functions that are not there."""
+        if node.op in self.defs:
+            names: Sequence[str] = (node.op,)
+        elif node.op in _CALLS or node.op == _GRADIENT:
+            names = self._named(node, "f")
+        elif node.op in LOOPS:
+            names = self._named(node, "cond", "body")
+        elif node.op in ("If", "StatelessIf"):
+            names = self._named(node, "then_branch", "else_branch")
+        elif node.op in _BRANCHES:
+            names = self._named(node, *(["branches"] * len(node.attr["branches"].list.func)))
+        else:
+            return None
+        data = [t for t in node.input if not t.startswith("^")]
+        passed = [handles.resolve(t) for t in (data[1:] if node.op in _BRANCHES else data)]
+        kinds = tuple(0 if h is None else h.dtype for h in passed)
+        plain = node.op not in (*LOOPS, *_BRANCHES, _GRADIENT) and not any(kinds)
+        dtype = _selector(node)
+        key = names[0] if plain else f"{node.op} of {', '.join(names)} for {dtype.name} {kinds if any(kinds) else ''}"
+        if not plain:
+            self.calls[key] = _Call("" if node.op in self.defs else node.op, tuple(names), dtype, kinds)
+        found = proto("node_def").NodeDef(name=node.name, device=node.device, op=key)
+        found.input.extend(handles.inputs(node))
         if "_class" in node.attr:
             found.attr["_class"].CopyFrom(node.attr["_class"])
         return found
 
-    def _function(self, name: str) -> Function:
-        for wanted in self._order(name):
-            if wanted not in self.made:
-                try:
-                    self.made[wanted] = self._build(self.defs[wanted])
-                except OpError as e:
-                    e.message = f"the function {wanted[:200]!r} of the GraphDef: {e.message}"
-                    e.args = (e.message,)
-                    raise
+    def _named(self, node: Any, *attrs: str) -> list[str]:
+        """The functions that attributes name; one attribute several times is a list."""
+        found = []
+        for k, attr in enumerate(attrs):
+            value = node.attr.get(attr, None)
+            listed = value is not None and attr == "branches"
+            function = None if value is None else value.list.func[k] if listed else value.func
+            if function is None or function.name not in self.defs:
+                raise blamed(
+                    node.name, GraphError(f"{node.op} names no function of the library in its attribute {attr!r}")
+                )
+            found.append(function.name)
+        if not found:
+            raise blamed(node.name, GraphError(f"{node.op} names no functions"))
+        return found
+
+    def _function(self, name: str, handles: tuple[int, ...] = ()) -> Function:
+        """The function, whose arguments with a dtype's number in `handles` are variables."""
+        order = self._order(name)
+        if any(handles):
+            key = f"{name} for {handles}"
+            if key not in self.made:
+                self.made[key] = self._blamed(name, handles)
+            return self.made[key]
+        for wanted in order:
+            if wanted not in self.made and (wanted == name or not self._takes_handles(wanted)):
+                self.made[wanted] = self._blamed(wanted, ())
         return self.made[name]
+
+    def _takes_handles(self, name: str) -> bool:
+        return any(a.type == resource.enum for a in self.defs[name].signature.input_arg)
+
+    def _blamed(self, name: str, handles: tuple[int, ...]) -> Function:
+        try:
+            return self._build(self.defs[name], handles)
+        except OpError as e:
+            e.message = f"the function {name[:200]!r} of the GraphDef: {e.message}"
+            e.args = (e.message,)
+            raise
 
     def _order(self, name: str) -> list[str]:
         """The functions that `name` needs and that are not built, callees first. Raises `GraphError` for recursion."""
@@ -112,46 +214,72 @@ class Library:
         return order
 
     def _called(self, name: str) -> list[str]:
-        found = {n.op for n in self.defs[name].node_def}
-        found |= {n.attr["f"].func.name for n in self.defs[name].node_def if "f" in n.attr}
+        found = set()
+        for n in self.defs[name].node_def:
+            found.add(n.op)
+            for value in n.attr.values():
+                found.add(value.func.name)
+                found.update(f.name for f in value.list.func)
         return sorted(found & self.defs.keys())
 
-    def _build(self, message: Any) -> Function:
+    def _build(self, message: Any, handles: tuple[int, ...]) -> Function:
         signature = message.signature
-        if signature.name not in self.made and self._is_op(signature.name):
+        if self._is_op(signature.name):
             raise GraphError("has the name of an op")
+        if handles and len(handles) != len(signature.input_arg):
+            raise GraphError(f"takes {len(signature.input_arg)} arguments, called with {len(handles)}")
+        kinds = dict(zip((a.name for a in signature.input_arg), handles, strict=False))
+        known = Handles(message.node_def, {name: dtype for name, dtype in kinds.items() if dtype})
         body = FunctionBuilder()
-        nodes = [self.plain(n) for n in message.node_def]
+        nodes = self.plain(message.node_def, known)
         with body.as_default():
-            mapped: dict[Link, Any] = {}
-            for a in signature.input_arg:
-                if a.type_attr or a.type_list_attr or a.number_attr or a.is_ref:
-                    raise GraphError(f"the argument {a.name[:80]!r} is of no fixed dtype")
-                made = body.add_arg(decode_dtype(a.type), name=a.name)
-                if Link(a.name, 0) in mapped or any(n.name == a.name for n in nodes):
-                    raise GraphError(f"the name of the argument {a.name[:80]!r} is taken twice")
-                mapped[Link(a.name, 0)], mapped[Link(a.name, -1)] = made, made.op
+            mapped = self._arguments(body, signature, nodes, kinds)
             flat = _Flat({a.name for a in signature.input_arg}, nodes, self.find)
-            rewritten = []
-            for n in nodes:
-                copied = proto("node_def").NodeDef()
-                copied.CopyFrom(n)
-                try:
-                    copied.input[:] = [flat.text(t) for t in n.input]
-                except OpError as e:
-                    raise blamed(n.name, e) from None
-                rewritten.append(copied)
-            element = add_nodes(body, rewritten, self.find, mapped)
-            results: list[Tensor] = []
+            for n in message.node_def:
+                if n.op == "ReadVariableOp":
+                    flat.places[n.name] = {"value": (0, 1)}
+            returned: dict[str, str] = {}
+            passed = {}
             for out in signature.output_arg:
                 if out.name not in message.ret:
                     raise GraphError(f"nothing is returned for the output {out.name[:80]!r}")
-                t = element(flat.text(message.ret[out.name]))
-                if t.dtype is not decode_dtype(out.type):
+                returned[out.name] = message.ret[out.name]
+                handle = known.resolve(returned[out.name])
+                if handle is not None:  # what calls this never reads it
+                    passed[len(returned) - 1] = handle.source
+                    read = proto("node_def").NodeDef(name=f"{out.name}/handle", op="Identity", input=[handle.source])
+                    nodes.append(read)
+                    flat.places[read.name] = {"output": (0, 1)}
+                    returned[out.name] = f"{read.name}:output:0"
+            element = add_nodes(body, [flat.node(n) for n in nodes], self.find, mapped)
+            results: list[Tensor] = []
+            for k, out in enumerate(signature.output_arg):
+                t = element(flat.text(returned[out.name]))
+                if k not in passed and t.dtype is not decode_dtype(out.type):
                     raise GraphError(f"the output {out.name[:80]!r} is {t.dtype.name}, declared otherwise")
                 results.append(t)
         names = [a.name for a in signature.output_arg]
-        return Function(signature.name, body, results, self._gradient_of, names, None, signature.description)
+        name = signature.name if signature.name not in self.names else Function.unique_name(signature.name, body)
+        self.names.add(name)
+        made = Function(name, body, results, self._gradient_of, names, None, signature.description)
+        made.passed = {k: [a.name for a in signature.input_arg].index(n) for k, n in passed.items() if n in kinds}
+        return made
+
+    def _arguments(
+        self, body: FunctionBuilder, signature: Any, nodes: Sequence[Any], handles: Mapping[str, int]
+    ) -> dict[Link, Any]:
+        """Makes the arguments; names in the body -> argument."""
+        found: dict[Link, Any] = {}
+        taken = {n.name for n in nodes}
+        for a in signature.input_arg:
+            if a.type_attr or a.type_list_attr or a.number_attr:
+                raise GraphError(f"the argument {a.name[:80]!r} is of no fixed dtype")
+            if Link(a.name, 0) in found or a.name in taken:
+                raise GraphError(f"the name of the argument {a.name[:80]!r} is taken twice")
+            of_variable = handles.get(a.name, 0)
+            made = body.add_arg(decode_dtype(of_variable or a.type), name=a.name, ref=a.is_ref or bool(of_variable))
+            found[Link(a.name, 0)], found[Link(a.name, -1)] = made, made.op
+        return found
 
     def _is_op(self, name: str) -> bool:
         try:
@@ -163,7 +291,7 @@ class Library:
     def _gradient_of(self, function: Function) -> Callable[..., Any]:
         name = self.gradients.get(function.name)
         if name is None:
-            return self.gradient(function)
+            return self.forms.gradient(function)
         if name not in self.defs:
             raise GraphError(f"the gradient {name[:200]!r} of {function.name!r} is not in the library")
         made = self._function(name).opdef
@@ -185,8 +313,20 @@ class _Flat:
             try:
                 opdef = find(n.op)
                 self.places[n.name] = output_places(opdef, decode_attrs(opdef, n.attr))
+                if opdef.body is not None:  # called by an attribute: all results are "output"
+                    self.places[n.name] = {"output": (0, len(opdef.output_args)), **self.places[n.name]}
             except OpError as e:
                 raise blamed(n.name, e) from None
+
+    def node(self, node: Any) -> Any:
+        """The NodeDef with a graph's names for its inputs."""
+        found = proto("node_def").NodeDef()
+        found.CopyFrom(node)
+        try:
+            found.input[:] = [self.text(t) for t in node.input]
+        except OpError as e:
+            raise blamed(node.name, e) from None
+        return found
 
     def text(self, text: str) -> str:
         match = _INPUT.match(text)

@@ -1,17 +1,22 @@
 """Resource variables of later TensorFlow 1.x graphs, read as reference variables.
 
-A `VarHandleOp` names its variable as `VariableV2` does, and each op on the handle has one on the reference. Invariant:
-a rewritten node has the name, inputs and control inputs that it had, so everything around it stays.
+A `VarHandleOp` names its variable as `VariableV2` does, and each op on the handle has one on the reference. A handle
+passes through functions, loops and branches; here the op reads the variable itself, behind what let the handle pass.
+Invariant: a rewritten node has the name and control inputs that it had, so everything around it stays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tfnb.ir.protos import proto
+from tfnb.types import bool_, resource
 
-__all__ = ["as_reference"]
+__all__ = ["LOOPS", "Handle", "Handles", "as_reference"]
 
+LOOPS = ("While", "StatelessWhile")
 _DTYPE_AS_T = {"dtype": "T"}
 _SAME: dict[str, str] = {}
 # op -> (op on references, which attributes it takes under which names)
@@ -25,7 +30,22 @@ _OPS: dict[str, tuple[str, dict[str, str]]] = {
     "VariableShape": ("Shape", {"out_type": "out_type"}),
     "ResourceGather": ("Gather", {"dtype": "Tparams", "Tindices": "Tindices"}),
     "ResourceGatherNd": ("GatherNd", {"dtype": "Tparams", "Tindices": "Tindices"}),
+    "ResourceCountUpTo": ("CountUpTo", {"T": "T", "limit": "limit"}),
+    "ResourceStridedSliceAssign": (
+        "StridedSliceAssign",
+        {k: k for k in ("T", "Index", "begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")},
+    ),
 }
+_PASSED_BY = ("Identity", "Enter", "Switch")  # when their T is `resource`
+
+
+@dataclass(frozen=True)
+class Handle:
+    """The variable behind a handle: the tensor that is its reference, its dtype's number, and the nodes to wait for."""
+
+    source: str
+    dtype: int
+    behind: tuple[str, ...]
 
 
 def as_reference(node: Any) -> Any:
@@ -38,11 +58,124 @@ def as_reference(node: Any) -> Any:
         names = {k: "T" if scatter and k == "dtype" else k for k in node.attr}
     else:
         return node
-    found = proto("node_def").NodeDef(name=node.name, op=op, device=node.device)
-    found.input.extend(node.input)
+    found = _node(node.name, op, node.input, node.device)
     for old, new in names.items():
         if old in node.attr:
             found.attr[new].CopyFrom(node.attr[old])
     if "_class" in node.attr:
         found.attr["_class"].CopyFrom(node.attr["_class"])
+    return found
+
+
+class Handles:
+    """The variables' handles in the nodes of a graph, or of a function's body whose arguments `args` are handles.
+
+    args: name -> number of the variable's dtype. In a body tensors are "node:output:number", in a graph "node:number".
+    """
+
+    def __init__(self, nodes: Sequence[Any], args: Mapping[str, int] | None = None) -> None:
+        self.nodes = {n.name: n for n in nodes}
+        self.args = args or {}
+        self._in_body = args is not None
+        self._none = not self.args and not any(n.op == "VarHandleOp" for n in nodes)
+        self._branches: dict[tuple[str, int], None] = {}
+
+    def resolve(self, text: str) -> Handle | None:
+        """The variable that the tensor is a handle of, if it is one."""
+        if self._none:
+            return None
+        behind: dict[str, None] = {}
+        for _ in range(len(self.nodes) + 1):
+            name, port = _place(text)
+            if name in self.args and name not in self.nodes:
+                return Handle(name, self.args[name], tuple(behind))
+            node = self.nodes.get(name)
+            if node is None:
+                return None
+            if node.op == "VarHandleOp":
+                source = f"{name}:ref:0" if self._in_body else name
+                return Handle(source, node.attr["dtype"].type, tuple(behind))
+            if node.op in LOOPS:
+                types = node.attr["T"].list.type
+                if port >= len(types) or port >= len(node.input) or types[port] != resource.enum:
+                    return None
+                behind[name] = None
+                text = node.input[port]
+                continue
+            if node.op not in _PASSED_BY or node.attr["T"].type != resource.enum or not node.input:
+                return None
+            if node.op == "Enter":
+                behind[name] = None
+            elif node.op == "Switch":
+                behind[f"{name}/taken_{port}"] = None
+                self._branches[name, port] = None
+            behind.update({c[1:]: None for c in node.input if c.startswith("^")})
+            text = node.input[0]
+        return None
+
+    def inputs(self, node: Any) -> list[str]:
+        """The node's inputs, with variables in place of their handles."""
+        data: list[str] = []
+        control = {t: None for t in node.input if t.startswith("^")}
+        for text in node.input:
+            if not text.startswith("^"):
+                found = self.resolve(text)
+                data.append(text if found is None else found.source)
+                if found is not None:
+                    control.update({f"^{name}": None for name in found.behind})
+        return [*data, *control]
+
+    def plain(self, node: Any) -> list[Any]:
+        """The nodes that stand for one."""
+        if self._none:
+            return [as_reference(node)]
+        if node.op in _PASSED_BY and node.attr["T"].type == resource.enum and self.resolve(node.name) is not None:
+            return self._passing(node)
+        found = as_reference(node)
+        inputs = self.inputs(node)
+        if list(found.input) != inputs:
+            copied = proto("node_def").NodeDef()
+            copied.CopyFrom(found)
+            copied.input[:] = inputs
+            found = copied
+        return [found]
+
+    def _passing(self, node: Any) -> list[Any]:
+        """What only hands a handle on: it tells by a bool when, and whether, the handle would have passed."""
+        first = _node(f"{node.name}/known", "IsVariableInitialized", self.inputs(node)[:1], node.device)
+        control = self.inputs(node)
+        data = sum(not t.startswith("^") for t in node.input)
+        first.input.extend(control[data:])
+        passing = proto("node_def").NodeDef()
+        passing.CopyFrom(node)
+        passing.attr["T"].type = bool_.enum
+        passing.input[:] = [self._text(first.name, "is_initialized", 0), *control[1:]]
+        return [first, passing]
+
+    def branches(self) -> list[Any]:
+        """Nodes that run on the branches into which handles went; called last."""
+        found = []
+        for name, port in self._branches:
+            text = self._text(name, "output_true" if port else "output_false", 0 if self._in_body else port)
+            made = _node(f"{name}/taken_{port}", "Identity", [text])
+            made.attr["T"].type = bool_.enum
+            found.append(made)
+        return found
+
+    def _text(self, name: str, output: str, number: int) -> str:
+        return f"{name}:{output}:{number}" if self._in_body else f"{name}:{number}"
+
+
+def _place(text: str) -> tuple[str, int]:
+    """Node and output number of "x", "x:1", or of a body's "x:output:1"."""
+    name, _, rest = text.partition(":")
+    output, colon, number = rest.rpartition(":")
+    if not number.isdigit() or len(number) > 9:
+        return name, 0
+    return name, int(number) + (output == "output_true" if colon else 0)
+
+
+def _node(name: str, op: str, inputs: Sequence[str], device: str = "") -> Any:
+    found = proto("node_def").NodeDef(name=name, op=op, device=device)
+    found.input.extend(inputs)
     return found

@@ -1,0 +1,99 @@
+"""The value of a variant tensor that is a list of tensors, or perhaps a tensor (TensorFlow 1.x's control flow v2).
+
+Lists are values: an op that changes one makes another. Appending shares what both have in common, so that a loop that
+appends does not copy. Invariant: what a list holds up to its length never changes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.types import DType, Shape
+
+__all__ = ["Optional", "TensorList"]
+
+
+class TensorList:
+    """Elements of one dtype whose shapes fit `shape`; None for one that was not set.
+
+    At most `limit` of them if that is not negative.
+    """
+
+    __slots__ = ("_items", "_lock", "dtype", "length", "limit", "shape")
+
+    def __init__(self, dtype: DType, shape: Shape, items: Sequence[Any] = (), limit: int = -1) -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.limit = limit
+        self._items = list(items)
+        self._lock = threading.Lock()
+        self.length = len(self._items)
+
+    def __len__(self) -> int:
+        return self.length
+
+    @property
+    def items(self) -> list[Any]:
+        return self._items[: self.length]
+
+    def with_items(self, items: Sequence[Any]) -> TensorList:
+        """A list like this one of other elements."""
+        return TensorList(self.dtype, self.shape, items, self.limit)
+
+    def check(self, shape: tuple[int, ...], what: str) -> None:
+        """Raises `ShapeError` when an element of this shape does not fit."""
+        if not self.shape.is_compatible_with(Shape(shape)):
+            raise ShapeError(f"{what}: the list's elements have shape {self.shape}, got one of shape {Shape(shape)}")
+
+    def place(self, index: int, what: str) -> int:
+        """Raises `InvalidArgumentError` for an index that is not in the list."""
+        if not 0 <= index < self.length:
+            raise InvalidArgumentError(f"{what}: the index {index} is not in the list of {self.length} elements")
+        return index
+
+    def pushed(self, item: Any) -> TensorList:
+        """The list with one element more."""
+        if 0 <= self.limit <= self.length:
+            raise InvalidArgumentError(f"TensorListPushBack: the list holds {self.length} elements, its maximum")
+        with self._lock:
+            if len(self._items) == self.length:  # nobody has appended to what both share
+                self._items.append(item)
+                return self._sharing(self.length + 1)
+        return self.with_items([*self.items, item])
+
+    def popped(self) -> tuple[TensorList, Any]:
+        """The list without its last element, and that."""
+        if not self.length:
+            raise InvalidArgumentError("TensorListPopBack: the list is empty")
+        return self._sharing(self.length - 1), self._items[self.length - 1]
+
+    def replaced(self, index: int, item: Any) -> TensorList:
+        """The list with another element at `index`."""
+        items = self.items
+        items[index] = item
+        return self.with_items(items)
+
+    def _sharing(self, length: int) -> TensorList:
+        found = TensorList(self.dtype, self.shape, (), self.limit)
+        found._items, found._lock, found.length = self._items, self._lock, length
+        return found
+
+    def merged(self, other: TensorList) -> TensorList:
+        """A list of the same length and dtype to add to. Raises `InvalidArgumentError` or `DTypeError`."""
+        if len(self) != len(other):
+            raise InvalidArgumentError(f"cannot add lists of {len(self)} and {len(other)} elements")
+        if self.dtype is not other.dtype:
+            raise DTypeError(f"cannot add lists of {self.dtype.name} and {other.dtype.name}")
+        return TensorList(self.dtype, self.shape.merge_with(other.shape), self.items, self.limit)
+
+
+class Optional:
+    """Tensors, or none (`components` is None): what a branch that was not taken hands on."""
+
+    __slots__ = ("components",)
+
+    def __init__(self, components: tuple[Any, ...] | None = None) -> None:
+        self.components = components
