@@ -140,7 +140,7 @@ def _choose(condition: Tensor, functions: Sequence[Function], args: Sequence[Ten
     return list(cond(condition, lambda: _run(functions[0], args), lambda: _run(functions[1], args), strict=True))
 
 
-def _among(number: Tensor, functions: Sequence[Function], args: Sequence[Tensor]) -> list[Tensor]:
+def _among(number: Any, functions: Sequence[Function], args: Sequence[Tensor]) -> list[Tensor]:
     """The results of the function of this number, found by halving; last a bool when it has run."""
     count = len(functions)
     if not number.dtype.is_integer or count == 1:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tfnb.errors import GraphError
 from tfnb.ir.cluster import Cluster
 from tfnb.ir.const import foldable
 from tfnb.ir.graph import Edge, Graph, Node
@@ -90,7 +91,12 @@ class _Levels:
         self._derivable: dict[int, bool] = {}
         self._left = frames_left(graph)
         self._frames: dict[str, int] = {}  # the highest level of a loop's Enters
+        rounds = 0
         while True:
+            rounds += 1
+            if rounds > 2 * len(self._frames) + 4:  # each round settles one loop at least
+                late = max(self._frames, key=lambda name: self._frames[name])
+                raise GraphError(f"something enters the loop {late!r} that waits for what leaves it")
             before = dict(self._frames)
             self.level.clear()
             for i in graph.order:

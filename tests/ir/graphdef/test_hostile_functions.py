@@ -78,7 +78,7 @@ REFUSED = {
     "argument and node": (function("f", ADD, args="x y"), "taken twice"),
     "open dtype": (function("f", ADD).replace('name: "x" type: DT_FLOAT', 'name: "x" type_attr: "T"'), "fixed dtype"),
     "reference": (function("f", ADD).replace('name: "x" type: DT_FLOAT', 'name: "x" type: DT_FLOAT is_ref: true'),
-                  "fixed dtype"),
+                  "input x must be a variable"),
     "variable": (
         function("f", inner("v", "VariableV2", more='attr { key: "dtype" value { type: DT_FLOAT } } '
                                                     'attr { key: "shape" value { shape { } } }') + ADD),

@@ -85,15 +85,18 @@ class Handles:
         if self._none:
             return None
         behind: dict[str, None] = {}
+        taken: dict[tuple[str, int], None] = {}
         for _ in range(len(self.nodes) + 1):
             name, port = _place(text)
             if name in self.args and name not in self.nodes:
+                self._branches.update(taken)
                 return Handle(name, self.args[name], tuple(behind))
             node = self.nodes.get(name)
             if node is None:
                 return None
             if node.op == "VarHandleOp":
                 source = f"{name}:ref:0" if self._in_body else name
+                self._branches.update(taken)
                 return Handle(source, node.attr["dtype"].type, tuple(behind))
             if node.op in LOOPS:
                 types = node.attr["T"].list.type
@@ -108,7 +111,7 @@ class Handles:
                 behind[name] = None
             elif node.op == "Switch":
                 behind[f"{name}/taken_{port}"] = None
-                self._branches[name, port] = None
+                taken[name, port] = None
             behind.update({c[1:]: None for c in node.input if c.startswith("^")})
             text = node.input[0]
         return None
