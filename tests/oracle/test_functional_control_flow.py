@@ -113,7 +113,7 @@ def recurrent(x):
     slopes = tf.gradients(loss, [x, *variables])
     optimizer = tf.train.AdamOptimizer(0.1)
     with tf.control_dependencies([y, loss, *slopes]):
-        train = optimizer.apply_gradients(zip(slopes[1:], variables))
+        train = optimizer.apply_gradients(zip(slopes[1:], variables, strict=True))
     with tf.control_dependencies([train]):
         return [y, loss, *slopes, *(v.read_value() for v in variables)]
 
