@@ -34,6 +34,8 @@ OURS = {
     "ResizeLines": "a step of the expansion of the image resizing ops",
     "ResizeTaps": "as ResizeLines",
     "ScatterRows": "a step of the expansion of ScatterNd",
+    "VariantAddN": "AddN of variants, which TensorFlow's AddN takes too",
+    "VariantZerosLike": "ZerosLike of variants, which TensorFlow's ZerosLike takes too",
     "WindowSum": "a step of the expansion of LRN",
 }  # fmt: skip
 # (op, attribute or argument): why it differs.
