@@ -78,6 +78,7 @@ const plugins = () => ({
   chunkNames: "parts/[name]-[hash]",
   entryPoints: ["src/plugins/index.ts"],
   external: Object.keys(PACKAGE.dependencies),
+  minify: false, // the next step does it, and would miss its own comments
   outdir: LIB,
   plugins: [texts],
   splitting: true,

@@ -95,7 +95,11 @@ def start_server(root, config, port):
     (settings / "notification.jupyterlab-settings").write_text(
         '{"fetchNews": "false", "checkForUpdates": false}'
     )
+    # The extension as this checkout has built it, wherever Jupyter's own folders are.
+    (config / "jupyter" / "labextensions").mkdir(parents=True)
+    (config / "jupyter" / "labextensions" / "tfnb").symlink_to(ROOT / "tfnb" / "labextension")
     places = {
+        "JUPYTER_PATH": config / "jupyter",
         "JUPYTER_CONFIG_DIR": config,
         "JUPYTER_DATA_DIR": config / "data",
         "JUPYTER_RUNTIME_DIR": config / "runtime",
@@ -113,6 +117,7 @@ def start_server(root, config, port):
                 *(f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={root}"),
                 *("--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None"),
                 "--LabApp.extension_manager=readonly",
+                "--ServerApp.jpserver_extensions={'tfnb.notebook.server': True}",
                 "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
             ],
             env={**os.environ, **{k: str(v) for k, v in places.items()}, "PYTHONPATH": path},

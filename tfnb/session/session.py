@@ -35,10 +35,15 @@ from tfnb.session.local import LocalWorker
 from tfnb.session.partial import PartialRun
 from tfnb.session.recording import Recording
 
-__all__ = ["InteractiveSession", "Session"]
+__all__ = ["InteractiveSession", "Session", "open_sessions"]
 
 
 _open: weakref.WeakSet[Any] = weakref.WeakSet()  # the sessions of this process that are not closed
+
+
+def open_sessions() -> list[Session]:
+    """The sessions of this process that are not closed."""
+    return [session for session in list(_open) if not session.closed]
 
 
 class Session:

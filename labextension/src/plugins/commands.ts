@@ -3,8 +3,23 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/applica
 import { ICommandPalette } from "@jupyterlab/apputils";
 import { IDefaultFileBrowser } from "@jupyterlab/filebrowser";
 import { ILauncher } from "@jupyterlab/launcher";
+import { OPEN_FOLDER } from "./documents";
+import { tfnbIcon } from "./icons";
 
 export const NEW_NOTEBOOK = "tfnb:new-notebook";
+const FIRST_CELL = "import numpy as np\nimport tfnb as tf";
+
+// What is needed of a notebook that was just made; its own package would bring half of JupyterLab along.
+interface MadeNotebook {
+  readonly context: { readonly ready: Promise<void> };
+  readonly content: {
+    readonly model: {
+      readonly cells: {
+        get(k: number): { readonly sharedModel: { setSource(text: string): void } };
+      };
+    } | null;
+  };
+}
 
 const commands: JupyterFrontEndPlugin<void> = {
   id: "tfnb:commands",
@@ -19,15 +34,21 @@ const commands: JupyterFrontEndPlugin<void> = {
   ) {
     app.commands.addCommand(NEW_NOTEBOOK, {
       label: "tfnb: new notebook",
-      caption: "A notebook of Python, for a dataflow graph",
-      execute: () =>
-        app.commands.execute("notebook:create-new", {
-          cwd: browser?.model.path ?? "",
-          kernelName: "python3",
-        }),
+      caption: "A notebook that has imported tfnb",
+      icon: tfnbIcon,
+      describedBy: { args: { type: "object", properties: { cwd: { type: "string" } } } },
+      execute: async (args) => {
+        const cwd = typeof args.cwd === "string" ? args.cwd : (browser?.model.path ?? "");
+        const options = { cwd, kernelName: "python3" };
+        const made: MadeNotebook = await app.commands.execute("notebook:create-new", options);
+        await made.context.ready;
+        made.content.model?.cells.get(0).sharedModel.setSource(FIRST_CELL);
+        return made;
+      },
     });
     palette?.addItem({ command: NEW_NOTEBOOK, category: "tfnb" });
     launcher?.add({ command: NEW_NOTEBOOK, category: "tfnb", rank: 0 });
+    launcher?.add({ command: OPEN_FOLDER, category: "tfnb", rank: 1 });
   },
 };
 

@@ -1,4 +1,6 @@
 // The JupyterLab extension: its plugins, one per file.
 import commands from "./commands";
+import documents from "./documents";
+import status from "./status";
 
-export default [commands];
+export default [documents, commands, status];

@@ -46,7 +46,9 @@ class EventsDocument:
     """A folder of event files, or one of them."""
 
     def __init__(self, place: str, admits: Callable[[str], bool]) -> None:
-        self._view = ViewState([FolderSource(place, admits=admits)])
+        # A file's run goes by the name of its folder.
+        name = "" if os.path.isdir(place) else os.path.basename(os.path.dirname(place))
+        self._view = ViewState([FolderSource(place, name, admits)])
         self._wanted = Wanted()
         self._told: Any = None
         self._first = True

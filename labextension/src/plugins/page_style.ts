@@ -1,0 +1,23 @@
+// The style of what the extension adds itself, in JupyterLab's own colours; put into the page once.
+
+const STYLE = `
+.tfnb-served { overflow: auto; padding: 8px 12px; background: var(--jp-layout-color0); outline: none; }
+.tfnb-served-status { color: var(--jp-ui-font-color2); font-size: var(--jp-ui-font-size1); padding: 4px 0; overflow-wrap: anywhere; }
+.tfnb-status { overflow: auto; padding: 8px; color: var(--jp-ui-font-color1); background: var(--jp-layout-color1);
+  font-size: var(--jp-ui-font-size1); }
+.tfnb-status h3 { font-size: var(--jp-ui-font-size1); margin: 12px 0 4px; }
+.tfnb-status p { margin: 4px 0; color: var(--jp-ui-font-color2); overflow-wrap: anywhere; }
+.tfnb-status ul { list-style: none; margin: 0; padding: 0; }
+.tfnb-status li { padding: 5px 8px; margin: 3px 0; border: 1px solid var(--jp-border-color2); border-radius: 3px;
+  overflow-wrap: anywhere; }
+.tfnb-status small { display: block; color: var(--jp-ui-font-color2); }
+.tfnb-status button { font: inherit; color: inherit; background: var(--jp-layout-color2); padding: 2px 10px;
+  border: 1px solid var(--jp-border-color1); border-radius: 3px; cursor: pointer; }
+.tfnb-status :focus-visible { outline: 2px solid var(--jp-brand-color1); }
+`;
+
+export function addStyle(): void {
+  const style = document.createElement("style");
+  style.textContent = STYLE;
+  document.head.append(style);
+}

@@ -1,0 +1,129 @@
+// A Lumino widget that shows a file or folder without a kernel: the notebook's widget on a served model.
+
+import { UUID } from "@lumino/coreutils";
+import type { Message } from "@lumino/messaging";
+import { Widget } from "@lumino/widgets";
+import type { Kind } from "../protocol/served";
+import { ServedModel } from "../views/served_model";
+import { bokehLibrary, drawing, exchange, forget } from "./server";
+
+const LABELS: Readonly<Record<Kind, string>> = {
+  events: "summaries of runs",
+  graph: "dataflow graph",
+  trace: "timeline",
+};
+
+export class ServedWidget extends Widget {
+  readonly path: string;
+  readonly kind: Kind;
+  private readonly name = UUID.uuid4();
+  private readonly status = document.createElement("div");
+  private readonly place = document.createElement("div");
+  private model: ServedModel | undefined;
+  private ends: (() => unknown)[] = [];
+  private started = false;
+
+  constructor(kind: Kind, path: string) {
+    super();
+    this.kind = kind;
+    this.path = path;
+    this.addClass("tfnb-served");
+    this.node.setAttribute("role", "region");
+    this.node.setAttribute("aria-label", `${LABELS[kind]} of ${path}`);
+    this.node.tabIndex = -1;
+    this.status.className = "tfnb-served-status";
+    this.status.setAttribute("role", "status");
+    this.place.className = "tfnb-served-place";
+    this.node.append(this.status, this.place);
+  }
+
+  /** Reads the file again, and draws it anew. */
+  async reload(): Promise<void> {
+    this.end();
+    this.say("reading …");
+    try {
+      await this.start();
+      this.say("");
+    } catch (fault) {
+      this.say(`cannot be shown: ${fault instanceof Error ? fault.message : String(fault)}`);
+    }
+  }
+
+  override dispose(): void {
+    if (this.isDisposed) return;
+    this.end();
+    void forget(this.name).catch(() => undefined); // the server forgets by itself as well
+    super.dispose();
+  }
+
+  protected override onAfterShow(message: Message): void {
+    super.onAfterShow(message);
+    this.begin();
+    this.model?.watch(true);
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    if (this.isVisible) this.begin();
+  }
+
+  protected override onAfterHide(message: Message): void {
+    super.onAfterHide(message);
+    this.model?.watch(false);
+  }
+
+  protected override onActivateRequest(message: Message): void {
+    super.onActivateRequest(message);
+    this.node.focus({ preventScroll: true });
+  }
+
+  private begin(): void {
+    if (this.started) return;
+    this.started = true;
+    void this.reload();
+  }
+
+  private say(text: string): void {
+    this.status.textContent = text;
+    this.status.hidden = text === "";
+  }
+
+  private async start(): Promise<void> {
+    const { module, style } = await drawing(this.kind);
+    if (this.isDisposed) return;
+    // The timeline finds its place in the page by this key, as in a notebook's output.
+    const key = UUID.uuid4();
+    const state: Record<string, unknown> = this.kind === "trace" ? { key } : {};
+    const model = new ServedModel(
+      {
+        exchange: (told) => exchange(this.name, this.kind, this.path, told),
+        shared: () => bokehLibrary(),
+        fault: (text) => this.say(text),
+      },
+      state,
+    );
+    this.model = model;
+    await model.open();
+    if (this.isDisposed || this.model !== model) return;
+    const el = document.createElement("div");
+    el.dataset.tfnbView = key;
+    this.place.replaceChildren(styled(style), el);
+    for (const act of [module.initialize, module.render]) {
+      const end = await act?.({ model, el });
+      if (typeof end === "function") this.ends.push(end as () => unknown);
+    }
+  }
+
+  private end(): void {
+    for (const end of this.ends.splice(0)) end();
+    this.model?.close();
+    this.model = undefined;
+    this.place.replaceChildren();
+  }
+}
+
+function styled(text: string): HTMLStyleElement {
+  const style = document.createElement("style");
+  style.textContent = text;
+  return style;
+}

@@ -1,0 +1,56 @@
+// Devices and open sessions of a kernel, as lists.
+import type { Device, OpenSession, Report } from "../protocol/status";
+
+const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+
+export function amount(size: number): string {
+  let unit = 0;
+  while (size >= 1024 && unit < UNITS.length - 1) {
+    size /= 1024;
+    unit += 1;
+  }
+  return `${Number(size.toPrecision(3))} ${UNITS[unit]}`;
+}
+
+/** The elements that show a report. */
+export function showReport(report: Report): HTMLElement[] {
+  const out = [
+    ...section("Devices", report.devices.map(deviceItem), report.fault || "none was found"),
+    ...section("Open sessions", report.sessions.map(sessionItem), "none is open"),
+  ];
+  if (report.more) out.push(text("p", `and ${report.more.toLocaleString("en")} more`));
+  return out;
+}
+
+function section(title: string, items: HTMLElement[], none: string): HTMLElement[] {
+  const head = text("h3", title);
+  if (!items.length) return [head, text("p", none)];
+  const list = document.createElement("ul");
+  list.setAttribute("aria-label", title);
+  list.append(...items);
+  return [head, list];
+}
+
+function deviceItem(device: Device): HTMLElement {
+  const units = `${device.units} ${device.units === 1 ? "unit" : "units"}`;
+  const more = `${device.platform}, ${units}, ${amount(device.memory)}`;
+  return item(device.name, device.hardware, more);
+}
+
+function sessionItem(session: OpenSession): HTMLElement {
+  const nodes = `a graph of ${session.nodes.toLocaleString("en")} operations`;
+  const used = session.in_use ? `${amount(session.in_use)} in use` : "";
+  return item(nodes, session.devices.join(", "), used);
+}
+
+function item(head: string, ...lines: string[]): HTMLElement {
+  const found = text("li", head);
+  found.append(...lines.filter(Boolean).map((line) => text("small", line)));
+  return found;
+}
+
+function text(tag: string, content: string): HTMLElement {
+  const found = document.createElement(tag);
+  found.textContent = content;
+  return found;
+}

@@ -1,0 +1,249 @@
+"""The addresses of the server's part, asked of a real Jupyter server."""
+
+import contextlib
+import gzip
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+
+ROOT = Path(__file__).resolve().parents[3]
+TOKEN = "tests-only"
+HOSTILE = "<script>alert(1)</script>"
+NAME = "document-of-the-tests"
+
+
+class Server:
+    """A running Jupyter server without a page."""
+
+    def __init__(self, url, root):
+        self.url, self.root = url, root
+
+    def ask(self, path, told=None, token=TOKEN, method=None):
+        """(status, headers, body)"""
+        headers = {"Authorization": f"token {token}"} if token else {}
+        body = None if told is None else json.dumps(told).encode()
+        request = urllib.request.Request(f"{self.url}/tfnb/{path}", body, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, answer.headers, answer.read()
+        except urllib.error.HTTPError as fault:
+            with fault:
+                return fault.code, fault.headers, fault.read()
+
+    def turn(self, kind, path, name=NAME, **told):
+        status, _, body = self.ask("document", {"name": name, "kind": kind, "path": path, **told})
+        assert status == 200, body
+        return unpacked(body)
+
+    def refused(self, kind, path, **told):
+        """The status and the sentence."""
+        status, _, body = self.ask("document", {"name": NAME, "kind": kind, "path": path, **told})
+        return status, json.loads(body)["message"]
+
+
+def unpacked(body):
+    (length,) = struct.unpack_from("<I", body)
+    head = json.loads(body[4 : 4 + length])
+    arrays, at = [], 4 + length
+    for size in head["sizes"]:
+        arrays.append(body[at : at + size])
+        at += -(-size // 8) * 8
+    assert at == len(body)
+
+    def whole(value):
+        if isinstance(value, dict):
+            return arrays[value["\0"]] if "\0" in value else {k: whole(v) for k, v in value.items()}
+        return [whole(v) for v in value] if isinstance(value, list) else value
+
+    return whole(head["value"])
+
+
+def wait_for(server, process, log):
+    end = time.monotonic() + 60
+    while time.monotonic() < end and process.poll() is None:
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(f"{server.url}/api/status?token={TOKEN}", timeout=2).close()
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"Jupyter's server did not start:\n{log.read_text()}")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    root, config = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("config")
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    places = {f"JUPYTER_{name}_DIR": str(config / name) for name in ("CONFIG", "DATA", "RUNTIME")}
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    with (config / "log").open("w") as log:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root"),
+                *("--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"),
+                *(f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={root}"),
+                "--ServerApp.jpserver_extensions={'tfnb.notebook.server': True}",
+            ],
+            env={**os.environ, **places, "PYTHONPATH": path},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    found = Server(f"http://127.0.0.1:{port}", root)
+    try:
+        wait_for(found, process, config / "log")
+        yield found
+    finally:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(15)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(5)
+
+
+@pytest.fixture(scope="module")
+def logs(server):
+    with tf.summary.FileWriter(str(server.root / "logs" / "a")) as writer:
+        for step in range(20):
+            summary = tf.Summary()
+            summary.value.add(tag="loss", simple_value=1 / (step + 1))
+            summary.value.add(tag=HOSTILE, simple_value=step)
+            writer.add_summary(summary, step)
+    outside = server.root.parent / f"{server.root.name}-outside"
+    with tf.summary.FileWriter(str(outside)) as writer:
+        summary = tf.Summary()
+        summary.value.add(tag="secret", simple_value=7)
+        writer.add_summary(summary, 0)
+    (file,) = outside.iterdir()
+    (server.root / "logs" / "b").mkdir()
+    (server.root / "logs" / "b" / file.name).symlink_to(file)
+    return server.root / "logs"
+
+
+def test_a_folder_of_runs(server, logs):
+    first = server.turn("events", "logs", first=True)
+    catalogue = first["state"]["catalogue"]
+    assert catalogue["tags"]["scalar"] == [HOSTILE, "loss"]
+    assert "a" in catalogue["runs"] and first["again"] >= 1 and not first["renewed"]
+    assert first["state"]["templates"]["charts"]
+    wanted = {"kind": "scalar", "tags": ["loss"], "runs": [0]}
+    (content,) = server.turn("events", "logs", state={"wanted": wanted})["state"]["changes"]
+    (curve,) = content["curves"]
+    assert np.frombuffer(curve["value"]) == pytest.approx(1 / np.arange(1, 21))
+    assert "changes" not in server.turn("events", "logs")["state"]
+
+
+def test_a_file_that_grows(server, logs):
+    with tf.summary.FileWriter(str(server.root / "grows")) as writer:
+        summary = tf.Summary()
+        summary.value.add(tag="x", simple_value=1)
+        writer.add_summary(summary, 0)
+        writer.flush()
+        (file,) = os.listdir(server.root / "grows")
+        first = server.turn("events", f"grows/{file}", first=True)["state"]
+        assert first["catalogue"]["runs"] == ["grows"]
+        writer.add_summary(summary, 1)
+        writer.flush()
+        (content,) = server.turn("events", f"grows/{file}")["state"]["changes"]
+        assert np.frombuffer(content["curves"][0]["step"]).tolist() == [0, 1]
+
+
+def test_export_and_what_needs_a_kernel(server, logs):
+    messages = [{"op": "csv", "tag": "loss"}, {"op": "frame", "tag": "loss"}, {"op": "hello"}, 7]
+    csv, frame = server.turn("events", "logs", first=True, messages=messages)["messages"]
+    lines = csv["buffers"][0].decode().splitlines()
+    assert lines[0] == "run,tag,step,wall_time,value" and len(lines) == 21
+    assert lines[2].startswith("a,loss,1,") and lines[2].endswith(",0.5")
+    assert "no kernel" in frame["content"]["text"]
+
+
+def test_a_document_that_was_dropped_starts_anew(server, logs):
+    server.turn("events", "logs", first=True)
+    for k in range(8):
+        server.turn("events", "logs", name=f"another-document-{k}", first=True)
+    again = server.turn("events", "logs")
+    assert again["renewed"] and "catalogue" in again["state"]
+    status, _, _ = server.ask(f"document?name={NAME}", method="DELETE")
+    assert status == 204
+    assert server.turn("events", "logs")["renewed"]
+
+
+@pytest.mark.opencl
+def test_a_trace(server):
+    graph = tf.Graph()
+    with graph.as_default():
+        y = tf.matmul(tf.ones([2, 3]), tf.Variable(tf.ones([3, 4])))
+        init = tf.global_variables_initializer()
+    with tf.Session(graph=graph) as sess, tf.profile() as recording:
+        sess.run(init)
+        sess.run(y)
+    tf.timeline(recording).save(server.root / "a.trace.json")
+    told = {"state": {"key": "k"}, "messages": [{"type": "ready"}, {"type": "card", "event": 0}]}
+    turn = server.turn("trace", "a.trace.json", first=True, **told)
+    data, card = turn["messages"]
+    assert len(data["buffers"]) == 8 and data["content"]["trace"]["steps"]
+    assert card["content"]["card"]["name"] and turn["again"] == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "status", "words"),
+    [
+        ("events", "../elsewhere", 404, "served folder"),
+        ("events", "/etc/passwd", 404, "served folder"),
+        ("graph", "logs/.hidden", 404, "served folder"),
+        ("graph", "none.pb", 404, "served folder"),
+        ("graph", "logs", 400, "folder"),
+        ("strange", "logs", 400, "needed one of"),
+        ("trace", "bad.json", 422, "no JSON"),
+        ("graph", "bad.json", 422, "no GraphDef"),
+    ],
+)
+def test_refused(server, logs, kind, path, status, words):
+    (server.root / "bad.json").write_text("{ nothing")
+    found = server.refused(kind, path, first=True)
+    assert found[0] == status and words in found[1]
+
+
+def test_malformed_requests(server, logs):
+    for told in ([], {}, {"name": NAME}, {"name": "a", "path": "logs"}, {"name": NAME, "path": 7}):
+        assert server.ask("document", told)[0] == 400
+    turn = server.turn("events", "logs", first=True, state=7, messages={"a": 1})
+    assert turn["messages"] == []
+
+
+def test_links_that_lead_out_are_not_read(server, logs):
+    state = server.turn("events", "logs", first=True)["state"]
+    assert "secret" not in state["catalogue"]["tags"]["scalar"]
+
+
+def test_only_with_the_token(server, logs):
+    for path, told in (("document", {"name": NAME, "kind": "events", "path": "logs"}), ("bokeh", None), ("module/events", None)):
+        for token in ("", "wrong"):
+            status, _, body = server.ask(path, told, token=token)
+            assert status in (401, 403), path
+            assert b"loss" not in body
+
+
+def test_modules_and_bokeh(server):
+    for kind in ("events", "trace"):
+        status, headers, body = server.ask(f"module/{kind}")
+        assert status == 200 and "export default" in json.loads(body)["module"]
+        assert headers["Content-Type"].startswith("application/json")
+        assert headers["X-Content-Type-Options"] == "nosniff"
+    assert server.ask("module/strange")[0] == 400
+    assert server.ask("module/../../secret")[0] == 404
+    assert b"Bokeh" in gzip.decompress(server.ask("bokeh")[2])
