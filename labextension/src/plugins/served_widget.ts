@@ -28,6 +28,7 @@ export class ServedWidget extends Widget {
     this.kind = kind;
     this.path = path;
     this.addClass("tfnb-served");
+    this.addClass(`tfnb-served-${kind}`);
     this.node.setAttribute("role", "region");
     this.node.setAttribute("aria-label", `${LABELS[kind]} of ${path}`);
     this.node.tabIndex = -1;
@@ -91,9 +92,9 @@ export class ServedWidget extends Widget {
   private async start(): Promise<void> {
     const { module, style } = await drawing(this.kind);
     if (this.isDisposed) return;
-    // The timeline finds its place in the page by this key, as in a notebook's output.
+    // Graph and timeline find their place in the page by this key, as in a notebook's output.
     const key = UUID.uuid4();
-    const state: Record<string, unknown> = this.kind === "trace" ? { key } : {};
+    const state: Record<string, unknown> = this.kind === "events" ? {} : { key };
     const model = new ServedModel(
       {
         exchange: (told) => exchange(this.name, this.kind, this.path, told),

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.assets import widget_module, widget_style
+from tfnb.notebook.graph import graph_model
 from tfnb.notebook.graph_file import read_graph
 from tfnb.notebook.loss_figure import bokehjs_zipped
 from tfnb.notebook.timeline_view import Timeline
@@ -112,10 +113,20 @@ class GraphDocument:
     """A graph out of a file."""
 
     def __init__(self, place: str, _admits: Callable[[str], bool]) -> None:
-        self._message = read_graph(place)
+        self._model = graph_model(read_graph(place))
 
     def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
-        return {}, [], 0.0
+        answers: Answers = []
+        for message in messages:
+            what = message.get("type") if isinstance(message, dict) else None
+            if what == "ready":
+                options = {"colour": "structure"}
+                answers.append(({"type": "graph", "options": options}, [self._model.to_bytes()]))
+            elif what == "card":
+                box = message.get("box")
+                if isinstance(box, int) and 0 <= box < len(self._model.tree.parent):
+                    answers.append(({"type": "card", "card": self._model.card(box)}, []))
+        return {}, answers, 0.0
 
 
 KINDS: dict[str, Callable[[str, Callable[[str], bool]], Document]] = {
@@ -125,7 +136,7 @@ KINDS: dict[str, Callable[[str, Callable[[str], bool]], Document]] = {
 }
 MODULES: dict[str, Callable[[], tuple[str, str]]] = {
     "events": lambda: (viewer_module(), viewer_style()),
-    "graph": lambda: (widget_module("graph"), widget_style("graph")),
+    "graph": lambda: (widget_module("graph_widget"), widget_style("graph_widget")),
     "trace": lambda: (widget_module("timeline"), widget_style("timeline")),
 }
 
