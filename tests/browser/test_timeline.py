@@ -32,9 +32,42 @@ BLUE = """() => {
     const canvas = document.querySelector('.tfnb-tl canvas');
     const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
     let n = 0;
-    for (let i = 0; i < data.length; i += 4) n += data[i] === 0x3f && data[i + 1] === 0x86 && data[i + 2] === 0xd6;
+    for (let i = 0; i < data.length; i += 4) n += data[i] === 0x00 && data[i + 1] === 0x72 && data[i + 2] === 0xb2;
     return n;
 }"""
+
+# The page is busy for three seconds when it loads a widget's module: longer than anywidget waits.
+BUSY = """
+const real = URL.createObjectURL;
+URL.createObjectURL = blob => {
+    const url = real.call(URL, blob);
+    if (blob.type === 'text/javascript' && sessionStorage.busy) {
+        delete sessionStorage.busy;
+        const until = performance.now() + 3000;
+        while (performance.now() < until);
+    }
+    return url;
+};
+"""
+
+
+def test_a_live_timeline_comes_again_when_a_busy_page_is_reloaded(notebook):
+    page = notebook.page
+    page.add_init_script(BUSY)
+    notebook.lab.write("reload.ipynb", [PROGRAM, "tf.timeline(recording)"])
+    notebook.open("reload.ipynb")
+    notebook.run_all()
+    notebook.show(".tfnb-tl canvas")
+    notebook.save("reload.ipynb")
+    page.evaluate("sessionStorage.busy = 1")
+    page.reload()
+    notebook.show(".tfnb-tl canvas")
+    assert page.evaluate("sessionStorage.busy") is None
+    page.locator(".tfnb-tl button.slowest").click()
+    page.locator(".tfnb-tl .card").get_by_text("slow = tf.matmul").wait_for()
+    # What anywidget says of a model that took over two seconds, and after which it hears nothing by itself.
+    late = "[anywidget] Failed to initialize model."
+    notebook.complaints[:] = [c for c in notebook.complaints if c != late]
 
 
 def test_timeline(notebook):

@@ -28,7 +28,8 @@ def test_lanes_hold_no_overlap_and_have_rows_for_what_does():
         host("wait", "wait for CPU:0", 30, 52), host("host", "p", 31, 40, "tfnb-host_0"),
     ])  # fmt: skip
     model = trace_model(times)
-    assert [(lane.name, lane.rows) for lane in model.lanes] == [("queue", 1), ("MainThread", 2), ("tfnb-host_0", 1)]
+    found = [(lane.name, lane.rows) for lane in model.lanes]
+    assert found == [("queue", 1), ("transfers", 1), ("MainThread", 1), ("tfnb-host_0", 1)]
     for row in set(model.row):
         mine = model.row == row
         assert (model.start[mine][1:] >= model.end[mine][:-1]).all()
@@ -101,4 +102,6 @@ def test_the_picture_shows_names_as_text_and_stays_small():
     with pytest.raises(tf.errors.InvalidArgumentError, match="nothing was recorded"):
         tf.timeline(tf.RunMetadata())
     with pytest.raises(tf.errors.InvalidArgumentError, match="step statistics"):
-        tf.timeline("trace.json")
+        tf.timeline(3)
+    with pytest.raises(tf.errors.NotFoundError, match="no/trace"):
+        tf.timeline("no/trace.json")

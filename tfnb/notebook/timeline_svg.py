@@ -14,10 +14,12 @@ from tfnb.notebook.trace_model import KINDS, TraceModel
 
 __all__ = ["COLOURS", "time_text", "timeline_html"]
 
+# Okabe and Ito's colours, as in labextension/src/views/timeline/palette.ts: apart for any colour vision.
 COLOURS = {
-    "kernel": "#3f86d6", "host": "#e07b39", "launch": "#c9a227", "compile": "#b45cc7", "transfer": "#2f9e6e",
-    "schedule": "#8a8a8a", "wait": "#a8a8a8",
+    "kernel": "#0072b2", "host": "#d55e00", "launch": "#e69f00", "compile": "#cc79a7", "transfer": "#009e73",
+    "schedule": "#6f6f6f", "wait": "#b8b8b8",
 }  # fmt: skip
+_DARK_INK = ("launch", "compile")
 _WIDTH, _GUTTER, _ROW, _AXIS, _BINS = 900, 130, 16, 20, 400
 
 
@@ -76,18 +78,21 @@ def _round_unit(least: float) -> float:
 def _bars(model: TraceModel, events: np.ndarray, top: float, scale: float) -> list[str]:
     """At most `_BINS` bars: what is too narrow to see goes into one with its neighbours."""
     least = model.span_us / _BINS
+    starts = model.start[events]
+    took = np.concatenate([[0.0], np.cumsum(model.end[events] - starts)])
     found: list[str] = []
     k = 0
     while k < len(events):
         i = int(events[k])
         a, b = float(model.start[i]), float(model.end[i])
-        n = int(np.searchsorted(model.start[events], a + least)) if b - a < least else k + 1
+        n = int(np.searchsorted(starts, a + least)) if b - a < least else k + 1
         n = max(n, k + 1)
+        if n - 1 > k and took[n] - took[n - 1] >= least:
+            n -= 1  # a long one begins here: it gets its own bar
         strength = 1.0
         if b - a < least:
             b = min(a + least, model.span_us)
-            busy = float((model.end[events[k:n]] - model.start[events[k:n]]).sum())
-            strength = 0.3 + 0.7 * min(busy / least, 1.0)
+            strength = 0.3 + 0.7 * min(float(took[n] - took[k]) / least, 1.0)
         kind = KINDS[model.kind[i]]
         strength *= 0.45 if kind == "wait" else 1.0
         title = escape(model.labels[model.label[i]]) + (f" and {n - k - 1} more" if n - k > 1 else "")
@@ -100,7 +105,7 @@ def _bars(model: TraceModel, events: np.ndarray, top: float, scale: float) -> li
         room = int((b - a) * scale / 6.5) - 1
         if room > 3 and n - k == 1:
             text = escape(label if len(label) <= room else label[: room - 1] + "…")
-            ink = "#808080" if kind == "wait" else "#fff"
+            ink = "#808080" if kind == "wait" else "#000" if kind in _DARK_INK else "#fff"
             found.append(f'<text x="{_GUTTER + a * scale + 4:.1f}" y="{top + 10.5:.1f}" fill="{ink}">{text}</text>')
         k = n
     return found

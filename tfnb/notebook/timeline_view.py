@@ -6,6 +6,8 @@ widget channel. Invariant: a saved notebook needs neither kernel nor network to 
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,31 +17,39 @@ import anywidget
 import numpy as np
 from traitlets import Unicode
 
+from tfnb.notebook.assets import widget_module
 from tfnb.notebook.outlet import in_kernel
 from tfnb.notebook.timeline_svg import time_text, timeline_html
 from tfnb.notebook.trace_causes import MOST, causes, critical_path
-from tfnb.notebook.trace_file import TraceFile
-from tfnb.notebook.trace_model import KINDS, TraceModel, trace_model
+from tfnb.notebook.trace_file import TraceFile, TraceStep, read_trace
+from tfnb.notebook.trace_model import KINDS, MOST_EVENTS, TraceModel, trace_model
 from tfnb.session.chrome_trace import chrome_trace
 from tfnb.session.recording import Recording
 
 __all__ = ["Timeline", "timeline"]
 
-STATIC = Path(__file__).parent / "static"
+MOST_BYTES = 512 << 20  # of a trace file; Python makes about eight times that of it
+MOST_LIVE = 8  # views that the kernel answers; older ones keep what the browser has of them
 
 
 class TimelineChannel(anywidget.AnyWidget):
-    """The line to the browser: never displayed itself, it finds its place in the page by `key`."""
+    """The line to the browser: never displayed itself, it finds its place in the page by `key`, also its model id."""
 
-    _esm = (STATIC / "timeline.js").read_text("utf-8")
+    _esm = widget_module("timeline")
     key = Unicode().tag(sync=True)
 
 
-def timeline(found: Any) -> Timeline:
-    """The timeline of a recording (`tf.profile`), a `tf.RunMetadata`, its `step_stats`, or TensorFlow's messages.
+_live: deque[TimelineChannel] = deque()
 
-    Shown as the last value of a cell. Raises `InvalidArgumentError` when there is nothing to show.
+
+def timeline(found: Any) -> Timeline:
+    """The timeline of a recording (`tf.profile`), a `tf.RunMetadata`, its `step_stats`, a message of either, a file.
+
+    A file is a Chrome trace, ours or another profiler's, as JSON or gzipped. Shown as the last value of a cell. Raises
+    `InvalidArgumentError` when there is nothing to show, for files also what `read_trace` raises.
     """
+    if isinstance(found, str | os.PathLike):
+        found = read_trace(os.fspath(found), MOST_BYTES, MOST_EVENTS)
     return Timeline(found)
 
 
@@ -49,7 +59,6 @@ class Timeline:
     def __init__(self, found: Any) -> None:
         self.model: TraceModel = trace_model(found)
         self._found = found
-        self._channel: TimelineChannel | None = None
 
     # ---- for programs ----------------------------------------------------------------------
 
@@ -73,9 +82,9 @@ class Timeline:
 
     def chrome_trace(self) -> str:
         """JSON for chrome://tracing or Perfetto."""
-        if isinstance(self._found, (Recording, TraceFile)):
-            return chrome_trace((s.begin_us, s.times) for s in self._found.steps)
-        return chrome_trace([(0.0, self.model.events)])
+        if isinstance(self._found, Recording | TraceFile):
+            return chrome_trace(self._found.steps)
+        return chrome_trace([TraceStep(0.0, self.model.events, self.model.span_us)])
 
     def save(self, path: Any) -> None:
         """Writes the Chrome trace to a file."""
@@ -86,19 +95,23 @@ class Timeline:
         """One sentence: how long, and where the time went."""
         steps = self.model.steps
         wall = sum(s.wall_us for s in steps) or 1.0
-        kernels = sum(s.account.kernels_us for s in steps)
-        launch = sum(s.account.launch_us for s in steps)
-        host = sum(s.account.host_us for s in steps)
+        told = ", ".join(f"{name} {us / wall:.0%}" for name, us in self.account if name != "other")
         text = (
-            f"{len(steps):,} step{'s' * (len(steps) > 1)} of {time_text(wall / len(steps))}: "
-            f"kernels {kernels / wall:.0%}, host kernels {host / wall:.0%}, launching {launch / wall:.0%} of it; "
+            f"{len(steps):,} step{'s' * (len(steps) > 1)} of {time_text(wall / len(steps))}: {told} of it; "
             f"{len(self.model.events):,} events"
         )
-        if self.model.dropped:
-            text += f"; {self.model.dropped:,} later steps were not recorded (limit of tf.profile)"
         if len(self.model.events) > MOST:
             text += f"; arrows and critical path for the first {MOST:,}"
-        return text
+        return "; ".join([text, *self.model.notes])
+
+    @property
+    def account(self) -> list[tuple[str, float]]:
+        """Where the time of all steps went, in microseconds: kernels, and the gaps between them by what filled them."""
+        every = [s.account for s in self.model.steps]
+        return [
+            ("kernels", sum(a.kernels_us for a in every)), ("host kernels", sum(a.host_us for a in every)),
+            ("launching", sum(a.launch_us for a in every)), ("other", sum(a.other_us for a in every)),
+        ]  # fmt: skip
 
     # ---- for people ------------------------------------------------------------------------
 
@@ -119,8 +132,11 @@ class Timeline:
         )
 
     def _open(self, key: str) -> None:
-        self._channel = TimelineChannel(key=key)
-        self._channel.on_msg(self._asked)
+        channel = TimelineChannel(key=key, model_id=key)
+        channel.on_msg(self._asked)
+        _live.append(channel)
+        if len(_live) > MOST_LIVE:
+            _live.popleft().close()
 
     def _asked(self, channel: Any, message: Any, buffers: Any) -> None:
         answer = self.answer(message)
@@ -147,7 +163,7 @@ class Timeline:
         return {
             "kinds": KINDS, "lanes": lanes, "labels": m.labels, "span_us": m.span_us, "summary": self.summary,
             "steps": [(s.begin_us, s.wall_us) for s in m.steps], "table": m.table()[:500],
-            "n_rows": sum(lane.rows for lane in m.lanes),
+            "n_rows": sum(lane.rows for lane in m.lanes), "account": self.account,
         }  # fmt: skip
 
     def _columns(self) -> list[bytes]:

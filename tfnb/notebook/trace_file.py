@@ -1,16 +1,18 @@
 """Chrome traces as steps for the timeline: ours, and other programs' (the Trace Event Format's JSON).
 
 Read are complete events ("X"), pairs ("B", "E"), names of processes and threads ("M") and our arrows of what ended a
-wait. Invariant: whatever a file holds, this ends in steps or in an `OpError`, in memory in proportion to the file.
+wait. A file may be gzipped, and its list may lack its end. Invariant: whatever a file holds, it ends in steps or in an
+`OpError`, in memory in proportion to the file.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
-import os
+import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tfnb.errors import DataLossError, ResourceExhaustedError
@@ -28,21 +30,22 @@ class TraceStep:
     """The times of one step, which began `begin_us` after the first; `graph` is not in files."""
 
     begin_us: float
-    times: list[NodeStats] = field(default_factory=list)
+    times: list[NodeStats]
+    wall_us: float
     graph: Any = None
-
-    @property
-    def wall_us(self) -> float:
-        return max((t.end_us for t in self.times), default=0.0)
 
 
 @dataclass
 class TraceFile:
-    """The steps of a file, as `tf.timeline` takes them. dropped: events that were too many or made no sense."""
+    """The steps of a file, as `tf.timeline` takes them. skipped: events that were too many or made no sense."""
 
     steps: list[TraceStep]
     skipped: int = 0
-    dropped: int = 0  # steps, as in a Recording: none here
+
+    @property
+    def notes(self) -> list[str]:
+        """What is not in it."""
+        return [f"{self.skipped:,} entries of the file were too many or made no sense"] if self.skipped else []
 
 
 @dataclass
@@ -56,33 +59,56 @@ class _Event:
     woken_by: str = ""
 
 
-def read_trace(path: str) -> TraceFile:
+def read_trace(path: str, most_bytes: int = MOST_BYTES, most_events: int = MOST_EVENTS) -> TraceFile:
     """Reads a file. Raises `NotFoundError`, `ResourceExhaustedError` (too large), `DataLossError` (no Chrome trace)."""
     with os_errors(path):
-        size = os.path.getsize(path)
-        if size > MOST_BYTES:
-            raise ResourceExhaustedError(f"a trace of {size:,} bytes: at most {MOST_BYTES:,} are read")
         with open(path, "rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            zipped = file.read(2) == b"\x1f\x8b"
+        try:
+            with gzip.open(path, "rb") if zipped else open(path, "rb") as source:
+                content = source.read(most_bytes + 1)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as fault:
+            raise DataLossError(f"a damaged gzip file: {fault}") from None
+    if len(content) > most_bytes:
+        raise ResourceExhaustedError(f"a trace of more than {most_bytes:,} bytes, and no more are read")
+    return trace_of(_json(content), most_events)
+
+
+def _json(content: bytes) -> Any:
+    text = content.decode("utf-8", "replace").strip()
     try:
-        found = json.loads(content)
+        try:
+            return json.loads(text)
+        except ValueError:
+            if not text.startswith("["):
+                raise
+            return json.loads(text.rstrip(",") + "]")  # a program that died while it wrote
     except (ValueError, RecursionError) as fault:
         raise DataLossError(f"no JSON: {str(fault)[:200]}") from None
-    return trace_of(found)
 
 
-def trace_of(found: Any) -> TraceFile:
+def trace_of(found: Any, most_events: int = MOST_EVENTS) -> TraceFile:
     """The steps in what JSON gave: a list of events, or an object with `traceEvents`. Raises `DataLossError`."""
     events = found.get("traceEvents") if isinstance(found, dict) else found
     if not isinstance(events, list):
         raise DataLossError("no Chrome trace: needed a list of events, or an object with traceEvents")
     reading = _Reading()
-    for event in events[:MOST_EVENTS]:
+    for event in events[:most_events]:
         reading.take(event)
-    skipped = reading.skipped + len(reading.open_events()) + max(len(events) - MOST_EVENTS, 0)
+    skipped = reading.skipped + len(reading.open_events()) + max(len(events) - most_events, 0)
     if not reading.events:
         raise DataLossError(f"no Chrome trace: none of its {len(events):,} events says what ran when")
-    return TraceFile(_steps(reading), skipped)
+    other = found.get("otherData") if isinstance(found, dict) else None
+    return TraceFile(_steps(reading, _told_steps(other)), skipped)
+
+
+def _told_steps(other: Any) -> list[tuple[float, float]]:
+    """When our steps began and how long they took, where the file is ours."""
+    told = other.get("tfnb_steps") if isinstance(other, dict) else None
+    try:
+        return [(_number(begin), max(_number(wall), 0.0)) for begin, wall in told or ()]
+    except (TypeError, ValueError, OverflowError):
+        return []
 
 
 class _Reading:
@@ -145,21 +171,24 @@ def _event(event: dict[str, Any], place: tuple[Any, Any], begin: float, end: flo
     )
 
 
-def _steps(reading: _Reading) -> list[TraceStep]:
+def _steps(reading: _Reading, told: list[tuple[float, float]]) -> list[TraceStep]:
     ends = {(e.place, round(e.end, 3)): e for e in reading.events}
     for place, at, number in reading.woken:
         event, waker = ends.get((place, round(at, 3))), reading.wakers.get(number)
         if event is not None and waker is not None:
             event.woken_by = reading.threads.get(waker, "")
-    first = min(e.begin for e in reading.events)
+    first = 0.0 if told else min(e.begin for e in reading.events)
     by_step: dict[int, list[_Event]] = {}
     for event in sorted(reading.events, key=lambda e: (e.begin, -e.end)):
         step = event.args.get("step")
         by_step.setdefault(step if isinstance(step, int) and not isinstance(step, bool) else 0, []).append(event)
     steps = []
-    for _, events in sorted(by_step.items(), key=lambda item: item[1][0].begin):
-        begin = events[0].begin
-        steps.append(TraceStep(begin - first, [_stats(reading, e, begin) for e in events]))
+    for n, events in sorted(by_step.items(), key=lambda item: item[1][0].begin):
+        begin, wall = events[0].begin, 0.0
+        if 0 <= n < len(told):
+            begin, wall = told[n]
+        wall = wall or max(e.end for e in events) - begin
+        steps.append(TraceStep(begin - first, [_stats(reading, e, begin) for e in events], wall))
     return steps
 
 
@@ -178,7 +207,7 @@ def _stats(reading: _Reading, event: _Event, begin: float) -> NodeStats:
         kind=_kind(event.category),
         lane=reading.threads.get(event.place) or f"thread {_text(event.place[1])}",
         detail=_text(args.get("detail")),
-        woken_by=event.woken_by,
+        woken_by=event.woken_by or _text(args.get("woken_by")),
     )
 
 
@@ -191,6 +220,8 @@ def _kind(category: str) -> str:
         return "transfer"
     if "kernel" in words or words == "op":
         return "kernel"
+    if "runtime" in words or "driver" in words:
+        return "launch"
     return "host"
 
 

@@ -1,11 +1,13 @@
 """Times of steps as columns and lanes, for drawing: what the timeline shows (white paper, section 9.2, the EEG).
 
-A lane is a queue of a device or a thread of the host; what overlaps in it goes to rows below each other. Invariant:
-events are in the order of their begin, and within a row no two overlap.
+A lane is a queue of a device, a thread of the host, or transfers; what overlaps in it goes to rows below each other.
+Times may come from files: impossible ones are left out, counted and told. Invariant: events are in the order of their
+begin, within a row no two overlap, and their number, the lanes and the rows are limited.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,34 +16,25 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.trace_file import TraceFile
+from tfnb.notebook.trace_lanes import Lane, lay_out
 from tfnb.session.chrome_trace import times_of
 from tfnb.session.config import NodeStats, RunMetadata
 from tfnb.session.recording import Recording, StepAccount, account
 
-__all__ = ["KINDS", "Lane", "Step", "TraceModel", "trace_model"]
+__all__ = ["KINDS", "MOST_EVENTS", "Step", "TraceModel", "trace_model"]
 
 KINDS = ("kernel", "host", "launch", "compile", "transfer", "schedule", "wait")
-_RANK = {"queue": 0, "inline": 1}
-
-
-@dataclass(frozen=True)
-class Lane:
-    """`rows` rows from `row` on; `device` and `name` say of what."""
-
-    device: str
-    name: str
-    row: int
-    rows: int
+MOST_EVENTS = 2_000_000
+FARTHEST_US = 1e15  # some thirty years from the begin
+_Given = tuple[float, float, Sequence[NodeStats], Any]
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the recording; `first` is its first event, `graph` what ran (or None)."""
+    """A step of the recording; `graph` is what ran (or None)."""
 
     begin_us: float
     wall_us: float
-    first: int
-    count: int
     graph: Any
     account: StepAccount
 
@@ -49,7 +42,7 @@ class Step:
 @dataclass
 class TraceModel:
     """`events[i]` began at `start[i]` and ended at `end[i]` (microseconds) in row `row[i]`; `label[i]` is its place in
-    `labels`, `kind[i]` in KINDS."""
+    `labels`, `kind[i]` in KINDS. `notes` says what is not shown."""
 
     events: list[NodeStats]
     steps: list[Step]
@@ -61,7 +54,7 @@ class TraceModel:
     label: np.ndarray
     kind: np.ndarray
     step: np.ndarray
-    dropped: int = 0
+    notes: list[str]
     graph_nodes: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -109,84 +102,76 @@ class TraceModel:
 
 
 def trace_model(found: Any) -> TraceModel:
-    """Of a Recording, a TraceFile, a RunMetadata, its step statistics, or TensorFlow's messages.
+    """Of a Recording, a trace file that was read, a RunMetadata, its step statistics, or TensorFlow's messages.
 
-    Raises `InvalidArgumentError` when there is nothing to show.
+    Raises `InvalidArgumentError` for anything else, and where there is nothing to show.
     """
-    given: list[tuple[float, float, Sequence[NodeStats], Any]]
-    if isinstance(found, (Recording, TraceFile)):
+    given: list[_Given]
+    if isinstance(found, Recording | TraceFile):
         given = [(s.begin_us, s.wall_us, s.times, s.graph) for s in found.steps]
     else:
         times = times_of(found)
         wall = found.wall_us if isinstance(found, RunMetadata) else 0.0
         wall = wall or max((t.end_us for t in times), default=0.0)
         given = [(0.0, wall, times, getattr(found, "graph", None))] if times else []
-    if not given:
+    model = _model(given)
+    if not model.events:
         raise InvalidArgumentError("nothing was recorded: there is no step to show")
-    return _model(given, getattr(found, "dropped", 0))
+    model.notes[:0] = found.notes if isinstance(found, Recording | TraceFile) else []
+    return model
 
 
-def _model(given: list[tuple[float, float, Sequence[NodeStats], Any]], dropped: int) -> TraceModel:
-    every = [(begin + t.start_us, begin + t.end_us, n, t)
-             for n, (begin, _, times, _) in enumerate(given) for t in times]  # fmt: skip
-    every.sort(key=lambda e: (e[0], -e[1]))
-    events = [e[3] for e in every]
-    start = np.array([e[0] for e in every], np.float64)
-    end = np.array([e[1] for e in every], np.float64)
-    step = np.array([e[2] for e in every], np.int32)
+def _model(given: list[_Given]) -> TraceModel:
+    every = [t for _, _, times, _ in given for t in times]
+    sizes = [len(times) for _, _, times, _ in given]
+    begin = np.repeat(np.array([b for b, _, _, _ in given], np.float64), sizes)
+    step = np.repeat(np.arange(len(given), dtype=np.int32), sizes)
+    start = begin + np.fromiter((_number(t.start_us) for t in every), np.float64, len(every))
+    end = np.maximum(begin + np.fromiter((_number(t.end_us) for t in every), np.float64, len(every)), start)
+    possible = (np.abs(start) <= FARTHEST_US) & (np.abs(end) <= FARTHEST_US)  # false for NaN
+    order = np.lexsort((-end, start))
+    order = order[possible[order]]
+    notes = []
+    if impossible := len(every) - len(order):
+        notes.append(f"{impossible:,} events with impossible times are left out")
+    if len(order) > MOST_EVENTS:
+        notes.append(f"{len(order) - MOST_EVENTS:,} later events are left out (the limit is {MOST_EVENTS:,})")
+        order = order[:MOST_EVENTS]
+    events = [every[i] for i in order]
+    zero = min(float(start[order[0]]), 0.0) if len(order) else 0.0
+    start, end = start[order] - zero, end[order] - zero
+    lanes, row, hidden = lay_out(events, start, end)
+    if hidden:
+        notes.append(f"{hidden:,} events overlap too much to be drawn, or are in one of too many lanes")
+        kept = np.flatnonzero(row >= 0)
+        events = [events[i] for i in kept]
+        start, end, row, order = start[kept], end[kept], row[kept], order[kept]
     names: dict[str, int] = {}
-    label = np.array([names.setdefault(_label(t), len(names)) for t in events], np.int32)
-    kind = np.array([KINDS.index(t.kind) if t.kind in KINDS else 0 for t in events], np.uint8)
-    lanes, row = _lay_out(events, start, end)
-    first = np.searchsorted(step, np.arange(len(given))) if (np.diff(step) >= 0).all() else None
-    steps = [
-        Step(begin, wall, int(first[n]) if first is not None else int(np.argmax(step == n)),
-             len(times), graph, account(times, wall))
-        for n, (begin, wall, times, graph) in enumerate(given)
-    ]  # fmt: skip
+    label = np.fromiter((names.setdefault(_label(t), len(names)) for t in events), np.int32, len(events))
+    kinds = {kind: k for k, kind in enumerate(KINDS)}
+    kind = np.fromiter((kinds.get(t.kind, kinds["host"]) for t in events), np.uint8, len(events))
+    steps = [_step(b - zero, wall, times, graph, bool(impossible)) for b, wall, times, graph in given]
     nodes: dict[str, Any] = {}
     for graph in {id(g): g for _, _, _, g in given if g is not None}.values():
         nodes.update((n.name, n) for n in graph.nodes.values())
-    return TraceModel(events, steps, lanes, list(names), start, end, row, label, kind, step, dropped, nodes)
+    return TraceModel(events, steps, lanes, list(names), start, end, row, label, kind, step[order], notes, nodes)
+
+
+def _step(begin: float, wall: float, times: Sequence[NodeStats], graph: Any, hostile: bool) -> Step:
+    if hostile:
+        times = [t for t in times if abs(_number(t.start_us)) <= FARTHEST_US and abs(_number(t.end_us)) <= FARTHEST_US]
+        begin, wall = (v if abs(v) <= FARTHEST_US else 0.0 for v in (begin, wall))
+    return Step(begin, wall, graph, account(times, wall))
+
+
+def _number(value: Any) -> float:
+    """A time from wherever; NaN for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _label(t: NodeStats) -> str:
     """What an event is called: a kernel's main node, and how many others it computes with it."""
     return t.name + (f" +{len(t.nodes) - 1}" if t.kind == "kernel" and len(t.nodes) > 1 else "")
-
-
-def _lay_out(events: Sequence[NodeStats], start: np.ndarray, end: np.ndarray) -> tuple[list[Lane], np.ndarray]:
-    members: dict[tuple[str, str], list[int]] = {}
-    for i, t in enumerate(events):
-        members.setdefault((t.device, t.lane), []).append(i)
-
-    def place(key: tuple[str, str]) -> tuple[Any, ...]:
-        device, lane = key
-        return device == "host", device, _RANK.get(lane, 2), lane != "MainThread", lane
-
-    row = np.zeros(len(events), np.int32)
-    lanes = []
-    top = 0
-    for key in sorted(members, key=place):
-        mine = np.array(members[key])
-        rows = _stack(start[mine], end[mine])
-        row[mine] = rows + top
-        lanes.append(Lane(*key, top, int(rows.max()) + 1))
-        top += lanes[-1].rows
-    return lanes, row
-
-
-def _stack(start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """The row of each interval, given by start: the first in which it overlaps nothing."""
-    if (start[1:] >= end[:-1]).all():
-        return np.zeros(len(start), np.int32)
-    free: list[float] = []
-    rows = np.zeros(len(start), np.int32)
-    for i, (a, b) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
-        k = next((k for k, until in enumerate(free) if until <= a), len(free))
-        if k == len(free):
-            free.append(b)
-        else:
-            free[k] = b
-        rows[i] = k
-    return rows

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.session.config import NodeStats, RunMetadata
-from tfnb.session.recording import Recording
 from tfnb.session.step_messages import fields_of
 
 __all__ = ["Timeline", "chrome_events", "chrome_trace"]
@@ -31,7 +30,8 @@ class Timeline:
         self, show_dataflow: bool = True, show_memory: bool = False, op_time: str = "schedule"
     ) -> str:
         """The trace as JSON text. `show_dataflow`: arrows; the other options are accepted."""
-        return chrome_trace([(0.0, self._times)], show_dataflow)
+        events = chrome_events([(0.0, self._times)], show_dataflow)
+        return json.dumps({"displayTimeUnit": "ms", "traceEvents": events}, ensure_ascii=False)
 
 
 def times_of(found: Any) -> list[NodeStats]:
@@ -46,25 +46,38 @@ def times_of(found: Any) -> list[NodeStats]:
     raise InvalidArgumentError(f"needed step statistics (RunMetadata.step_stats), got {type(found).__name__}")
 
 
-def chrome_trace(steps: Iterable[tuple[float, Sequence[NodeStats]]], arrows: bool = True) -> str:
-    """Steps as JSON text: for each, when it began, in microseconds, and its times."""
-    return json.dumps({"displayTimeUnit": "ms", "traceEvents": chrome_events(steps, arrows)}, ensure_ascii=False)
+class TracedStep(Protocol):
+    """A step of a recording, or of a trace that was read."""
+
+    @property
+    def begin_us(self) -> float: ...
+    @property
+    def wall_us(self) -> float: ...
+    @property
+    def times(self) -> Sequence[NodeStats]: ...
+
+
+def chrome_trace(steps: Sequence[TracedStep], arrows: bool = True) -> str:
+    """Steps as JSON text; how long each took stands in `otherData`."""
+    events = chrome_events(((s.begin_us, s.times) for s in steps), arrows)
+    walls = [[s.begin_us, s.wall_us] for s in steps]
+    trace = {"displayTimeUnit": "ms", "traceEvents": events, "otherData": {"tfnb_steps": walls}}
+    return json.dumps(trace, ensure_ascii=False)
 
 
 def chrome_events(
-    steps: Iterable[tuple[float, Sequence[NodeStats]]] | Recording, arrows: bool = True
+    steps: Iterable[tuple[float, Sequence[NodeStats]]], arrows: bool = True
 ) -> list[dict[str, Any]]:
-    """The list of trace events."""
-    given = ((s.begin_us, s.times) for s in steps.steps) if isinstance(steps, Recording) else steps
+    """The list of trace events of steps: when each began, in microseconds, and its times."""
     processes: dict[str, int] = {}
     threads: dict[tuple[str, str], int] = {}
     events: list[dict[str, Any]] = []
     flows = 0
-    for step, (begin, times) in enumerate(given):
+    for step, (begin, times) in enumerate(steps):
         for t in times:
             pid, tid = _place(t, processes, threads, events)
             args = {"name": t.name, "op": t.op, "step": step, "bytes": t.nbytes, "nodes": list(t.nodes)[:50],
-                    "detail": t.detail}  # fmt: skip
+                    "detail": t.detail, "woken_by": t.woken_by}  # fmt: skip
             event = {"ph": "X", "cat": t.kind, "name": t.op or t.name, "pid": pid, "tid": tid,
                      "ts": round(begin + t.start_us, 3), "dur": round(max(t.took_us, 0.0), 3)}  # fmt: skip
             events.append(event | {"args": {k: v for k, v in args.items() if v or k == "step"}})

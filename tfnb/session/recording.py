@@ -154,6 +154,11 @@ class Recording:
     def _records(self) -> list[StepRecord]:
         return []
 
+    @property
+    def notes(self) -> list[str]:
+        """What is not in it."""
+        return [f"{self.dropped:,} later steps were not recorded (limit of tf.profile)"] if self.dropped else []
+
     def __len__(self) -> int:
         return len(self._found)
 

@@ -1,0 +1,40 @@
+// The card of an event: what the columns say at once, and what the kernel or the file knows beyond when it comes.
+import type { EventCard, NodeCard } from "../../protocol/timeline";
+import { make } from "./dom";
+import { titleOf } from "./palette";
+import { bytesText, timeText } from "./texts";
+import type { Trace } from "./trace";
+
+/** The lines of a card; `known` is null while nobody has said more. */
+export function cardLines(trace: Trace, i: number, known: EventCard | null): HTMLElement[] {
+  const lane = trace.meta.lanes.find((l) => trace.row(i) >= l.row && trace.row(i) < l.row + l.rows);
+  const kind = titleOf(trace.kind(i));
+  const took = `${timeText(trace.length(i))}, from ${timeText(trace.start(i))}, in step ${trace.step(i)}`;
+  const where = known ? [known.device, known.lane] : [lane?.device, lane?.name];
+  const nodes = known?.nodes ?? [];
+  return [
+    make("h4", { text: trace.name(i) }),
+    ...line("what", known?.op ? `${kind}, ${known.op}` : kind),
+    ...line("took", took),
+    ...line("where", where.filter(Boolean).join(", ")),
+    ...line("bytes", known?.nbytes ? bytesText(known.nbytes) : ""),
+    ...line("detail", known?.detail ?? ""),
+    ...line("woken by", known?.woken_by ?? ""),
+    ...line("waited for", trace.cause(i) >= 0 ? trace.name(trace.cause(i)) : ""),
+    ...(nodes.length > 1
+      ? line("computes at once", `${nodes.length + (known?.more ?? 0)} nodes`)
+      : []),
+    ...nodes.flatMap(nodeLines),
+  ];
+}
+
+function line(name: string, value: string): HTMLElement[] {
+  if (!value) return [];
+  return [make("div", {}, make("b", { text: `${name}: ` }), document.createTextNode(value))];
+}
+
+function nodeLines(node: NodeCard): HTMLElement[] {
+  const op = node.op ? ` (${node.op})` : "";
+  const made = node.origin ? [...line("made at", " "), make("pre", { text: node.origin })] : [];
+  return [make("div", { text: `${node.name}${op} ${node.shapes.join(", ")}` }), ...made];
+}

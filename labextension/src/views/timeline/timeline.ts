@@ -1,0 +1,227 @@
+// The timeline of a trace in any page: lanes from seconds to microseconds, the most expensive operations, a card of the
+// chosen event (white paper, section 9.2, the EEG). Knows nothing of Jupyter: a widget and a document viewer use it.
+import type { EventCard } from "../../protocol/timeline";
+import { cardLines } from "./card";
+import { Chart } from "./chart";
+import { Costs } from "./costs";
+import { button, make } from "./dom";
+import { paint } from "./painting";
+import { colourOf, inkOn, titleOf } from "./palette";
+import { KEYS, steer } from "./steering";
+import { timeText } from "./texts";
+import style from "./timeline.css?text";
+import type { Trace } from "./trace";
+
+export interface TimelineOptions {
+  /** Says more of an event than the columns do; may never answer. */
+  readonly card?: (event: number) => Promise<EventCard>;
+  /** Writes the trace to a file of the user's; without it there is no button for that. */
+  readonly save?: () => void;
+}
+
+export interface TimelineView {
+  dispose(): void;
+}
+
+/** Draws a trace into `host`, in place of what is there. */
+export function drawTimeline(
+  host: HTMLElement,
+  trace: Trace,
+  options: TimelineOptions = {},
+): TimelineView {
+  const view = new View(trace, options);
+  host.replaceChildren(view.root);
+  return view;
+}
+
+class View implements TimelineView {
+  readonly root: HTMLElement;
+  private readonly canvas = make("canvas", {
+    attributes: { tabindex: "0", role: "application", "aria-label": `timeline of a run; ${KEYS}` },
+  });
+  private readonly box = make("div", { className: "box" });
+  private readonly status = make("div", { attributes: { role: "status", "aria-live": "polite" } });
+  private readonly card = make("div", {
+    className: "card",
+    text: "Choose an event or a row of the table.",
+  });
+  private readonly chart: Chart;
+  private readonly costs: Costs;
+  private readonly sizes = new ResizeObserver(() => this.later());
+  private readonly themes = new MutationObserver(() => this.later());
+  private drawing = 0;
+
+  constructor(
+    private readonly trace: Trace,
+    private readonly options: TimelineOptions,
+  ) {
+    this.chart = new Chart(
+      trace,
+      () => this.later(),
+      (i) => this.chosen(i),
+      (y) => {
+        this.box.scrollTop = y;
+      },
+    );
+    this.costs = new Costs(trace.meta.table, (label) => this.showLabel(label));
+    this.layOut();
+    this.root = make(
+      "div",
+      { className: "tfnb-tl" },
+      make("style", { text: style }),
+      make("div", { className: "summary", text: trace.meta.summary }),
+      accountBar(trace),
+      this.toolbar(),
+      this.box,
+      this.status,
+      make(
+        "div",
+        { className: "under" },
+        make("div", { className: "costs" }, this.costs.element),
+        this.card,
+      ),
+    );
+    keepKeys(this.root);
+    this.sizes.observe(this.canvas);
+    // JupyterLab changes its theme by attributes of the body.
+    this.themes.observe(document.body, { attributes: true });
+  }
+
+  dispose(): void {
+    this.sizes.disconnect();
+    this.themes.disconnect();
+    cancelAnimationFrame(this.drawing);
+    this.root.remove();
+  }
+
+  private layOut(): void {
+    const { chart, canvas, box } = this;
+    canvas.style.height = `${chart.height}px`;
+    box.style.height = `${chart.height}px`;
+    // The canvas stays in sight; this gives the box the height of all lanes to scroll in.
+    const rest = make("div");
+    rest.style.height = `${chart.fullHeight - chart.height}px`;
+    box.append(canvas, rest);
+    box.addEventListener("scroll", () => chart.scroll(box.scrollTop));
+    steer(chart, canvas, box);
+  }
+
+  private later(): void {
+    this.drawing ||= requestAnimationFrame(() => {
+      this.drawing = 0;
+      paint(this.chart, this.canvas);
+    });
+  }
+
+  private toolbar(): HTMLElement {
+    const { chart, trace, options } = this;
+    const slowest = trace.meta.table[0];
+    const used = trace.meta.kinds.filter((_, k) => trace.columns.kind.includes(k));
+    return make(
+      "div",
+      { className: "bar" },
+      ...(slowest ? [this.slowest(slowest.label, slowest.name, slowest.share)] : []),
+      button("Fit", "show all", () => chart.reset()),
+      button("Step", "show the step of the chosen event, or the next one", () => chart.nextStep()),
+      button("−", "zoom out", () => chart.zoom(1.6)),
+      button("+", "zoom in", () => chart.zoom(1 / 1.6)),
+      this.search(),
+      this.check("critical path", "path"),
+      this.check("arrows", "arrows"),
+      ...(options.save
+        ? [button("Save Chrome trace", "save as a Chrome trace", options.save)]
+        : []),
+      ...used.map(keyOf),
+    );
+  }
+
+  private slowest(label: number, name: string, share: number): HTMLButtonElement {
+    const text = `Slowest: ${name}, ${(100 * share).toFixed(0)}%`;
+    const made = button(text, `show the slowest operation, ${name}`, () => this.showLabel(label));
+    made.className = "slowest";
+    return made;
+  }
+
+  private search(): HTMLInputElement {
+    const attributes = {
+      type: "search",
+      placeholder: "find an operation",
+      "aria-label": "find an operation",
+    };
+    const field = make("input", { attributes });
+    field.addEventListener("keydown", (e) => {
+      if (e.key !== "Enter") return;
+      const found = this.trace.search(field.value, this.chart.selected);
+      if (found >= 0) this.chart.show(found);
+      else this.status.textContent = `nothing is called ${field.value}`;
+    });
+    return field;
+  }
+
+  private check(text: string, what: "path" | "arrows"): HTMLLabelElement {
+    const box = make("input", { attributes: { type: "checkbox", checked: "" } });
+    box.addEventListener("change", () => {
+      this.chart[what] = box.checked;
+      this.later();
+    });
+    return make("label", {}, box, document.createTextNode(text));
+  }
+
+  private showLabel(label: number): void {
+    const longest = this.trace.longestOf(label);
+    if (longest < 0) return;
+    this.chart.marked = label;
+    this.chart.show(longest);
+  }
+
+  private chosen(i: number): void {
+    const { trace } = this;
+    this.costs.mark(i < 0 ? -1 : trace.label(i));
+    if (i < 0) return;
+    this.status.textContent = `${trace.name(i)}: ${titleOf(trace.kind(i))}, ${timeText(trace.length(i))}`;
+    this.card.replaceChildren(...cardLines(trace, i, null));
+    void this.options.card?.(i).then((known) => {
+      if (this.chart.selected === i) this.card.replaceChildren(...cardLines(trace, i, known));
+    });
+  }
+}
+
+function keyOf(kind: string): HTMLElement {
+  const patch = make("i");
+  patch.style.background = colourOf(kind);
+  return make("span", { className: "key" }, patch, document.createTextNode(titleOf(kind)));
+}
+
+/** Kernels and gaps as one bar: together they are the time of the steps. */
+function accountBar(trace: Trace): HTMLElement {
+  const all = trace.meta.account.reduce((sum, [, us]) => sum + us, 0) || 1;
+  const parts = trace.meta.account.filter(([, us]) => us > 0);
+  const told = parts.map(
+    ([name, us]) => `${name} ${timeText(us)}, ${((100 * us) / all).toFixed(1)}%`,
+  );
+  const kinds: Record<string, string> = {
+    kernels: "kernel",
+    "host kernels": "host",
+    launching: "launch",
+  };
+  const spans = parts.map(([name, us], k) => {
+    const kind = kinds[name] ?? "wait";
+    const made = make("span", { text: name, attributes: { title: told[k] ?? "" } });
+    made.style.cssText = `flex: ${us / all} 1 0; background: ${colourOf(kind)}; color: ${inkOn(kind) || "#000"}`;
+    return made;
+  });
+  const label = `where the time of the steps went: ${told.join("; ")}`;
+  return make(
+    "div",
+    { className: "account", attributes: { role: "img", "aria-label": label } },
+    ...spans,
+  );
+}
+
+/** The page's shortcuts must not see what is typed in the view. */
+function keepKeys(root: HTMLElement): void {
+  root.addEventListener("focusin", (e) => {
+    if (e.target instanceof Element) e.target.setAttribute("data-lm-suppress-shortcuts", "true");
+  });
+  root.addEventListener("keydown", (e) => e.stopPropagation());
+}

@@ -1,0 +1,136 @@
+// A trace for drawing: columns of events in the order of their begin, laid in rows by tfnb/notebook/trace_model.py or
+// by chrome_trace.ts. Invariant: within a row no two events overlap.
+import type { TraceMeta } from "../../protocol/timeline";
+import { at, Row, type Times } from "./row";
+
+/** `cause` is the event waited for, or -1; `critical` is 1 on the critical path of a step. */
+export interface Columns extends Times {
+  readonly row: Int32Array;
+  readonly label: Int32Array;
+  readonly kind: Uint8Array;
+  readonly step: Int32Array;
+  readonly cause: Int32Array;
+  readonly critical: Uint8Array;
+}
+
+export class Trace {
+  readonly n: number;
+  readonly rows: readonly Row[];
+  /** The critical events of each row, and its waits of which one knows what for. */
+  readonly critical: readonly Row[];
+  readonly waits: readonly Row[];
+  private readonly wait: number;
+
+  constructor(
+    readonly meta: TraceMeta,
+    readonly columns: Columns,
+  ) {
+    const { kind, cause, critical } = columns;
+    this.n = columns.start.length;
+    this.wait = meta.kinds.indexOf("wait");
+    this.rows = this.byRow(() => true);
+    this.critical = this.byRow((i) => critical[i] === 1);
+    this.waits = this.byRow((i) => kind[i] === this.wait && at(cause, i) >= 0);
+  }
+
+  private byRow(wanted: (event: number) => boolean): Row[] {
+    const { row } = this.columns;
+    const counts = new Int32Array(this.meta.n_rows);
+    for (let i = 0; i < this.n; i++) if (wanted(i)) counts[at(row, i)] = at(counts, at(row, i)) + 1;
+    const found = Array.from(counts, (count) => new Int32Array(count));
+    counts.fill(0);
+    for (let i = 0; i < this.n; i++) {
+      const r = at(row, i);
+      const mine = found[r];
+      if (!mine || !wanted(i)) continue;
+      mine[at(counts, r)] = i;
+      counts[r] = at(counts, r) + 1;
+    }
+    return found.map((index) => new Row(this.columns, index));
+  }
+
+  start(i: number): number {
+    return at(this.columns.start, i);
+  }
+
+  end(i: number): number {
+    return at(this.columns.end, i);
+  }
+
+  length(i: number): number {
+    return this.end(i) - this.start(i);
+  }
+
+  row(i: number): number {
+    return at(this.columns.row, i);
+  }
+
+  cause(i: number): number {
+    return at(this.columns.cause, i);
+  }
+
+  step(i: number): number {
+    return at(this.columns.step, i);
+  }
+
+  label(i: number): number {
+    return at(this.columns.label, i);
+  }
+
+  name(i: number): string {
+    return this.meta.labels[this.label(i)] ?? "";
+  }
+
+  kind(i: number): string {
+    return this.meta.kinds[at(this.columns.kind, i)] ?? "";
+  }
+
+  isWait(i: number): boolean {
+    return this.columns.kind[i] === this.wait;
+  }
+
+  /** The longest event of a label, -1 if there is none. */
+  longestOf(label: number): number {
+    let found = -1;
+    for (let i = 0; i < this.n; i++) {
+      if (this.columns.label[i] === label && (found < 0 || this.length(i) > this.length(found)))
+        found = i;
+    }
+    return found;
+  }
+
+  /** The next event after `i` whose name contains a text, going round; -1 for none. */
+  search(text: string, i: number): number {
+    const low = text.toLowerCase();
+    const named = this.meta.labels.map((label) => label.toLowerCase().includes(low));
+    for (let k = 1; low && k <= this.n; k++) {
+      const next = (Math.max(i, -1) + k) % this.n;
+      if (named[this.label(next)]) return next;
+    }
+    return -1;
+  }
+}
+
+const TYPES = [
+  ["start", Float64Array],
+  ["end", Float64Array],
+  ["row", Int32Array],
+  ["label", Int32Array],
+  ["kind", Uint8Array],
+  ["step", Int32Array],
+  ["cause", Int32Array],
+  ["critical", Uint8Array],
+] as const;
+
+/** Columns out of the buffers of a message. */
+export function columnsOf(buffers: readonly DataView[]): Columns {
+  const found: Record<string, unknown> = {};
+  TYPES.forEach(([name, Type], k) => {
+    const view = buffers[k];
+    if (!view) throw new Error(`the kernel sent no column ${name}`);
+    found[name] = new Type(
+      view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength) as ArrayBuffer,
+    );
+  });
+  return found as unknown as Columns;
+}

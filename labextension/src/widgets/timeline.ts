@@ -1,0 +1,87 @@
+// The browser's side of tfnb/notebook/timeline_view.py. The model is never displayed itself: it puts the live view in
+// place of the picture in the cell's output, which it finds by its key, and again wherever that output is drawn anew.
+import type { AnyModel, Initialize } from "@anywidget/types";
+import type { EventCard, FromKernel, ToKernel } from "../protocol/timeline";
+import { drawTimeline } from "../views/timeline/timeline";
+import { columnsOf, Trace } from "../views/timeline/trace";
+import { listen } from "./channel/listen";
+
+interface State {
+  key: string;
+}
+
+/** What the script beside the picture calls, by the key of the model. */
+declare global {
+  var tfnbViews: Record<string, (place: HTMLElement) => void> | undefined;
+}
+
+class Channel {
+  private trace: Trace | null = null;
+  private readonly places: HTMLElement[] = [];
+  private readonly cards = new Map<number, (card: EventCard) => void>();
+
+  constructor(private readonly model: AnyModel<State>) {
+    model.on("msg:custom", (message: FromKernel, buffers: DataView[]) =>
+      this.heard(message, buffers),
+    );
+  }
+
+  private tell(message: ToKernel): void {
+    this.model.send(message);
+  }
+
+  mount(place: HTMLElement): void {
+    if (place.dataset.tfnbMounted) return;
+    place.dataset.tfnbMounted = "true";
+    if (this.trace) this.draw(this.trace, place);
+    else if (this.places.push(place) === 1) this.tell({ type: "ready" });
+  }
+
+  private draw(trace: Trace, place: HTMLElement): void {
+    drawTimeline(place, trace, {
+      card: (event) => this.card(event),
+      save: () => this.tell({ type: "chrome" }),
+    });
+  }
+
+  private card(event: number): Promise<EventCard> {
+    return new Promise((resolve) => {
+      this.cards.set(event, resolve);
+      this.tell({ type: "card", event });
+    });
+  }
+
+  private heard(message: FromKernel, buffers: DataView[]): void {
+    if (message.type === "data") {
+      const trace = new Trace(message.trace, columnsOf(buffers));
+      this.trace = trace;
+      for (const place of this.places.splice(0)) this.draw(trace, place);
+    } else if (message.type === "card") {
+      this.cards.get(message.event)?.(message.card);
+      this.cards.delete(message.event);
+    } else if (message.type === "chrome") {
+      save(message.text);
+    }
+  }
+}
+
+function save(text: string): void {
+  const link = document.createElement("a");
+  link.download = "trace.json";
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+const initialize: Initialize<State> = async ({ model }) => {
+  const key = model.get("key");
+  const channel = new Channel(model);
+  await listen(model, key);
+  globalThis.tfnbViews ??= {};
+  globalThis.tfnbViews[key] = (place) => channel.mount(place);
+  for (const place of document.querySelectorAll(`[data-tfnb-view="${CSS.escape(key)}"]`)) {
+    if (place instanceof HTMLElement) channel.mount(place);
+  }
+};
+
+export default { initialize };
