@@ -51,6 +51,14 @@ class Settings:
         default=True,
         metadata={"env": "TFNB_FAST_LOOPS", "help": "0: all loops run node by node, by the general executor"},
     )
+    cpus: str = field(
+        default="",
+        metadata={"env": "TFNB_CPUS", "help": "how many logical CPU devices a session has that does not say it"},
+    )
+    placement: str = field(
+        default="",
+        metadata={"env": "TFNB_PLACEMENT", "help": "'first' or 'random:SEED': GraphOptions.placement, where that is empty"},
+    )
     keep_source: str = field(
         default="",
         metadata={"env": "TFNB_KEEP_SOURCE", "help": "a folder that gets every generated OpenCL program"},

@@ -32,12 +32,15 @@ from tfnb.ir.cluster import Cluster
 from tfnb.ir.graph import Edge, Node
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import Kind, OpDef
+from tfnb.ops.sendrecv import TransferAttrs
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor, HostThreads
-from tfnb.runtime.kernels import ClusterKernel, HostKernel, RecvKernel, SendKernel
+from tfnb.runtime.kernels import ClusterKernel, HostKernel
 from tfnb.runtime.plan import PlanKind, PlanNode, build_plan
 from tfnb.runtime.resources import ResourceManager
+from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.stats import HOST, KERNEL, StepStats
+from tfnb.runtime.transfer import RecvKernel, SendKernel
 from tfnb.settings import load_settings
 from tfnb.types import Shape, TensorSpec, float32, int32, string
 
@@ -84,6 +87,12 @@ def node(opdef, n_inputs=0, dtype=float32, ref=False, name="", attrs=None):
         specs,
         origin=Origin("notebook.py", 7, "<cell>"),
     )
+
+
+def transfer(kind, key, name=""):
+    """A node of a Send or Recv; the rendezvous of a test that waits is one that others could send to."""
+    signature = ("x: T", "") if kind == "Send" else ("", "y: T")
+    return node(OpDef(kind, *signature), int(kind == "Send"), name=name, attrs=TransferAttrs(key))
 
 
 # ---- clusters written by hand ------------------------------------------------------------------
@@ -557,7 +566,7 @@ def test_errors_of_host_kernels_become_ours(kind, ours, expensive):
 def test_the_first_error_stops_the_others(device, resources):
     """A Recv that nobody serves and a long kernel in the pool do not keep a failed step alive."""
     release, after = threading.Event(), []
-    recv = RecvKernel(node(OpDef("Recv", "", "y: T")), "never")
+    recv = RecvKernel(transfer("Recv", "never"))
     slow = host(lambda call: release.wait(0.2) or f32(1), 0, expensive=True)
     plan = build_plan(
         [
@@ -577,14 +586,14 @@ def test_the_first_error_stops_the_others(device, resources):
     ]
     e = Executor(plan, payloads, threads)
     with pytest.raises(InvalidArgumentError, match="no"):
-        e.run()
+        e.run(rendezvous=Rendezvous())
     assert not after
     threads.close()
     assert not [t for t in threading.enumerate() if t.name.startswith("tfnb-host")]
 
 
 def test_a_deadline_says_what_waits():
-    recv = RecvKernel(node(OpDef("Recv", "", "y: T"), name="from_ps"), "never")
+    recv = RecvKernel(transfer("Recv", "never", name="from_ps"))
     plan = build_plan(
         [PlanNode(PlanKind.RECV, 1, name="from_ps"), PlanNode(H, 1, ((0, 0),), name="use")],
         [(1, 0)],
@@ -592,7 +601,7 @@ def test_a_deadline_says_what_waits():
     e = Executor(plan, [recv, host(lambda call, x: x)])
     begin = time.monotonic()
     with pytest.raises(DeadlineExceededError, match="'use' waits for 'from_ps' output 0"):
-        e.run(timeout=0.05)
+        e.run(timeout=0.05, rendezvous=Rendezvous())
     assert time.monotonic() - begin < 2
 
 
@@ -602,12 +611,12 @@ def test_a_deadline_ends_a_loop_that_does_not(device, resources):
 
 
 def test_cancellation_from_another_thread(device, resources):
-    recv = RecvKernel(node(OpDef("Recv", "", "y: T")), "never")
+    recv = RecvKernel(transfer("Recv", "never"))
     e = Executor(build_plan([PlanNode(PlanKind.RECV, 1)], [(0, 0)]), [recv])
     token = Cancellation()
     threading.Timer(0.05, token.cancel, [CancelledError("the session was closed")]).start()
     with pytest.raises(CancelledError, match="the session was closed"):
-        e.run(cancellation=token)
+        e.run(cancellation=token, rendezvous=Rendezvous())
     with pytest.raises(CancelledError):
         single(scaling(device, resources, 2.0)).run([f32(1)], cancellation=token)
     endless = Cancellation()
@@ -617,11 +626,18 @@ def test_cancellation_from_another_thread(device, resources):
 
 
 def test_an_interrupt_while_waiting():
-    recv = RecvKernel(node(OpDef("Recv", "", "y: T")), "never")
+    recv = RecvKernel(transfer("Recv", "never"))
     e = Executor(build_plan([PlanNode(PlanKind.RECV, 1)], [(0, 0)]), [recv])
     main = threading.main_thread().ident
     threading.Timer(0.1, signal.pthread_kill, [main, signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
+        e.run(rendezvous=Rendezvous())
+
+
+def test_a_recv_that_nobody_serves_is_an_error():
+    recv = RecvKernel(transfer("Recv", "never", name="from_nowhere"))
+    e = Executor(build_plan([PlanNode(PlanKind.RECV, 1, name="from_nowhere")], [(0, 0)]), [recv])
+    with pytest.raises(InternalError, match=r"wait for each other.*\n.*from_nowhere"):
         e.run()
 
 
@@ -663,8 +679,8 @@ def test_send_and_recv_between_devices(resources):
     settings = dataclasses.replace(load_settings(), quiet=True)
     one, other = make_devices(settings, {"CPU": 2})[:2]
     send, recv = (
-        SendKernel(node(OpDef("Send", "x: T"), 1), "k"),
-        RecvKernel(node(OpDef("Recv", "", "y: T")), "k"),
+        SendKernel(transfer("Send", "k")),
+        RecvKernel(transfer("Recv", "k")),
     )
     plan = build_plan(
         [

@@ -257,11 +257,26 @@ class GraphBuilder(Collections):
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Any:
-        """Operations made inside live on the device of `op`."""
-        element = self.as_graph_element(op)
-        target = element.op if isinstance(element, Tensor) else element
-        with self.scopes.pushed(self.scopes.colocate, target):
-            yield
+        """Operations made inside live on the device of `op`; device scopes around the block do not count.
+
+        `ignore_existing` drops what the block's surroundings colocate with; `op` may be None then.
+        """
+        if op is None and not ignore_existing:
+            raise InvalidArgumentError("colocate_with(None) needs ignore_existing=True")
+        scopes = self.scopes
+        before = scopes.colocate
+        if ignore_existing:
+            scopes.colocate = []
+        try:
+            if op is None:
+                yield
+                return
+            element = self.as_graph_element(op)
+            target = element.op if isinstance(element, Tensor) else element
+            with scopes.pushed(scopes.colocate, target), scopes.pushed(scopes.devices, None):
+                yield
+        finally:
+            scopes.colocate = before
 
     def gradient_override_map(self, op_type_map: dict[str, str]) -> AbstractContextManager[None]:
         """Ops made inside take the gradient registered under another name: `{"Square": "MySquareGrad"}`."""

@@ -54,6 +54,8 @@ class Kind(enum.Enum):
     LOOP_COND = "loop_cond"
     CONTROL_TRIGGER = "control_trigger"
     ASYNC = "async"
+    SEND = "send"
+    RECV = "recv"
 
 
 class _NotDifferentiable:

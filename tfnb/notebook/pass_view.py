@@ -112,21 +112,22 @@ def show_passes(session: Session, fetches: Any, feeds: Sequence[Any] = ()) -> Pa
     fresh = compile_step(
         Request(plan.tensors, plan.operations, fed), session.compile_context, lambda name, g: stages.append((name, g))
     )
-    kernels = {k.cluster.name: k for k in session.compiled(plan, fed).payloads if isinstance(k, ClusterKernel)}
+    payloads = [k for part in session.compiled(plan, fed).parts for k in part.payloads]
+    kernels = {(k.cluster.device, k.cluster.name): k for k in payloads if isinstance(k, ClusterKernel)}
     clusters = []
-    for c in fresh.clustered.clusters:
-        kernel = kernels.get(c.name)
+    for g, c in [(part.graph, c) for part in fresh.clustered for c in part.clusters]:
+        kernel = kernels.get((c.device, c.name))
         programs = kernel.programs() if kernel is not None else []
         modules = [m for p in programs[-1:] for m in p.modules]
         steps = [s for p in programs[-1:] for s in p.steps]
         clusters.append(
             ClusterText(
-                c.name, c.device, tuple(_line(fresh.graph, n) for n in c.nodes if n.id in fresh.graph.nodes),
+                c.name, c.device, tuple(_line(g, n) for n in c.nodes if n.id in g.nodes),
                 tuple(m.source for m in modules if m.source),
                 tuple(_launch(s, modules) for s in steps), tuple(str(w) for p in programs[-1:] for w in p.info),
             )
         )  # fmt: skip
-    singles = tuple(_line(fresh.graph, fresh.graph.nodes[i]) for i in fresh.clustered.singles)
+    singles = tuple(_line(part.graph, part.graph.nodes[i]) for part in fresh.clustered for i in part.singles)
     graphs = tuple((name, g) for name, g in stages if isinstance(g, Graph))
     return PassView(graphs, tuple(clusters), singles)
 

@@ -21,7 +21,7 @@ from tfnb.passes.context import contexts, frames_left
 from tfnb.passes.counters import counters
 from tfnb.passes.partial import fed_parts
 
-__all__ = ["Clustered", "cluster", "root_variable"]
+__all__ = ["Clustered", "Grouping", "cluster", "grouping", "root_variable"]
 
 _FREE = (Kind.CONST, Kind.PLACEHOLDER, Kind.VARIABLE)
 
@@ -60,15 +60,33 @@ def waited_for(graph: Graph, node: Node) -> tuple[int, ...]:
     return tuple(found)
 
 
-def cluster(graph: Graph) -> Clustered:
-    """Groups the device nodes of a pruned, expanded graph."""
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """What decides which nodes may share a cluster, found on a whole step before it is split by devices.
+
+    Per node id: `level`, control `context`, partial feeds in `parts`; `counters`: scalars that the host computes.
+    """
+
+    level: Mapping[int, int]
+    context: Mapping[int, Any]
+    counters: frozenset[int]
+    parts: Mapping[int, frozenset[int]]
+
+
+def grouping(graph: Graph) -> Grouping:
+    """For a whole step's graph: within one partition, a node's place in the whole could not be seen."""
     levels = _Levels(graph)
-    parts = fed_parts(graph)
+    return Grouping(levels.level, levels.context, levels.counters, fed_parts(graph))
+
+
+def cluster(graph: Graph, known: Grouping | None = None) -> Clustered:
+    """Groups the device nodes of a pruned, expanded graph, or of a partition of it (`known` is then the whole's)."""
+    known = known or grouping(graph)
     groups: dict[Any, list[int]] = {}
     for i in graph.order:
-        if levels.on_device(i):
-            node = graph.nodes[i]
-            key = (levels.level[i], node.device, levels.context[i], parts.get(i))
+        node = graph.nodes[i]
+        if i not in known.counters and _on_device(graph, node):
+            key = (known.level[i], node.device, known.context[i], known.parts.get(i))
             groups.setdefault(key, []).append(i)
     _add_fetched_variables(graph, groups)
     keys = sorted(groups, key=lambda k: (k[0], groups[k][0]))
@@ -78,6 +96,15 @@ def cluster(graph: Graph) -> Clustered:
         i for i in graph.order if i not in member and graph.nodes[i].opdef.kind not in _FREE
     )
     return Clustered(graph, tuple(c for c, _ in made), singles, member, tuple(w for _, w in made))
+
+
+def _on_device(graph: Graph, node: Node) -> bool:
+    """Can the device compute the node, here?"""
+    op = node.opdef
+    if op.kind is not Kind.COMPUTE or not op.has_kernel or op.dynamic:
+        return False
+    dtypes = [s.dtype for s in node.specs] + [graph.spec(e).dtype for e in node.inputs]
+    return all(d.cl for d in dtypes)
 
 
 class _Levels:
@@ -105,12 +132,7 @@ class _Levels:
                 break
 
     def on_device(self, i: int) -> bool:
-        node = self.graph.nodes[i]
-        op = node.opdef
-        if op.kind is not Kind.COMPUTE or not op.has_kernel or op.dynamic or i in self.counters:
-            return False
-        dtypes = [s.dtype for s in node.specs] + [self.graph.spec(e).dtype for e in node.inputs]
-        return all(d.cl for d in dtypes)
+        return i not in self.counters and _on_device(self.graph, self.graph.nodes[i])
 
     def _find(self, node: Node) -> int:
         if node.opdef.kind in _FREE:

@@ -1,75 +1,249 @@
-"""Placing a step's nodes on the devices of this process.
+"""Placing a step's nodes on devices (white paper, sections 3.2.1 and 4.3).
 
-A node goes where its constraint says; state pins whatever refers to it; colocated nodes follow their anchor; the rest
-goes to the default device. Invariant: every node of the result carries the full name of a device that exists.
+Nodes that must share a device form groups; a group may go where all its members have kernels and what they ask for
+matches; among those devices a policy chooses. Invariant: every node of the result carries the full name of a device
+that exists, and state stays where an earlier step put it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import random
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graph import Graph, Node
-from tfnb.types import TensorSpec, resource, variant
+from tfnb.ir.opdef import Kind
+from tfnb.placement.groups import StateGroups, Union, join_graph, makes_state
+from tfnb.placement.loops import unsplittable
 
-__all__ = ["check_devices", "place"]
+__all__ = ["Choice", "Group", "Placement", "Rules", "check_devices", "first_device", "place", "random_device"]
 
 
-def place(graph: Graph, devices: Sequence[str], soft: bool = False) -> Graph:
-    """`devices`: full names, the default first. Raises `InvalidArgumentError` naming node, wish and devices."""
-    if len(devices) == 1 and not any(n.device for n in graph.nodes.values()):
-        return _with_devices(graph, dict.fromkeys(graph.nodes, devices[0]))
-    known = [(DeviceSpec.from_string(d), d) for d in devices]
-    by_name = {n.name: n for n in graph.nodes.values()}
-    chosen: dict[int, str] = {}
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Nodes that go to one device. `feasible`: the devices they may go to, the default first; `why`: what forbids
+    others, in words. `pinned`: where an earlier step put their state, or "".
+    """
+
+    nodes: tuple[Node, ...]
+    feasible: tuple[str, ...]
+    why: str = ""
+    pinned: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Where a group goes, and why there."""
+
+    device: str
+    why: str
+
+
+Policy = Callable[[Graph, Sequence[Group], Sequence[str]], Sequence[Choice]]
+"""(graph, groups, devices) -> a choice per group, among its feasible devices."""
+
+
+def first_device(graph: Graph, groups: Sequence[Group], devices: Sequence[str]) -> list[Choice]:
+    """Each group on the first device it may go to, as TensorFlow does."""
+    return [Choice(g.pinned or g.feasible[0], "the first that it may go to") for g in groups]
+
+
+def random_device(seed: int) -> Policy:
+    """Each group on a random device, the same in every process: for tests."""
+
+    def choose(graph: Graph, groups: Sequence[Group], devices: Sequence[str]) -> list[Choice]:
+        found = []
+        for g in groups:
+            rng = random.Random(zlib.crc32(f"{seed}/{g.key}".encode()))
+            found.append(Choice(g.pinned or rng.choice(g.feasible), f"by chance (seed {seed})"))
+        return found
+
+    return choose
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a session gives for placing a step: full names of devices, the default first; `soft`: go elsewhere rather
+    than fail; `pins`: maker of state -> its device, from earlier steps; `policy`: who chooses.
+    """
+
+    devices: tuple[str, ...]
+    soft: bool = False
+    policy: Policy = first_device
+    state: StateGroups = field(default_factory=StateGroups)
+    pins: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """A placed graph; `groups` and `choices` say who went where and why, and are empty where there was no choice."""
+
+    graph: Graph
+    groups: tuple[Group, ...] = ()
+    choices: tuple[Choice, ...] = ()
+
+    def pins(self) -> dict[str, str]:
+        """Maker of state -> device, to be kept for later steps."""
+        return {
+            n.name: c.device
+            for g, c in zip(self.groups, self.choices, strict=True)
+            for n in g.nodes
+            if makes_state(n)
+        }
+
+    def report(self) -> str:
+        """A text for people: every group with its device and the reason, the largest first."""
+        devices = sorted({n.device for n in self.graph.nodes.values()})
+        if not self.groups:
+            return f"{len(self.graph.nodes)} nodes on {', '.join(devices)}: there is no other device, and no wish"
+        lines = []
+        order = sorted(range(len(self.groups)), key=lambda k: -len(self.groups[k].nodes))
+        for device in devices:
+            here = [k for k in order if self.choices[k].device == device]
+            n = sum(len(self.groups[k].nodes) for k in here)
+            lines.append(f"{device}: {n} nodes in {len(here)} groups")
+            for k in here:
+                group, choice = self.groups[k], self.choices[k]
+                why = f"{group.why}; {choice.why}" if group.why else choice.why
+                lines.append(f"  {_names(group.nodes)}: {why}")
+        return "\n".join(lines)
+
+
+def _names(nodes: Sequence[Node], most: int = 4) -> str:
+    names = ", ".join(n.name for n in nodes[:most])
+    return f"{names} and {len(nodes) - most} more" if len(nodes) > most else names
+
+
+def place(graph: Graph, rules: Rules) -> Placement:
+    """Raises `InvalidArgumentError` naming a node, its line, what it asks for and the devices that could take it."""
+    if len(rules.devices) == 1 and not any(n.device for n in graph.nodes.values()):
+        return Placement(_with_devices(graph, dict.fromkeys(graph.nodes, rules.devices[0])))
+    groups = _groups(graph, rules)
+    choices = rules.policy(graph, groups, rules.devices)
+    chosen = {n.id: c.device for g, c in zip(groups, choices, strict=True) for n in g.nodes}
+    return Placement(_with_devices(graph, chosen), tuple(groups), tuple(choices))
+
+
+def check_devices(graph: Graph, rules: Rules) -> None:
+    """Raises `InvalidArgumentError` for a node that asks for a device there is not, also one that will be folded."""
+    if not rules.soft:
+        known = _known(rules.devices)
+        for node in graph.nodes.values():
+            if node.device:
+                spec = DeviceSpec.from_string(node.device)
+                if not any(spec.matches(d) for d in known.values()):
+                    raise _refusal(node, spec, rules, "there is no such device")
+
+
+def _known(devices: Iterable[str]) -> dict[str, DeviceSpec]:
+    return {d: DeviceSpec.from_string(d) for d in devices}
+
+
+def _groups(graph: Graph, rules: Rules) -> list[Group]:
+    union = Union()
+    for name, root in rules.state.of.items():
+        union.join(root, name)
+    join_graph(graph, union)
+    for ids in unsplittable(graph):
+        for i in ids:
+            union.join(graph.nodes[ids[0]].name, graph.nodes[i].name)
+    members: dict[str, list[Node]] = {}
     for i in graph.order:
         node = graph.nodes[i]
-        pinned = [chosen[e.id] for e in node.inputs if e.id in chosen and _is_state(graph.spec(e))]
-        anchor = _anchor(node, by_name)
-        if pinned:
-            chosen[i] = pinned[0]
-        elif anchor is not None and anchor.id in chosen:
-            chosen[i] = chosen[anchor.id]
-        else:
-            chosen[i] = _choose(node, known, soft)
-    return _with_devices(graph, chosen)
+        members.setdefault(union.find(node.name), []).append(node)
+    others: dict[str, list[str]] = {}  # groups of state, also where the step holds none of their makers
+    for root in set(rules.state.of.values()):
+        others.setdefault(union.find(root), []).append(root)
+    known = _known(rules.devices)
+    return [_group(root, nodes, others.get(root, []), known, rules) for root, nodes in members.items()]
 
 
-def _is_state(spec: TensorSpec) -> bool:
-    """Does the edge stand for state, which whoever uses it must be beside?"""
-    return spec.ref or spec.dtype in (resource, variant)
-
-
-def check_devices(graph: Graph, devices: Sequence[str], soft: bool = False) -> None:
-    """Raises `InvalidArgumentError` for a node that asks for a device there is not, also one that will be folded."""
-    known = [(DeviceSpec.from_string(d), d) for d in devices]
-    for node in graph.nodes.values():
+def _group(root: str, nodes: list[Node], state: list[str], known: dict[str, DeviceSpec], rules: Rules) -> Group:
+    wish, wisher = DeviceSpec(), nodes[0]
+    for node in nodes:
         if node.device:
-            _choose(node, known, soft)
+            spec = DeviceSpec.from_string(node.device)
+            if not rules.soft and _conflict(wish, spec):
+                raise InvalidArgumentError(
+                    f"it asks for {node.device!r} and must share a device with {wisher.name!r}, "
+                    f"which asks for {wisher.device!r} (made at {wisher.origin}); the devices are {list(known)}",
+                    node,
+                )
+            wisher = wisher if wish != DeviceSpec() else node
+            wish = wish.merged(spec)
+    by = wisher.name
+    for other in state:
+        if other in rules.state.wish:
+            spec, by_other = rules.state.wish[other]
+            by = by if wish != DeviceSpec() else by_other
+            wish = wish.merged(spec)
+    feasible, why = _feasible(nodes, wish, wisher, known, rules)
+    if wish != DeviceSpec() and wish.to_string():
+        why = f"{by} asks for {wish.to_string()!r}{'; ' + why if why else ''}"
+    pinned = _pinned(nodes, state, rules)
+    if pinned and pinned not in feasible:
+        if not rules.soft:
+            raise _refusal(wisher, wish, rules, f"its state is on {pinned} since an earlier step")
+        feasible = (pinned, *feasible)
+    return Group(tuple(nodes), feasible, f"its state is on {pinned}" if pinned else why, pinned, root)
 
 
-def _anchor(node: Node, by_name: dict[str, Node]) -> Node | None:
-    for c in node.colocation:
-        found = by_name.get(c.removeprefix("loc:@"))
-        if found is not None:
-            return found
-    return None
+def _conflict(a: DeviceSpec, b: DeviceSpec) -> bool:
+    pairs = ((getattr(a, f), getattr(b, f)) for f in DeviceSpec.__slots__)
+    return any(x is not None and y is not None and x != y for x, y in pairs)
 
 
-def _choose(node: Node, known: list[tuple[DeviceSpec, str]], soft: bool) -> str:
-    if not node.device:
-        return known[0][1]
-    wish = DeviceSpec.from_string(node.device)
-    for spec, name in known:
-        if wish.matches(spec):
-            return name
-    if soft or not node.opdef.on_device:
-        return known[0][1]
-    raise InvalidArgumentError(
-        f"cannot place the node on {node.device!r}: the devices are {[n for _, n in known]}; "
-        "use ConfigProto(allow_soft_placement=True) to run it elsewhere",
+def _pinned(nodes: Sequence[Node], state: Sequence[str], rules: Rules) -> str:
+    """Where the group's state is. Raises when it is in two places: two groups were joined by a later part of the graph."""
+    names = dict.fromkeys([n.name for n in nodes if makes_state(n)])
+    names.update(dict.fromkeys(m for root in state for m in rules.state.makers.get(root, ())))
+    found = {rules.pins[n]: n for n in names if n in rules.pins}
+    if len(found) > 1 and not rules.soft:
+        text = ", ".join(f"{name!r} on {device}" for device, name in found.items())
+        raise InvalidArgumentError(f"its state is on several devices since earlier steps: {text}", nodes[-1])
+    return next(iter(found), "")
+
+
+def _feasible(
+    nodes: Sequence[Node], wish: DeviceSpec, wisher: Node, known: dict[str, DeviceSpec], rules: Rules
+) -> tuple[tuple[str, ...], str]:
+    """The devices the group may go to, and what forbids others. Raises when there is none."""
+    kinds = {d.device_type for d in known.values()}
+    lacking = {k: next((n for n in nodes if not _has_kernel(n, str(k))), None) for k in kinds}
+    able = {d: s for d, s in known.items() if lacking[s.device_type] is None}
+    lacks = {k: f"{n.name} ({n.type}) has no kernel for {k}" for k, n in lacking.items() if n is not None}
+    why = "; ".join(lacks.values())
+    found = tuple(d for d, s in able.items() if wish.matches(s))
+    if found:
+        return found, why
+    if rules.soft:
+        wider = replace(wish, device_type=None, device_index=None)
+        for spec in (replace(wish, device_index=None), wider, DeviceSpec()):
+            found = tuple(d for d, s in able.items() if spec.matches(s))
+            if found:
+                return found, f"{wish.to_string()} cannot take it (soft placement)" + (f"; {why}" if why else "")
+    there = any(wish.matches(s) for s in known.values())
+    raise _refusal(wisher, wish, rules, why if there else "there is no such device", tuple(able))
+
+
+def _has_kernel(node: Node, kind: str) -> bool:
+    """Can a device of this kind take the node? A CPU takes everything: host kernels run beside it."""
+    if kind in ("CPU", "NULL") or node.opdef.kind not in (Kind.COMPUTE, Kind.ASYNC):
+        return True
+    return node.opdef.on_device and all(s.dtype.cl or s.ref for s in node.specs)
+
+
+def _refusal(
+    node: Node, wish: DeviceSpec, rules: Rules, why: str, able: Sequence[str] | None = None
+) -> InvalidArgumentError:
+    could = list(rules.devices if able is None else able)
+    return InvalidArgumentError(
+        f"cannot place the node on {wish.to_string() or node.device!r}: {why}. It could go to: {could}; the devices are "
+        f"{list(rules.devices)}. ConfigProto(allow_soft_placement=True) lets it run elsewhere",
         node,
     )
 

@@ -34,7 +34,7 @@ from tfnb.ir.opdef import HostCall
 from tfnb.ir.scalar import walk
 from tfnb.ir.scalar_host import host_kernel, scalar_exprs
 from tfnb.runtime.cancel import Cancellation
-from tfnb.runtime.rendezvous import Received, Rendezvous
+from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
 from tfnb.runtime.value_tools import ValueTools
@@ -44,8 +44,6 @@ __all__ = [
     "AsyncKernel",
     "ClusterKernel",
     "HostKernel",
-    "RecvKernel",
-    "SendKernel",
     "StepContext",
     "blame",
     "reraise",
@@ -401,33 +399,3 @@ def _reads(node: Node, i: int) -> bool:
         for root in scalar_exprs(op, node.attrs, dtypes)
         for e in walk(root)
     )
-
-
-# ---- between partitions --------------------------------------------------------------------------
-
-
-class SendKernel:
-    """Hands its input to the rendezvous under `key` and the tag of the iteration; dead ones too."""
-
-    def __init__(self, node: Node, key: str) -> None:
-        self.node = node
-        self._key = key
-
-    def send(self, inputs: Sequence[Value], is_dead: bool, tag: str, step: StepContext) -> None:
-        step.rendezvous.send((self._key, tag), None if is_dead else inputs[0], is_dead)
-
-
-class RecvKernel:
-    """Waits for what a Send hands over under `key`."""
-
-    def __init__(self, node: Node, key: str) -> None:
-        self.node = node
-        self._key = key
-
-    def recv(
-        self,
-        tag: str,
-        step: StepContext,
-        done: Callable[[Received | None, BaseException | None], None],
-    ) -> None:
-        step.rendezvous.recv_async((self._key, tag), done)

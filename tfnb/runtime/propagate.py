@@ -104,6 +104,10 @@ class Propagator:
         self._work.clear()
         self._running.clear()
 
+    def __contains__(self, ready: Ready) -> bool:
+        """Was the node handed out, and is not done?"""
+        return ready in self._running
+
     @property
     def running(self) -> int:
         """How many nodes were handed out and are not done."""

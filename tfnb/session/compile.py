@@ -1,12 +1,12 @@
 """Compiling a step: one readable function from the user's graph to a plan with its kernels (white paper, section 3).
 
-prune -> inline -> expand -> fold -> cse -> simplify -> place -> cluster -> plan. `observe` sees the graph after every
-stage. Invariant: a compiled step holds nothing of a run; all runs and threads share it.
+prune -> inline -> expand -> fold -> cse -> simplify -> place -> partition -> cluster -> plan. `observe` sees the graph
+after every stage. Invariant: a compiled step holds nothing of a run; all runs and threads share it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from tfnb.devices.interface import Device
 from tfnb.errors import OpError
 from tfnb.ir.graph import Graph
 from tfnb.ir.verify import verify
-from tfnb.passes.cluster import Clustered, cluster
+from tfnb.passes.cluster import Clustered, Grouping, cluster, grouping
 from tfnb.passes.cse import cse
 from tfnb.passes.deref import deref
 from tfnb.passes.expand import expand
@@ -24,9 +24,11 @@ from tfnb.passes.inline import inline
 from tfnb.passes.prune import Request, prune
 from tfnb.passes.ref_switch import open_ref_switches
 from tfnb.passes.simplify import drop_no_ops, simplify
-from tfnb.placement.place import check_devices, place
-from tfnb.runtime.plan import Plan
+from tfnb.placement.partition import Partition, localize, partition
+from tfnb.placement.place import Placement, check_devices, place
+from tfnb.runtime.executor import PlanPart
 from tfnb.runtime.resources import ResourceManager
+from tfnb.session.placing import Placing
 from tfnb.session.planning import Planner
 from tfnb.settings import Settings
 
@@ -37,23 +39,36 @@ Observe = Callable[[str, Any], None]
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a session gives to compile its steps: devices (the default first), state, options."""
+    """What a session gives to compile its steps: devices (the default first), state, options.
+
+    `truncate`: float32 tensors go between devices as their upper 16 bits.
+    """
 
     devices: dict[str, Device]
     resources: ResourceManager
     settings: Settings
-    soft_placement: bool = False
+    placing: Placing
     optimize: bool = True
+    truncate: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledStep:
-    """`payloads[i]` is the kernel of plan node i (None where the propagator needs none)."""
+    """`parts[k]` is the plan, with its kernels, of partition k; `clustered[k]` its graph, by clusters.
 
-    plan: Plan
-    payloads: tuple[Any, ...]
+    `graph` is the whole step's, placed; `placement` says why its nodes are where they are.
+    """
+
+    parts: tuple[PlanPart, ...]
     graph: Graph
-    clustered: Clustered
+    clustered: tuple[Clustered, ...]
+    placement: Placement
+
+    @property
+    def is_single_cluster(self) -> bool:
+        """Does it run without a propagator?"""
+        part = self.parts[0]
+        return len(self.parts) == 1 and part.plan.is_single_cluster and part.feeds is None
 
 
 def compile_step(
@@ -64,21 +79,51 @@ def compile_step(
     `rewrite` changes the pruned graph: how a step is taken in parts.
     """
     seen = _Observer(observe, context.settings.verify)
+    rules = context.placing.rules(_user_graph(request))
     g = seen("prune", prune(request))
     if rewrite is not None:
         g = seen("parts", rewrite(g))
     g = seen("inline", inline(g))
-    check_devices(g, list(context.devices), context.soft_placement)
+    check_devices(g, rules)
     g = seen("expand", expand(deref(open_ref_switches(drop_no_ops(g)))))
     if context.optimize:
         for name, run in (("fold", fold), ("simplify", simplify), ("cse", cse), ("fold", fold), ("simplify", simplify)):
             g = seen(name, run(g))
-    g = seen("place", place(g, list(context.devices), context.soft_placement))
-    clustered = cluster(g)
+    placement = place(g, rules)
+    context.placing.keep(placement)
+    g = seen("place", placement.graph)
+    parts, known = _partition(g, context, seen)
+    clustered = tuple(cluster(p.graph, known) for p in parts)
     if observe is not None:
-        observe("cluster", clustered)
+        for c in clustered:
+            observe("cluster", c)
+    plans = tuple(_plan(p, c, g, context) for p, c in zip(parts, clustered, strict=True))
+    return CompiledStep(plans, g, clustered, placement)
+
+
+def _user_graph(request: Request) -> Any:
+    some = (*request.fetches, *request.targets)
+    return some[0].graph if some else None
+
+
+def _partition(g: Graph, context: Context, seen: _Observer) -> tuple[Sequence[Partition], Grouping | None]:
+    """The step's partitions, and what must be known of the whole to find their clusters."""
+    devices = dict.fromkeys(n.device for n in g.nodes.values())
+    if len(devices) <= 1:
+        every = tuple(range(len(g.feeds))), tuple(range(len(g.fetches)))
+        return [Partition(next(iter(devices), ""), g, *every)], None
+    g = localize(g)
+    parts = partition(g, context.truncate)
+    for p in parts:
+        seen("partition", p.graph)
+    return parts, grouping(g)
+
+
+def _plan(part: Partition, clustered: Clustered, whole: Graph, context: Context) -> PlanPart:
     plan, payloads = Planner(clustered, context.devices, context.resources, _compiler(context)).build()
-    return CompiledStep(plan, payloads, g, clustered)
+    feeds = None if part.graph.feeds == whole.feeds else part.feeds
+    fetches = None if part.graph.fetches == whole.fetches else part.fetches
+    return PlanPart(plan, payloads, feeds, fetches, part.device)
 
 
 def _compiler(context: Context) -> Callable[..., Any]:

@@ -29,9 +29,16 @@ class GPUOptions:
 
 @dataclass
 class GraphOptions:
-    """`optimize`: False switches folding, CSE, simplification and fusion off."""
+    """`optimize`: False switches folding, CSE, simplification and fusion off.
+
+    `enable_bfloat16_sendrecv`: float32 tensors go between devices as their upper 16 bits. `placement`: who chooses
+    among the devices that a group of nodes may go to: "first" (also ""), the first of them, as in TensorFlow, or
+    "random:SEED", for tests.
+    """
 
     optimize: bool = True
+    enable_bfloat16_sendrecv: bool = False
+    placement: str = ""
 
 
 @dataclass

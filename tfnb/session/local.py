@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.devices import opencl
-from tfnb.errors import CancelledError, ClosedSessionError
+from tfnb.errors import CancelledError, ClosedSessionError, InvalidArgumentError
 from tfnb.passes.prune import Request
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor, HostThreads
@@ -24,7 +24,8 @@ from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
 from tfnb.session.recording import Recording, step_times
-from tfnb.settings import load_settings
+from tfnb.session.placing import Placing, policy_named
+from tfnb.settings import Settings, load_settings
 
 __all__ = ["DeviceDescription", "LocalWorker"]
 
@@ -44,6 +45,15 @@ class DeviceDescription:
         return self.memory_limit_bytes
 
 
+def _device_count(config: ConfigProto, settings: Settings) -> dict[str, int]:
+    """What the configuration asks for; the number of CPUs that it leaves open may be set from outside."""
+    if not settings.cpus or "CPU" in config.device_count:
+        return config.device_count
+    if not settings.cpus.isdigit():
+        raise InvalidArgumentError(f"TFNB_CPUS is {settings.cpus!r}; needed a number of logical CPU devices")
+    return {**config.device_count, "CPU": int(settings.cpus)}
+
+
 class LocalWorker:
     """Runs steps on this machine."""
 
@@ -51,18 +61,20 @@ class LocalWorker:
         settings = load_settings()
         made = opencl.make_devices(
             settings,
-            config.device_count,
+            _device_count(config, settings),
             config.memory_limit,
             gpu_memory_fraction=config.gpu_options.per_process_gpu_memory_fraction,
         )
         self.config = config
         self.resources = ResourceManager()
+        policy = policy_named(config.graph_options.placement or settings.placement)
         self.context = Context(
             {d.name: d for d in made},
             self.resources,
             settings,
-            config.allow_soft_placement,
+            Placing([d.name for d in made], config.allow_soft_placement, policy),
             settings.optimize and config.graph_options.optimize,
+            config.graph_options.enable_bfloat16_sendrecv,
         )
         self.resources.compile_function = self.function
         self._threads = HostThreads()
@@ -89,7 +101,7 @@ class LocalWorker:
         trace = options is not None and options.trace_level > 0 and metadata is not None
         recording = self.recording
         recorder = StepStats() if trace or (recording is not None and recording.takes_more) else None
-        cancellation = None if step.plan.is_single_cluster else Cancellation()
+        cancellation = None if step.is_single_cluster else Cancellation()
         with self._idle:
             if self._closed:
                 raise ClosedSessionError("the session is closed")
@@ -129,7 +141,7 @@ class LocalWorker:
         return lambda *values: run(values)
 
     def _executor(self, step: CompiledStep) -> Executor:
-        return Executor(step.plan, step.payloads, self._threads, self.context.settings.fast_loops)
+        return Executor.of_parts(step.parts, self._threads, self.context.settings.fast_loops)
 
     def log_placement(self, step: CompiledStep) -> None:
         """Writes where each node of a step runs to standard error, under `log_device_placement`."""

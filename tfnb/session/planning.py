@@ -22,6 +22,7 @@ from tfnb.runtime.kernels import ClusterKernel, HostKernel
 from tfnb.runtime.plan import Plan, PlanKind, PlanNode, build_plan
 from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.scalars import ScalarKernel
+from tfnb.runtime.transfer import RecvKernel, SendKernel
 
 __all__ = ["ConstantKernel", "Planner"]
 
@@ -35,6 +36,7 @@ _KINDS = {
     Kind.LOOP_COND: PlanKind.LOOP_COND,
     Kind.CONTROL_TRIGGER: PlanKind.CONTROL_TRIGGER,
 }
+_TRANSFERS = {Kind.SEND: PlanKind.SEND, Kind.RECV: PlanKind.RECV}
 
 
 def _is_counter(graph: Graph, node: Node) -> bool:
@@ -149,6 +151,9 @@ class Planner:
                 control = tuple(dict.fromkeys((*control, *self._control(source.control))))
             else:
                 inputs.append(self._source(e))
+        if node.opdef.kind in _TRANSFERS:
+            self._transfer(node, tuple(inputs), control, constants)
+            return
         device = self.devices.get(node.device) or next(iter(self.devices.values()))
         asynchronous = node.opdef.kind is Kind.ASYNC
         if not asynchronous and not variables and _is_counter(self.graph, node):
@@ -160,6 +165,19 @@ class Planner:
         kernel = make(node, self.resources, device, variables, constants, node.opdef.blocking)
         plan_kind = PlanKind.ASYNC if asynchronous else PlanKind.HOST
         self._set(place, PlanNode(plan_kind, len(node.specs), tuple(inputs), control, node.name), kernel)
+
+    def _transfer(
+        self, node: Node, inputs: tuple[tuple[int, int], ...], control: tuple[int, ...], constants: dict[int, np.ndarray]
+    ) -> None:
+        kernel: SendKernel | RecvKernel
+        if node.opdef.kind is Kind.SEND:
+            kernel = SendKernel(node, constants.get(0))
+        else:
+            readers = self.graph.consumers.get(Edge(node.id, 0), ())
+            computed = any(r in self.clustered.member for r in readers)
+            kernel = RecvKernel(node, self.devices[node.device] if computed else None)
+        plan_node = PlanNode(_TRANSFERS[node.opdef.kind], len(node.specs), inputs, control, node.name)
+        self._set(self.place[node.id], plan_node, kernel)
 
     def _primitive(self, node: Node, kind: PlanKind, control: tuple[int, ...]) -> PlanNode:
         inputs = tuple(self._source(e) for e in node.inputs)

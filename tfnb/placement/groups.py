@@ -1,0 +1,134 @@
+"""Colocation groups: which operations must share a device (white paper, section 4.3).
+
+Union-find over the names of operations. State joins whoever holds a reference or handle of it; `colocate_with` joins;
+a loop variable's Enter, Merge and NextIteration join. Invariant: the groups of state are those of the whole graph, so
+that every step of a session finds a variable where the step before left it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfnb.ir.device_spec import DeviceSpec
+from tfnb.ir.graph import Edge, Graph
+from tfnb.ir.opdef import Kind, OpDef
+from tfnb.types import TensorSpec, resource, variant
+
+__all__ = ["StateGroups", "Union", "join_graph", "makes_state", "ref_inputs", "state_groups"]
+
+_PASSING = (Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATION)
+
+
+class Union:
+    """Disjoint sets of hashable things."""
+
+    def __init__(self) -> None:
+        self._parent: dict[Any, Any] = {}
+
+    def find(self, x: Any) -> Any:
+        """Stands for the set that `x` is in."""
+        parent = self._parent
+        root = x
+        while (above := parent.get(root, root)) != root:
+            root = above
+        while x != root:
+            parent[x], x = root, parent.get(x, x)
+        return root
+
+    def join(self, a: Any, b: Any) -> None:
+        """What stood for the set of `a` stands for both."""
+        self._parent[self.find(b)] = self.find(a)
+
+
+def ref_inputs(opdef: OpDef, types: Any) -> frozenset[int]:
+    """Which inputs of a node the op takes as references."""
+    found: list[int] = []
+    place = 0
+    for a in opdef.input_args:
+        n = len(types[a.type]) if a.type_list else types[a.number] if a.number else 1
+        if a.ref:
+            found.extend(range(place, place + n))
+        place += n
+    return frozenset(found)
+
+
+def is_handle(spec: TensorSpec) -> bool:
+    """A value that stands for state of the device it was made on."""
+    return spec.dtype in (resource, variant)
+
+
+def makes_state(node: Any) -> bool:
+    """Does an operation (or node) make the state that its outputs stand for?"""
+    return any(s.ref or is_handle(s) for s in node.specs) and not node.inputs
+
+
+def _joined(node: Any, sources: Sequence[tuple[str, TensorSpec]]) -> Iterator[str]:
+    """Names of what `node` must stand beside. `sources`: the maker of each input, and what it gives."""
+    yield from (c.removeprefix("loc:@") for c in node.colocation)
+    refs: frozenset[int] | None = None
+    for k, (name, spec) in enumerate(sources):
+        if is_handle(spec):
+            yield name
+        elif spec.ref:
+            if refs is None:
+                refs = ref_inputs(node.opdef, node.types)
+            passes = node.opdef.kind in _PASSING or any(s.ref for s in node.specs)
+            if k in refs or passes or not node.device:
+                yield name
+
+
+def join_graph(graph: Graph, union: Union) -> None:
+    """Joins the names of a step's nodes that must share a device."""
+    nodes = graph.nodes
+    for node in nodes.values():
+        sources = [(nodes[e.id].name, graph.spec(e)) for e in node.inputs]
+        for name in _joined(node, sources):
+            union.join(name, node.name)
+        kind = node.opdef.kind
+        if kind is Kind.NEXT_ITERATION or (kind is Kind.ENTER and not node.attrs.is_constant):
+            for reader in graph.consumers.get(Edge(node.id, 0), ()):
+                union.join(nodes[reader].name, node.name)
+
+
+@dataclass(frozen=True)
+class StateGroups:
+    """The groups of a whole user graph that hold state or were colocated.
+
+    `of` maps the names of their members to the name that stands for the group, `wish` that name to what its members
+    ask for and by whom, `makers` to the members that make state.
+    """
+
+    of: dict[str, str] = field(default_factory=dict)
+    wish: dict[str, tuple[DeviceSpec, str]] = field(default_factory=dict)
+    makers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def state_groups(operations: Sequence[Any]) -> StateGroups:
+    """From the operations of a user's graph."""
+    union = Union()
+    joined: set[str] = set()
+    shared: dict[tuple[str, str], str] = {}
+    for op in operations:
+        found = list(_joined(op, [(t.op.name, t.op.specs[t.index]) for t in op.inputs]))
+        name = getattr(op.attrs, "shared_name", "") if makes_state(op) else ""
+        if name:
+            found.append(shared.setdefault((getattr(op.attrs, "container", ""), name), op.name))
+        for other in found:
+            union.join(other, op.name)
+            joined.update((other, op.name))
+    groups = StateGroups()
+    makers: dict[str, list[str]] = {}
+    for op in operations:
+        if op.name not in joined and not makes_state(op):
+            continue
+        root = groups.of[op.name] = union.find(op.name)
+        if makes_state(op):
+            makers.setdefault(root, []).append(op.name)
+        if op.device:
+            mine = DeviceSpec.from_string(op.device)
+            spec, who = groups.wish.get(root, (mine, op.name))
+            groups.wish[root] = spec.merged(mine), who
+    groups.makers.update({root: tuple(names) for root, names in makers.items()})
+    return groups

@@ -1,0 +1,157 @@
+"""Loops that run on several devices (white paper, section 4.4; OSDI'16, section 3.4).
+
+Each partition that has a part of a loop runs a small loop of its own, a state machine that starts an iteration
+whenever the loop's condition, sent by whoever computes it, says so, and triggers the partition's Recvs in it. What is
+the same in all iterations crosses once, outside. Invariant: in all partitions of a step a frame has the same
+activations and the same iterations, under the same tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InternalError
+from tfnb.ir.const import CONST
+from tfnb.ir.graph import Edge, Graph, Node
+from tfnb.ir.opdef import Kind, OpDef
+from tfnb.ops.control_flow import ENTER, MERGE, NEXT_ITERATION, SWITCH
+from tfnb.types import TensorSpec, int32, scalar
+
+__all__ = ["ControlLoops", "Frames", "copy_invariants", "find_frames", "unsplittable"]
+
+Path = tuple[str, ...]
+"""Names of the frames around a value, outermost first; () is the root."""
+
+
+@dataclass(frozen=True)
+class Frames:
+    """`inside[i]`: where node i fires; `outside[i]`: where its outputs are (they differ for Enter and Exit).
+
+    `cond[path]`: the loop's LoopCond; `enter[path]`: one of its Enters.
+    """
+
+    inside: Mapping[int, Path]
+    outside: Mapping[int, Path]
+    cond: Mapping[Path, int]
+    enter: Mapping[Path, int]
+
+
+def find_frames(graph: Graph) -> Frames:
+    """The frames of a graph. A node without inputs is in the root; constants are where they are read."""
+    inside: dict[int, Path] = {}
+    outside: dict[int, Path] = {}
+    cond: dict[Path, int] = {}
+    enter: dict[Path, int] = {}
+    for i in graph.order:
+        node = graph.nodes[i]
+        before = [outside[e.id] for e in node.inputs if e.id in outside]
+        before += [outside[c] for c in node.control if c in outside]
+        path = max(before, key=len, default=())
+        inside[i] = outside[i] = path
+        kind = node.opdef.kind
+        if kind is Kind.ENTER:
+            outside[i] = (*path, node.attrs.frame_name)
+            enter.setdefault(outside[i], i)
+        elif kind is Kind.EXIT:
+            outside[i] = path[:-1]
+        elif kind is Kind.LOOP_COND:
+            cond[path] = i
+    return Frames(inside, outside, cond, enter)
+
+
+def unsplittable(graph: Graph) -> list[list[int]]:
+    """Nodes of loops that must stay on one device: those whose condition no single LoopCond tells."""
+    frames = find_frames(graph)
+    conds: dict[Path, int] = {}
+    for i, path in frames.inside.items():
+        if graph.nodes[i].opdef.kind is Kind.LOOP_COND:
+            conds[path] = conds.get(path, 0) + 1
+    found = []
+    for path in frames.enter:
+        if conds.get(path, 0) != 1:
+            n = len(path)
+            found.append(
+                [i for i in graph.nodes if frames.inside[i][:n] == path or frames.outside[i][:n] == path]
+            )
+    return found
+
+
+def copy_invariants(graph: Graph) -> Graph:
+    """Gives each device that reads a constant Enter its own, so that the value crosses once and not in each iteration."""
+    if not any(n.opdef.kind is Kind.ENTER and n.attrs.is_constant for n in graph.nodes.values()):
+        return graph
+    nodes = dict(graph.nodes)
+    readers: dict[int, list[int]] = {}
+    for node in nodes.values():
+        for e in node.inputs:
+            readers.setdefault(e.id, []).append(node.id)
+    fresh = max(nodes) + 1
+    for i in reversed(graph.order):  # inner loops first: their Enters read those of outer ones
+        node = nodes[i]
+        if node.opdef.kind is not Kind.ENTER or not node.attrs.is_constant or node.specs[0].ref:
+            continue
+        for device in dict.fromkeys(nodes[r].device for r in readers.get(i, ())):
+            if device == node.device:
+                continue
+            nodes[fresh] = replace(node, id=fresh, device=device, name=f"{node.name}#{fresh}")
+            for r in readers[i]:
+                if nodes[r].device == device:
+                    old, new = Edge(i, 0), Edge(fresh, 0)
+                    nodes[r] = replace(nodes[r], inputs=tuple(new if e == old else e for e in nodes[r].inputs))
+            for e in node.inputs:
+                readers.setdefault(e.id, []).append(fresh)
+            readers[fresh] = []
+            fresh += 1
+    return Graph(nodes, graph.fetches, graph.targets, graph.feeds, graph.info)
+
+
+class ControlLoops:
+    """Makes the control loops of one partition.
+
+    `add` puts a node into it, or in the place of the one that has its id, and gives the id; `local(edge)` brings a
+    value there, at most once.
+    """
+
+    def __init__(
+        self, graph: Graph, frames: Frames, device: str, add: Callable[[Node], int], local: Callable[[Edge], Edge]
+    ) -> None:
+        self._graph, self._frames = graph, frames
+        self._device, self._add, self._local = device, add, local
+        self._merges: dict[Path, int] = {}
+
+    def trigger(self, path: Path) -> int:
+        """The node that fires in each iteration of the frame, made with the loop's state machine on first demand."""
+        found = self._merges.get(path)
+        if found is not None:
+            return found
+        outer = (self.trigger(path[:-1]),) if len(path) > 1 else ()
+        enter = self._graph.nodes[self._frames.enter[path]]
+        cond = self._frames.cond.get(path)
+        if cond is None:
+            raise InternalError("a loop without a condition is on several devices", enter)
+        token = self._node(enter, "token", CONST, (), CONST.attrs(value=np.int32(0)), {"dtype": int32}, outer)
+        attrs = replace(enter.attrs, is_constant=False)
+        start = self._node(enter, "enter", ENTER, (Edge(token.id, 0),), attrs)
+        # The edge that closes the loop cannot be there when the Merge is made.
+        types = {"T": int32, "N": 2}
+        merge = self._node(enter, "merge", MERGE, (Edge(start.id, 0),) * 2, MERGE.attrs(), types, n_outputs=2)
+        self._merges[path] = merge.id
+        inputs = (Edge(merge.id, 0), self._local(Edge(cond, 0)))
+        switch = self._node(enter, "switch", SWITCH, inputs, SWITCH.attrs(), n_outputs=2)
+        again = self._node(enter, "next", NEXT_ITERATION, (Edge(switch.id, 1),), NEXT_ITERATION.attrs())
+        self._add(replace(merge, inputs=(Edge(start.id, 0), Edge(again.id, 0))))
+        return merge.id
+
+    def _node(
+        self, enter: Node, what: str, opdef: OpDef, inputs: tuple[Edge, ...], attrs: Any,
+        types: Mapping[str, Any] = {"T": int32}, control: tuple[int, ...] = (), n_outputs: int = 1,  # noqa: B006
+    ) -> Node:  # fmt: skip
+        """Adds a node of the state machine; what goes round in it is an int32 scalar."""
+        specs = (TensorSpec(int32, scalar),) * n_outputs
+        name = f"{enter.attrs.frame_name}/_control_{what}"
+        made = Node(-1, name, opdef, inputs, control, attrs, types, specs, self._device, enter.origin)
+        return replace(made, id=self._add(made))

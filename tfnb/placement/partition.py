@@ -1,0 +1,255 @@
+"""Partition: one graph per device, with a Send and a Recv wherever an edge crosses (white paper, section 3.2.2).
+
+Constants and fed values are in each partition that reads them. A control edge that crosses becomes a tensor without
+meaning. Invariant: a tensor goes to a device by one Send and one Recv, however many read it there, and every node of
+the placed graph is in exactly one partition, that of its device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tfnb.ir.const import CONST
+from tfnb.ir.graph import Edge, Graph, Node
+from tfnb.ir.opdef import Kind
+from tfnb.ops.sendrecv import RECV, SEND, TransferAttrs
+from tfnb.ops.shaping import IDENTITY
+from tfnb.placement.loops import ControlLoops, Frames, Path, copy_invariants, find_frames
+from tfnb.types import TensorSpec, float32, int32, scalar
+
+__all__ = ["Partition", "localize", "partition"]
+
+_EVERYWHERE = (Kind.CONST, Kind.PLACEHOLDER)
+_WITHOUT_STEP = (*_EVERYWHERE, Kind.VARIABLE)  # to wait for these is to wait for what they wait for
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The part of a step that one device runs.
+
+    `graph.feeds` are the step's feeds number `feeds[...]`, `graph.fetches` its fetches number `fetches[...]`.
+    """
+
+    device: str
+    graph: Graph
+    feeds: tuple[int, ...]
+    fetches: tuple[int, ...]
+
+
+def localize(graph: Graph) -> Graph:
+    """What a placed graph needs before it can be split: reads of variables at home, invariants of loops everywhere."""
+    return _read_at_home(copy_invariants(graph))
+
+
+def _read_at_home(graph: Graph) -> Graph:
+    """A variable that another device reads is read where it is, and its value goes there."""
+    crossing: dict[Edge, list[int]] = {}
+    for node in graph.nodes.values():
+        for e in node.inputs:
+            if graph.spec(e).ref and graph.nodes[e.id].device != node.device:
+                crossing.setdefault(e, []).append(node.id)
+    if not crossing:
+        return graph
+    nodes = dict(graph.nodes)
+    fresh = max(nodes) + 1
+    for e, readers in crossing.items():
+        source = nodes[e.id]
+        spec = replace(source.specs[e.port], ref=False)
+        for r in readers:
+            # A read each, for each stands at its own place in the order of reads and writes, and in its own frame.
+            besides = (i.id for i in nodes[r].inputs if i != e and nodes[i.id].opdef.kind not in _WITHOUT_STEP)
+            control = tuple(dict.fromkeys((*nodes[r].control, *besides)))
+            nodes[fresh] = Node(
+                fresh, f"{source.name}/read#{fresh}", IDENTITY, (e,), control, IDENTITY.attrs(), {"T": spec.dtype},
+                (spec,), source.device, source.origin,
+            )  # fmt: skip
+            nodes[r] = replace(nodes[r], inputs=tuple(Edge(fresh, 0) if i == e else i for i in nodes[r].inputs))
+            fresh += 1
+    return Graph(nodes, graph.fetches, graph.targets, graph.feeds, graph.info)
+
+
+def partition(graph: Graph, truncate: bool = False) -> tuple[Partition, ...]:
+    """Splits a localized graph by the devices of its nodes; the device of the first fetch or target comes first.
+
+    With `truncate`, float32 tensors cross as their upper 16 bits (white paper, section 5.5).
+    """
+    return _Splitter(graph, truncate).split()
+
+
+class _Part:
+    """A partition while it is made."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self.nodes: dict[int, Node] = {}
+        self.recvs: list[tuple[int, Path]] = []  # with the frames they are in
+
+
+class _Splitter:
+    def __init__(self, graph: Graph, truncate: bool) -> None:
+        self.graph = graph
+        self.truncate = truncate
+        self.frames: Frames = find_frames(graph)
+        self.next_id = max(graph.nodes, default=0) + 1
+        self.parts: dict[str, _Part] = {}
+        self.loops: dict[str, ControlLoops] = {}
+        self._arrived: dict[tuple[str, Edge | int], Edge] = {}
+
+    def split(self) -> tuple[Partition, ...]:
+        graph = self.graph
+        home = [graph.nodes[i].device for i in (*(e.id for e in graph.fetches), *graph.targets)]
+        homes = {n.id: n.device for n in graph.nodes.values() if n.opdef.kind not in _EVERYWHERE}
+        for device in dict.fromkeys((*home, *homes.values())):
+            self.parts[device] = _Part(device)
+            self.loops[device] = ControlLoops(graph, self.frames, device, self._adder(device), self._bringer(device))
+        for i in homes:
+            self._take(graph.nodes[i], self.parts[homes[i]])
+        for i in dict.fromkeys((*(e.id for e in graph.fetches), *graph.targets)):
+            if i not in homes:
+                self._copy(i, self.parts[graph.nodes[i].device])
+        self._drive_loops()
+        return tuple(self._freeze(p) for p in self.parts.values())
+
+    def _freeze(self, part: _Part) -> Partition:
+        graph = self.graph
+        fetches = tuple(k for k, e in enumerate(graph.fetches) if graph.nodes[e.id].device == part.device)
+        feeds = tuple(k for k, e in enumerate(graph.feeds) if e.id in part.nodes)
+        made = Graph(
+            part.nodes, tuple(graph.fetches[k] for k in fetches),
+            tuple(t for t in graph.targets if graph.nodes[t].device == part.device),
+            tuple(graph.feeds[k] for k in feeds), graph.info,
+        )  # fmt: skip
+        return Partition(part.device, made, feeds, fetches)
+
+    # ---- nodes -----------------------------------------------------------------------------
+
+    def _take(self, node: Node, part: _Part) -> None:
+        """Puts a node of the graph into its partition, with inputs that are there."""
+        inputs = tuple(self._local(e, part) for e in node.inputs)
+        part.nodes[node.id] = replace(node, inputs=inputs, control=self._control(node, part))
+
+    def _local(self, e: Edge, part: _Part) -> Edge:
+        """Where the partition finds a value."""
+        source = self.graph.nodes[e.id]
+        if source.opdef.kind in _EVERYWHERE:
+            self._copy(e.id, part)
+            return e
+        if source.device == part.device:
+            return e
+        found = self._arrived.get((part.device, e))
+        return found if found is not None else self._transfer(e, part)
+
+    def _copy(self, i: int, part: _Part) -> None:
+        if i not in part.nodes:
+            node = self.graph.nodes[i]
+            part.nodes[i] = node  # before what it waits for, lest that comes back here
+            part.nodes[i] = replace(node, device=part.device, control=self._control(node, part))
+
+    def _control(self, node: Node, part: _Part) -> tuple[int, ...]:
+        found: dict[int, None] = {}
+        for c in self._steps_behind(node.control):
+            if self.graph.nodes[c].device == part.device:
+                found[c] = None
+            else:
+                found[self._news(c, part)] = None
+        return tuple(found)
+
+    def _steps_behind(self, control: tuple[int, ...]) -> Iterator[int]:
+        """What must have run; constants, variables and feeds stand for what they wait for."""
+        stack, seen = list(reversed(control)), set()
+        while stack:
+            c = stack.pop()
+            if c in seen:
+                continue
+            seen.add(c)
+            node = self.graph.nodes[c]
+            if node.opdef.kind in _WITHOUT_STEP:
+                stack.extend(reversed(node.control))
+            else:
+                yield c
+
+    # ---- edges that cross ------------------------------------------------------------------
+
+    def _transfer(self, e: Edge, part: _Part) -> Edge:
+        """A Send of a value from its home, and the Recv of it."""
+        source = self.graph.nodes[e.id]
+        spec = replace(source.specs[e.port], ref=False)
+        name = f"{source.name}:{e.port}"
+        recv = self._pair(source, e, name, spec, part)
+        found = self._arrived[part.device, e] = Edge(recv, 0)
+        return found
+
+    def _news(self, i: int, part: _Part) -> int:
+        """The node of the partition that runs when node `i`, elsewhere, has run, and is dead when it is."""
+        source = self.graph.nodes[i]
+        found = self._arrived.get((part.device, i))
+        if found is None and source.opdef.kind is not Kind.SWITCH:  # of which one output is dead
+            ports = range(len(source.specs))
+            came = (self._arrived.get((part.device, Edge(i, p))) for p in ports)
+            found = next((c for c in came if c is not None), None)
+        if found is None:
+            home = self.parts[source.device]
+            token = Node(
+                self._id(), f"^{source.name}", CONST, (), (i,), CONST.attrs(value=np.zeros((), np.int32)),
+                {"dtype": int32}, (TensorSpec(int32, scalar),), home.device, source.origin,
+            )  # fmt: skip
+            home.nodes[token.id] = token
+            recv = self._pair(source, Edge(token.id, 0), token.name, token.specs[0], part)
+            found = self._arrived[part.device, i] = Edge(recv, 0)
+        return found.id
+
+    def _pair(self, source: Node, e: Edge, name: str, spec: TensorSpec, part: _Part) -> int:
+        home = self.parts[source.device]
+        truncate = self.truncate and spec.dtype is float32
+        attrs = TransferAttrs(name, home.device, part.device, truncate, spec.shape)
+        here, there = (p.device.rpartition("device:")[2] for p in (home, part))
+        send = Node(
+            self._id(), f"{name}->{there}", SEND, (e,), (), attrs, {"T": spec.dtype}, (), home.device, source.origin
+        )
+        recv = Node(
+            self._id(), f"{name}<-{here}", RECV, (), (), attrs, {"tensor_type": spec.dtype}, (spec,),
+            part.device, source.origin,
+        )  # fmt: skip
+        home.nodes[send.id] = send
+        part.nodes[recv.id] = recv
+        part.recvs.append((recv.id, self.frames.outside[source.id]))
+        return recv.id
+
+    # ---- loops -----------------------------------------------------------------------------
+
+    def _drive_loops(self) -> None:
+        """Gives every partition that has a part of a loop on several devices the loop's control, and its Recvs to it."""
+        where: dict[Path, dict[str, None]] = {}
+        for node in self.graph.nodes.values():
+            if node.opdef.kind in _EVERYWHERE:
+                continue
+            for path in (self.frames.inside[node.id], self.frames.outside[node.id]):
+                for n in range(1, len(path) + 1):
+                    where.setdefault(path[:n], {})[node.device] = None
+        for path in sorted(where, key=len):
+            if len(where[path]) > 1:
+                for device in where[path]:
+                    self.loops[device].trigger(path)
+        for part in self.parts.values():
+            for i, path in part.recvs:  # the conditions that came with the control loops among them
+                if path:
+                    trigger = self.loops[part.device].trigger(path)
+                    part.nodes[i] = replace(part.nodes[i], control=(trigger,))
+
+    def _adder(self, device: str) -> Callable[[Node], int]:
+        def add(node: Node) -> int:
+            i = self._id() if node.id < 0 else node.id
+            self.parts[device].nodes[i] = replace(node, id=i)
+            return i
+
+        return add
+
+    def _bringer(self, device: str) -> Callable[[Edge], Edge]:
+        return lambda e: self._local(e, self.parts[device])
+
+    def _id(self) -> int:
+        i, self.next_id = self.next_id, self.next_id + 1
+        return i
