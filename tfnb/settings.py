@@ -57,7 +57,7 @@ class Settings:
     )
     placement: str = field(
         default="",
-        metadata={"env": "TFNB_PLACEMENT", "help": "'first' or 'random:SEED': GraphOptions.placement, where that is empty"},
+        metadata={"env": "TFNB_PLACEMENT", "help": "GraphOptions.placement of a session that does not say it"},
     )
     keep_source: str = field(
         default="",

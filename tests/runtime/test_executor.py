@@ -37,8 +37,8 @@ from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor, HostThreads
 from tfnb.runtime.kernels import ClusterKernel, HostKernel
 from tfnb.runtime.plan import PlanKind, PlanNode, build_plan
-from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.rendezvous import Rendezvous
+from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import HOST, KERNEL, StepStats
 from tfnb.runtime.transfer import RecvKernel, SendKernel
 from tfnb.settings import load_settings

@@ -346,7 +346,8 @@ with tf.train.MonitoredTrainingSession(checkpoint_dir={str(tmp_path)!r}, save_ch
         assert process.stdout.readline() == "ready\n"
         begun = [process.stdout.readline() for _ in range(10)]
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        # Not `communicate`, which would pass over what `readline` has read ahead.
+        out, err = process.stdout.read(), process.stderr.read()
     assert "KeyboardInterrupt" in err
     last = int([*begun, *out.split()][-1])
     assert int(tf.train.load_variable(tmp_path, "global_step")) in (last, last + 1)

@@ -74,13 +74,15 @@ def _joined(node: Any, sources: Sequence[tuple[str, TensorSpec]]) -> Iterator[st
         elif spec.ref:
             if refs is None:
                 refs = ref_inputs(node.opdef, node.types)
-            passes = node.opdef.kind in _PASSING or any(s.ref for s in node.specs)
-            if k in refs or passes or not node.device:
+            if k in refs or node.opdef.kind in _PASSING or any(s.ref for s in node.specs):
                 yield name
 
 
 def join_graph(graph: Graph, union: Union) -> None:
-    """Joins the names of a step's nodes that must share a device."""
+    """Joins the names of a step's nodes that must share a device.
+
+    Who only reads a variable, and asks for nothing, stands beside it too: beside the first, when it reads several.
+    """
     nodes = graph.nodes
     for node in nodes.values():
         sources = [(nodes[e.id].name, graph.spec(e)) for e in node.inputs]
@@ -90,6 +92,12 @@ def join_graph(graph: Graph, union: Union) -> None:
         if kind is Kind.NEXT_ITERATION or (kind is Kind.ENTER and not node.attrs.is_constant):
             for reader in graph.consumers.get(Edge(node.id, 0), ()):
                 union.join(nodes[reader].name, node.name)
+    joined = {union.find(n.name) for n in nodes.values() if union.find(n.name) != n.name}
+    for node in nodes.values():
+        free = not node.device and union.find(node.name) == node.name and node.name not in joined
+        read = next((e for e in node.inputs if graph.spec(e).ref), None) if free else None
+        if read is not None:
+            union.join(nodes[read.id].name, node.name)
 
 
 @dataclass(frozen=True)

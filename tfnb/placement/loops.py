@@ -81,7 +81,7 @@ def unsplittable(graph: Graph) -> list[list[int]]:
 
 
 def copy_invariants(graph: Graph) -> Graph:
-    """Gives each device that reads a constant Enter its own, so that the value crosses once and not in each iteration."""
+    """Gives each device that reads a constant Enter its own: the value crosses once and not in each iteration."""
     if not any(n.opdef.kind is Kind.ENTER and n.attrs.is_constant for n in graph.nodes.values()):
         return graph
     nodes = dict(graph.nodes)
@@ -148,7 +148,7 @@ class ControlLoops:
 
     def _node(
         self, enter: Node, what: str, opdef: OpDef, inputs: tuple[Edge, ...], attrs: Any,
-        types: Mapping[str, Any] = {"T": int32}, control: tuple[int, ...] = (), n_outputs: int = 1,  # noqa: B006
+        types: Mapping[str, Any] = {"T": int32}, control: tuple[int, ...] = (), n_outputs: int = 1,
     ) -> Node:  # fmt: skip
         """Adds a node of the state machine; what goes round in it is an int32 scalar."""
         specs = (TensorSpec(int32, scalar),) * n_outputs

@@ -221,7 +221,7 @@ class _Splitter:
     # ---- loops -----------------------------------------------------------------------------
 
     def _drive_loops(self) -> None:
-        """Gives every partition that has a part of a loop on several devices the loop's control, and its Recvs to it."""
+        """Where a loop is on several devices, gives each its control, which triggers the Recvs there."""
         where: dict[Path, dict[str, None]] = {}
         for node in self.graph.nodes.values():
             if node.opdef.kind in _EVERYWHERE:

@@ -176,15 +176,15 @@ def _group(root: str, nodes: list[Node], state: list[str], known: dict[str, Devi
             wisher = wisher if wish != DeviceSpec() else node
             wish = wish.merged(spec)
     by = wisher.name
+    pinned = _pinned(nodes, state, rules)
     for other in state:
-        if other in rules.state.wish:
+        if other in rules.state.wish and not pinned:
             spec, by_other = rules.state.wish[other]
             by = by if wish != DeviceSpec() else by_other
             wish = wish.merged(spec)
     feasible, why = _feasible(nodes, wish, wisher, known, rules)
     if wish != DeviceSpec() and wish.to_string():
         why = f"{by} asks for {wish.to_string()!r}{'; ' + why if why else ''}"
-    pinned = _pinned(nodes, state, rules)
     if pinned and pinned not in feasible:
         if not rules.soft:
             raise _refusal(wisher, wish, rules, f"its state is on {pinned} since an earlier step")
@@ -198,7 +198,7 @@ def _conflict(a: DeviceSpec, b: DeviceSpec) -> bool:
 
 
 def _pinned(nodes: Sequence[Node], state: Sequence[str], rules: Rules) -> str:
-    """Where the group's state is. Raises when it is in two places: two groups were joined by a later part of the graph."""
+    """Where the group's state is. Raises when it is in two places, for the graph has joined two groups since."""
     names = dict.fromkeys([n.name for n in nodes if makes_state(n)])
     names.update(dict.fromkeys(m for root in state for m in rules.state.makers.get(root, ())))
     found = {rules.pins[n]: n for n in names if n in rules.pins}
@@ -242,8 +242,8 @@ def _refusal(
 ) -> InvalidArgumentError:
     could = list(rules.devices if able is None else able)
     return InvalidArgumentError(
-        f"cannot place the node on {wish.to_string() or node.device!r}: {why}. It could go to: {could}; the devices are "
-        f"{list(rules.devices)}. ConfigProto(allow_soft_placement=True) lets it run elsewhere",
+        f"cannot place the node on {wish.to_string() or node.device!r}: {why}. It could go to: {could}; the devices "
+        f"are {list(rules.devices)}. ConfigProto(allow_soft_placement=True) lets it run elsewhere",
         node,
     )
 

@@ -66,7 +66,7 @@ class SendKernel:
 
 
 class RecvKernel:
-    """Waits for what the Send of the same tensor hands over. `device` wants the value in its memory (None: the host)."""
+    """Waits for what the Send of the same tensor hands over. `device` wants it in its memory (None: the host)."""
 
     def __init__(self, node: Node, device: Device | None = None) -> None:
         self.node = node

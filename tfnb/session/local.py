@@ -23,8 +23,8 @@ from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
-from tfnb.session.recording import Recording, step_times
 from tfnb.session.placing import Placing, policy_named
+from tfnb.session.recording import Recording, step_times
 from tfnb.settings import Settings, load_settings
 
 __all__ = ["DeviceDescription", "LocalWorker"]

@@ -167,7 +167,7 @@ class Planner:
         self._set(place, PlanNode(plan_kind, len(node.specs), tuple(inputs), control, node.name), kernel)
 
     def _transfer(
-        self, node: Node, inputs: tuple[tuple[int, int], ...], control: tuple[int, ...], constants: dict[int, np.ndarray]
+        self, node: Node, inputs: tuple[tuple[int, int], ...], control: tuple[int, ...], constants: dict[int, Any]
     ) -> None:
         kernel: SendKernel | RecvKernel
         if node.opdef.kind is Kind.SEND:

@@ -179,6 +179,14 @@ class Session:
         """The compiled step for a request, the one that `run` uses."""
         return self._step(plan, feeds, None)
 
+    def explain_placement(self, fetches: Any, feeds: Sequence[Any] = ()) -> str:
+        """Where the nodes of a step go and why: a text with every group of nodes, by device.
+
+        `fetches` as in `run`, `feeds` the tensors that are fed. Nothing runs; raises as `run` does when it compiles.
+        """
+        plan = plan_fetches(self._graph, fetches)
+        return self._step(plan, tuple(feed_key(self._graph, f) for f in feeds), None).placement.report()
+
     @contextmanager
     def recorded(self, recording: Recording) -> Iterator[Recording]:
         """Gives the times of all steps in the block to `recording`; see `tf.profile`."""

@@ -1,0 +1,8 @@
+"""The random programs of the client's tests are those of the partitions too."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "client"))
