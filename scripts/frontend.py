@@ -77,16 +77,22 @@ class FrontEnd:
             command = [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"]
             if subprocess.run(command, cwd=self.folder, check=False).returncode:
                 raise CannotBuild(_needed("`npm ci` in labextension/ failed"))
+            self._record.write_text(self._lock_digest())
         subprocess.run([node, "scripts/build.mjs"], cwd=self.folder, check=True)
         self.stamp.write_text(self.digest())
 
     def _installed(self) -> bool:
-        """Are the packages there? A link is somebody's own choice and is left alone."""
-        modules = self.folder / "node_modules"
-        if modules.is_symlink():
+        """Are the packages those of the lock file? A link is somebody's own choice and is left alone."""
+        if (self.folder / "node_modules").is_symlink():
             return True
-        record, lock = modules / ".package-lock.json", self.folder / "package-lock.json"
-        return record.exists() and record.stat().st_mtime >= lock.stat().st_mtime
+        return self._record.exists() and self._record.read_text() == self._lock_digest()
+
+    @property
+    def _record(self) -> Path:
+        return self.folder / "node_modules" / ".lock.sha256"
+
+    def _lock_digest(self) -> str:
+        return hashlib.sha256((self.folder / "package-lock.json").read_bytes()).hexdigest()
 
     def give(self, prefix: Path) -> bool:
         """Brings the extension of an editable install up to date; was there one?"""

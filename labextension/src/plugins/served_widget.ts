@@ -92,9 +92,9 @@ export class ServedWidget extends Widget {
   private async start(): Promise<void> {
     const { module, style } = await drawing(this.kind);
     if (this.isDisposed) return;
-    // Graph and timeline find their place in the page by this key, as in a notebook's output.
+    // By this key graph and timeline find their place in the page, and the viewer what it holds.
     const key = UUID.uuid4();
-    const state: Record<string, unknown> = this.kind === "events" ? {} : { key };
+    const state = this.kind === "events" ? { picture: key, has_kernel: false } : { key };
     const model = new ServedModel(
       {
         exchange: (told) => exchange(this.name, this.kind, this.path, told),

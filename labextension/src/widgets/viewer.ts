@@ -22,6 +22,7 @@ interface State {
   changes: Content[];
   wanted: Wanted;
   picture: string;
+  has_kernel?: boolean; // false where Jupyter's server feeds the model
 }
 type Model = AnyModel<State>;
 
@@ -55,7 +56,7 @@ function sourceOf(model: Model): ViewerSource {
   const { contents } = keep(model);
   return {
     templates: model.get("templates"),
-    hasKernel: true,
+    hasKernel: model.get("has_kernel") !== false,
     catalogue: () => model.get("catalogue"),
     content: <K extends Kind>(kind: K, tag: string) =>
       contents.get(key(kind, tag)) as Contents[K] | undefined,

@@ -23,8 +23,6 @@ from tfnb.notebook.graph_file import read_graph
 from tfnb.notebook.loss_figure import bokehjs_zipped
 from tfnb.notebook.timeline_view import Timeline
 from tfnb.notebook.trace_file import read_trace
-from tfnb.notebook.viewer.page import module as viewer_module
-from tfnb.notebook.viewer.page import style as viewer_style
 from tfnb.notebook.viewer.sources import FolderSource
 from tfnb.notebook.viewer.state import ViewState, Wanted
 from tfnb.notebook.viewer.templates import templates
@@ -59,7 +57,7 @@ class EventsDocument:
         everything = self._first
         out: dict[str, Any] = {}
         if self._first:
-            out = {"templates": templates(), "library": "IPY_MODEL_bokeh", "picture": ""}
+            out = {"templates": templates(), "library": "IPY_MODEL_bokeh"}
             self._first = False
         else:
             self._view.poll()
@@ -134,18 +132,16 @@ KINDS: dict[str, Callable[[str, Callable[[str], bool]], Document]] = {
     "graph": GraphDocument,
     "trace": TraceDocument,
 }
-MODULES: dict[str, Callable[[], tuple[str, str]]] = {
-    "events": lambda: (viewer_module(), viewer_style()),
-    "graph": lambda: (widget_module("graph_widget"), widget_style("graph_widget")),
-    "trace": lambda: (widget_module("timeline"), widget_style("timeline")),
-}
+# What draws them: the widgets' modules, by the names of their files.
+MODULES = {"events": "viewer", "graph": "graph_widget", "trace": "timeline"}
 
 
 def module_and_style(kind: str) -> tuple[str, str]:
     """The ES module that draws documents of a kind, and its style sheet. Raises `InvalidArgumentError`."""
-    if kind not in MODULES:
+    name = MODULES.get(kind)
+    if name is None:
         raise InvalidArgumentError(f"needed one of {', '.join(MODULES)}, got {kind[:40]!r}")
-    return MODULES[kind]()
+    return widget_module(name), widget_style(name)
 
 
 class _Open:
