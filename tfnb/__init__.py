@@ -39,6 +39,7 @@ _LAZY = {
     "profile": "tfnb.session.api",
     "timeline": "tfnb.notebook.timeline_view",
     "compare": "tfnb.notebook.comparison",
+    "show_graph": "tfnb.notebook.graph_widget",
     "show_passes": "tfnb.notebook.pass_view",
     "count_parameters": "tfnb.notebook.pass_view",
     "Summary": "tfnb.summary",

@@ -18,7 +18,7 @@ def look(notebook, name):
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
         for part, selector in (
-            ("graph", ":nth-match(.tfnb-graph, 1)"),
+            ("graph", ".tfnb-graph-place"),
             ("devices", ".tfnb-table"),
             ("training", ".tfnb-plot"),
             ("digits", ".jp-RenderedImage img"),

@@ -2,7 +2,7 @@
 
 Everything works without a network, texts are shown as text, and a saved notebook keeps its pictures.
 Invariant: nobody in the package imports this; `import tfnb` reaches it only at its lazy edge. Of its
-own parts only the charts wait for their first use, since bokeh takes half a second to import.
+own parts charts and graphs wait for their first use, since bokeh and widgets take half a second to import.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 from tfnb.notebook.progress import Progress, progress
 
 if TYPE_CHECKING:
+    from tfnb.notebook.graph_widget import show_graph
     from tfnb.notebook.loss_plot import LossPlot
 
-__all__ = ["LossPlot", "Progress", "progress"]
+__all__ = ["LossPlot", "Progress", "progress", "show_graph"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "LossPlot":
         return importlib.import_module("tfnb.notebook.loss_plot").LossPlot
+    if name == "show_graph":
+        return importlib.import_module("tfnb.notebook.graph_widget").show_graph
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

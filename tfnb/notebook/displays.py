@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from IPython import get_ipython
 
+import tfnb.notebook as notebook
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
-from tfnb.notebook.graph_svg import graph_html
 
 if TYPE_CHECKING:  # sessions load OpenCL, which `import tfnb` does not
     from tfnb.session.local import DeviceDescription
@@ -32,7 +32,7 @@ def register() -> None:
     if shell is None:
         return
     html = shell.display_formatter.formatters["text/html"]
-    html.for_type(GraphBuilder, graph_html)
+    html.for_type(GraphBuilder, lambda graph: notebook.show_graph(graph)._repr_html_())
     html.for_type_by_name("tfnb.session.session", "Session", session_html)
     html.for_type_by_name("tfnb.session.local", "DeviceDescription", lambda d: devices_html([d]))
     html.for_type(Operation, operation_html)

@@ -46,6 +46,11 @@ class _Rules:
             if kind.startswith(UPDATES) or kind in _SAVES:
                 books[leaf] = True
         self.books = np.add.accumulate(np.append(0, books))
+        leaves = tree.end == np.arange(n) + 1
+        for box in np.flatnonzero(~leaves).tolist():
+            if _is_gradient(tree.label[box]):
+                books[box : tree.end[box]] = True
+        self.behind = np.add.accumulate(np.append(0, books & leaves))
         self.before: list[list[int]] = [[] for _ in range(n)]
         self.after: list[list[int]] = [[] for _ in range(n)]
         self.waits: set[int] = set()
@@ -59,7 +64,7 @@ class _Rules:
 
     def is_bookkeeping(self, box: int) -> bool:
         label, kind = self.tree.label[box], self.types[box]
-        if label == "gradients" or label.startswith(("gradients_", "gradients/")):
+        if _is_gradient(label):
             return True
         if is_variable(kind) or kind in INPUTS:
             return False
@@ -67,9 +72,12 @@ class _Rules:
             return True
         if kind == "NoOp" and not self.after[box]:
             return True
-        if self.inside[box] * 2 > self.inside[self.tree.parent[box]]:
+        end = self.tree.end[box]
+        if self.books[end] == self.books[box]:
             return False
-        return bool(self.books[self.tree.end[box]] > self.books[box])
+        # An optimizer, or a scope around it that holds little else; but not a scope around the whole model.
+        small = self.inside[box] * 2 <= self.inside[self.tree.parent[box]]
+        return bool(small or (self.behind[end] - self.behind[box]) * 2 > self.inside[box])
 
     def is_attached(self, box: int, out: dict[int, int]) -> bool:
         after = [b for b in self.after[box] if b not in out or out[b] == ATTACHED]
@@ -80,6 +88,10 @@ class _Rules:
         if is_variable(self.types[box]) or self.types[box] in INPUTS or box in self.waits:
             return False
         return all(is_variable(self.types[b]) or out.get(b) == ATTACHED for b in after)
+
+
+def _is_gradient(label: str) -> bool:
+    return label == "gradients" or label.startswith(("gradients_", "gradients/"))
 
 
 def set_aside(

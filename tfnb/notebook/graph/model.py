@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.notebook.graph.aside import INPUTS, set_aside, set_lonely_aside
+from tfnb.notebook.graph.aside import ATTACHED, INPUTS, set_aside, set_lonely_aside
 from tfnb.notebook.graph.lift import Bundles, Lifted, border, bundles, lift
 from tfnb.notebook.graph.structure import groups, structure
 from tfnb.notebook.graph.table import GraphTable, graph_table, is_variable
@@ -162,12 +162,17 @@ def _folded(table: GraphTable) -> tuple[Tree, np.ndarray]:
     tree, new = number(plan)
     data, control = _lifted(tree, table)
     joined = bundles(tree, data, *_carried(table), control)
-    found = structure(tree, table.types, joined)
+    outlet = border(tree, tree.leaf[table.source], data.start)
+    why = set_aside(tree, table.types, joined, _sums(tree, np.ones(len(table.names))), outlet)
+    found = structure(tree, table.types, joined, why == ATTACHED)
     alike: list[int] = [int(found[b]) if b >= 0 else 0 for b in new.tolist()]
     old = np.flatnonzero(new >= 0)
     old = old[np.argsort(new[old])]
     after: list[list[int]] = [[] for _ in plan.parent]
-    for a, b in zip(old[joined.start].tolist(), old[joined.stop].tolist(), strict=True):
+    drawn = (why[joined.start] == 0) & (why[joined.stop] == 0)
+    for a, b in zip(
+        old[joined.start[drawn]].tolist(), old[joined.stop[drawn]].tolist(), strict=True
+    ):
         after[a].append(b)
     fold(plan, alike, after)
     final, renumbered = number(plan)

@@ -1,7 +1,7 @@
 """Which boxes have the same structure: a hash of a box's nodes and of how they are connected, and of nothing else.
 
 Weisfeiler and Lehman's refinement in each box, from the leaves up, on whole arrays. Invariant: names, devices and the
-order of making do not matter, so the towers of a replicated model are alike; different hashes mean different graphs.
+order of making do not matter, nor how variables get their first values, so the towers of a replicated model are alike.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from hashlib import blake2b
 import numpy as np
 
 from tfnb.notebook.graph.lift import Bundles
+from tfnb.notebook.graph.table import is_variable
 from tfnb.notebook.graph.tree import Tree
 
 __all__ = ["groups", "structure"]
@@ -23,8 +24,8 @@ _A, _B = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _S = np.uint64(29)
 
 
-def structure(tree: Tree, types: Sequence[str], edges: Bundles) -> np.ndarray:
-    """A number of 64 bits for each box."""
+def structure(tree: Tree, types: Sequence[str], edges: Bundles, initial: np.ndarray) -> np.ndarray:
+    """A number of 64 bits for each box. `initial`: boxes that only give others a first value, which do not count."""
     n = len(tree.parent)
     own = np.full(n, 1, np.uint64)
     known = {
@@ -36,15 +37,19 @@ def structure(tree: Tree, types: Sequence[str], edges: Bundles) -> np.ndarray:
     own[leaves] = (
         np.where(nodes >= 0, of_node[nodes], np.uint64(1)) if len(of_node) else np.uint64(1)
     )
-    level = tree.depth[edges.start]
+    named = np.flatnonzero((tree.main >= 0) & ~leaves)
+    states = [b for b in named.tolist() if is_variable(types[tree.node[b]])]
+    level = np.where(initial[edges.start] | initial[edges.stop], -1, tree.depth[edges.start])
     for depth in range(int(tree.depth.max(initial=0)), 0, -1):
         boxes = np.flatnonzero(tree.depth == depth)
         here = level == depth
         refined = _refined(own, boxes, edges.start[here], edges.stop[here])
         total = np.zeros(n, np.uint64)
-        np.add.at(total, tree.parent[boxes], _mix(refined[boxes]))
+        counted = boxes[~initial[boxes]]
+        np.add.at(total, tree.parent[counted], _mix(refined[counted]))
         above = np.unique(tree.parent[boxes])
         own[above] = _mix(total[above] + _A)
+        own[states] = of_node[tree.node[states]]  # whatever initialises, reads and trains it
     return own
 
 

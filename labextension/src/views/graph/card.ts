@@ -1,0 +1,110 @@
+// What is known of the chosen box: its type, numbers, neighbours, and what only the kernel or the file knows.
+
+import type { GraphCard } from "../../protocol/graph";
+import { button, make } from "./dom";
+import type { Tracer } from "./marks";
+import { at, brief, bytesText, count, type GraphModel, shapeOf, timeText } from "./model";
+
+const MOST_NEIGHBOURS = 12;
+
+export class Card {
+  readonly root = make("section", {
+    className: "card",
+    "aria-label": "the chosen box",
+    hidden: true,
+  });
+  private readonly more = make("div");
+  private box = -1;
+
+  constructor(
+    private readonly model: GraphModel,
+    private readonly tracer: Tracer,
+    private readonly go: (box: number) => void,
+    private readonly close: () => void,
+  ) {}
+
+  show(box: number): void {
+    this.box = box;
+    this.root.hidden = box < 0;
+    if (box < 0) return;
+    const { model } = this;
+    const kind = model.kind(box);
+    const title = make("h3", { text: model.path(box) || "the whole graph" });
+    if (kind === "series") title.textContent = model.label(box);
+    this.more.replaceChildren();
+    this.root.replaceChildren(
+      button("×", "close the card", this.close),
+      title,
+      this.table(this.facts(box)),
+      this.more,
+      this.neighbours(box, "inputs"),
+      this.neighbours(box, "outputs"),
+    );
+  }
+
+  /** When what was asked for has come. */
+  fill(card: GraphCard): void {
+    if (card.box !== this.box) return;
+    this.more.replaceChildren(this.table(card.rows));
+    for (const [title, text] of card.code) {
+      const folded = make("details", {}, make("summary", { text: title }), make("pre", { text }));
+      if (card.code.length === 1) folded.open = true;
+      this.more.append(folded);
+    }
+  }
+
+  private facts(box: number): [string, string][] {
+    const { model } = this;
+    const { ints, floats } = model;
+    const rows: [string, string][] = [];
+    const add = (what: string, text: string): void => {
+      if (text) rows.push([what, text]);
+    };
+    const kind = model.kind(box);
+    add(
+      "type",
+      model.type(box) || (kind === "series" ? `${count(model.parts(box).length)} alike` : "scope"),
+    );
+    if (at(ints.nodes, box) > 1) add("operations", count(at(ints.nodes, box)));
+    const held = at(floats.parameters ?? [], box);
+    if (held) add("parameters", held < 0 ? "not known" : `${count(held)}`);
+    const spec = model.spec(at(ints.spec, box));
+    add("output", `${spec.split(" ")[0]} ${shapeOf(spec)}`.trim());
+    add("device", model.device(box));
+    if (floats.time) add("time", timeText(at(floats.time, box)));
+    if (floats.bytes) add("memory", bytesText(at(floats.bytes, box)));
+    const group = at(ints.group, box);
+    if (group >= 0) {
+      const same = ints.group.reduce((n, g) => n + (g === group ? 1 : 0), 0);
+      add("structure", `the same as of ${brief(same - 1)} other${same > 2 ? "s" : ""}`);
+    }
+    return rows;
+  }
+
+  private table(rows: readonly [string, string][]): HTMLTableElement {
+    const table = make("table");
+    for (const [what, text] of rows) {
+      const cell = make("td", { text });
+      if (what === "made at") cell.className = "code";
+      table.append(make("tr", {}, make("th", { scope: "row", text: what }), cell));
+    }
+    return table;
+  }
+
+  private neighbours(box: number, direction: "inputs" | "outputs"): HTMLElement {
+    const found = this.tracer.neighbours(box, direction);
+    const list = make("ul");
+    for (const { leaf, control } of found.slice(0, MOST_NEIGHBOURS)) {
+      const name = this.model.path(leaf);
+      const link = button(name, `go to ${name}`, () => this.go(leaf));
+      const shape = control
+        ? "waits"
+        : shapeOf(this.model.spec(at(this.model.ints.spec, direction === "inputs" ? leaf : box)));
+      list.append(make("li", {}, link, make("small", { text: shape })));
+    }
+    const rest = found.length - MOST_NEIGHBOURS;
+    if (rest > 0) list.append(make("li", { text: `and ${count(rest)} more` }));
+    const title = make("h4", { text: `${direction} (${count(found.length)})` });
+    return make("div", {}, ...(found.length ? [title, list] : []));
+  }
+}

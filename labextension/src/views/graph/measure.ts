@@ -1,0 +1,126 @@
+// What is written in boxes and on edges, and how much room it takes.
+
+import { ASIDE } from "../../protocol/graph";
+import { at, brief, count, type GraphModel, shapeOf } from "./model";
+
+export const FAMILY = '"Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif';
+export const SIZES = { name: 12, detail: 9.5, edge: 9, stub: 9 } as const;
+export type TextSize = keyof typeof SIZES;
+
+const LONGEST = 30;
+const MOST_STUBS = 2;
+const pen = document.createElement("canvas").getContext("2d");
+
+export function textWidth(text: string, size: TextSize): number {
+  if (!pen) return text.length * SIZES[size] * 0.55;
+  pen.font = `${SIZES[size]}px ${FAMILY}`;
+  return pen.measureText(text).width;
+}
+
+/** Long names keep both ends. */
+export function shorten(text: string, longest = LONGEST): string {
+  const plain = text.replace(/\s+/g, " ");
+  if (plain.length <= longest) return plain;
+  const tail = Math.floor(longest / 3);
+  return `${plain.slice(0, longest - tail - 1)}…${plain.slice(-tail)}`;
+}
+
+/** A small mark beside a box for what it is connected to and what is not drawn: a constant, a hub. */
+export interface Stub {
+  side: "in" | "out";
+  text: string;
+  box: number;
+}
+
+export interface Face {
+  name: string;
+  detail: string;
+  stubs: Stub[];
+  /** With stubs; the box itself is `inner` wide, in the middle. */
+  width: number;
+  inner: number;
+  height: number;
+}
+
+export function face(model: GraphModel, box: number, stubs: Stub[], small: boolean): Face {
+  const name = shorten(model.label(box) || "(no name)");
+  const detail = small ? "" : detailOf(model, box);
+  const inner = Math.max(textWidth(name, "name"), textWidth(detail, "detail")) + 20;
+  const beside = Math.max(0, ...stubs.map((s) => textWidth(s.text, "stub") + 16));
+  const tall = Math.max(
+    detail ? 34 : 24,
+    11 * Math.max(stubsOn(stubs, "in"), stubsOn(stubs, "out")),
+  );
+  return { name, detail, stubs, width: inner + 2 * beside, inner, height: tall };
+}
+
+const stubsOn = (stubs: Stub[], side: Stub["side"]): number =>
+  stubs.filter((s) => s.side === side).length;
+
+function detailOf(model: GraphModel, box: number): string {
+  const kind = model.kind(box);
+  const nodes = at(model.ints.nodes, box);
+  if (kind === "series") return `${count(model.parts(box).length)} alike`;
+  if (kind === "scope") {
+    const held = at(model.floats.parameters ?? [], box);
+    return `${count(nodes)} ops${held > 0 ? ` · ${brief(held)} parameters` : ""}`;
+  }
+  const shape = shapeOf(model.spec(at(model.ints.spec, box)));
+  if (kind === "variable" || kind === "input") return shape || model.type(box);
+  if (kind === "constant") return "";
+  const plain = model
+    .label(box)
+    .replace(/[_0-9]+$/, "")
+    .toLowerCase();
+  const type = model.type(box);
+  return plain === type.toLowerCase() ? "" : shorten(type);
+}
+
+/** What an edge carries: a shape, or how many tensors. */
+export function carried(model: GraphModel, bundle: number): string {
+  const tensors = at(model.ints.tensors, bundle);
+  if (!tensors) return "";
+  const start = at(model.ints.start, bundle);
+  const spec = at(model.ints.carried, bundle);
+  const shape = shapeOf(model.spec(spec));
+  const kind = model.kind(start);
+  // A variable and an input say their shape themselves.
+  const told = (kind === "variable" || kind === "input") && at(model.ints.spec, start) === spec;
+  if (tensors === 1) return shape === "scalar" || told ? "" : shape;
+  return shape && shape !== "scalar" ? `${count(tensors)} × ${shape}` : `${count(tensors)} tensors`;
+}
+
+/** The stubs of the drawn parts of a scope. */
+export function stubsOf(
+  model: GraphModel,
+  scope: number,
+  asideOf: (box: number) => number,
+): Map<number, Stub[]> {
+  const found = new Map<number, Stub[]>();
+  const add = (box: number, other: number, side: Stub["side"]): void => {
+    const known = found.get(box) ?? [];
+    found.set(box, known);
+    known.push({ side, box: other, text: shorten(model.label(other), 16) });
+  };
+  const { start, stop } = model.ints;
+  for (const k of model.bundles(scope)) {
+    const [a, b] = [at(start, k), at(stop, k)];
+    const [from, to] = [asideOf(a), asideOf(b)];
+    if (!to && (from === ASIDE.hub || (from === ASIDE.attached && model.kind(b) !== "variable"))) {
+      add(b, a, "in");
+    } else if (!from && to === ASIDE.hub) add(a, b, "out");
+  }
+  for (const [box, stubs] of found) found.set(box, shown(stubs));
+  return found;
+}
+
+function shown(stubs: Stub[]): Stub[] {
+  const kept: Stub[] = [];
+  for (const side of ["in", "out"] as const) {
+    const own = stubs.filter((s) => s.side === side);
+    kept.push(...own.slice(0, MOST_STUBS));
+    const first = own[MOST_STUBS];
+    if (first) kept.push({ side, box: first.box, text: `+ ${own.length - MOST_STUBS}` });
+  }
+  return kept;
+}

@@ -1,0 +1,358 @@
+// What is on the drawing: the boxes and edges that the opened scopes show, each at its place.
+// Layouts of opened boxes are kept, so opening one lays out only it and what is around it.
+
+import { ASIDE } from "../../protocol/graph";
+import type { Job, Layout, Part, Point } from "./layout";
+import type { Layouter } from "./layouter";
+import { carried, type Face, face, type Stub, stubsOf, textWidth } from "./measure";
+import { at, count, type GraphModel } from "./model";
+
+export interface SceneBox {
+  box: number;
+  /** The opened box around it. */
+  scope: number;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  opened: boolean;
+  beside: boolean;
+  depth: number;
+  name: string;
+  detail: string;
+  stubs: Stub[];
+}
+
+export interface SceneEdge {
+  /** -1: the piece from the border of `scope` to a part, or back. */
+  bundle: number;
+  scope: number;
+  start: number;
+  stop: number;
+  points: Point[];
+  label: string;
+  labelAt: Point | null;
+  labelWidth: number;
+  tensors: number;
+  arrow: boolean;
+}
+
+export interface Scene {
+  boxes: SceneBox[];
+  edges: SceneEdge[];
+  /** "set aside" and "+ 3 more" of what stands beside. */
+  notes: { x: number; y: number; text: string }[];
+  place: Map<number, SceneBox>;
+  width: number;
+  height: number;
+}
+
+/** What a scope shows, by the numbers of its layout. */
+interface Plan {
+  scope: number;
+  parts: number[];
+  faces: Face[];
+  edges: { bundle: number; from: number; to: number; label: string; width: number }[];
+  beside: number[];
+  besideFaces: Face[];
+  more: number;
+  job: Job;
+}
+
+const ROOM = 22;
+const MOST_BESIDE = 14;
+const FRAME: Job["frame"] = [16, 30, 16, 16, 0];
+const ROOT: Job["frame"] = [16, 20, 16, 16, 0];
+
+export class Arrangement {
+  readonly opened = new Set<number>();
+  /** What the user has put back into the drawing. */
+  readonly brought = new Set<number>();
+  private readonly known = new Map<string, { plan: Plan; layout: Layout }>();
+
+  constructor(
+    readonly model: GraphModel,
+    private readonly layouter: Layouter,
+  ) {}
+
+  asideOf = (box: number): number => (this.brought.has(box) ? 0 : at(this.model.ints.aside, box));
+
+  drawn(scope: number): number[] {
+    const parts = this.model.parts(scope).filter((b) => !this.asideOf(b));
+    return parts.length ? parts : [...this.model.parts(scope)];
+  }
+
+  canOpen(box: number): boolean {
+    return this.model.parts(box).length > 0;
+  }
+
+  /** Opens what there is room for, the smallest scopes first; those of series and variables stay closed. */
+  openWhatFits(): void {
+    let shown = this.drawn(0).length;
+    const closed = (boxes: number[]): number[] =>
+      boxes.filter((b) => this.canOpen(b) && this.model.kind(b) === "scope");
+    let candidates = closed(this.drawn(0));
+    while (candidates.length) {
+      const smallest = candidates.reduce((a, b) =>
+        this.drawn(b).length < this.drawn(a).length ? b : a,
+      );
+      const parts = this.drawn(smallest);
+      if (shown + parts.length - 1 > ROOM) return;
+      this.opened.add(smallest);
+      shown += parts.length - 1;
+      candidates = [...candidates.filter((b) => b !== smallest), ...closed(parts)];
+    }
+  }
+
+  /** Opens everything around a box, and puts it back into the drawing where it is aside. */
+  reveal(box: number): void {
+    for (const outer of this.model.around(box)) {
+      this.opened.add(outer);
+      const why = this.asideOf(outer);
+      if (why === ASIDE.attached) this.brought.add(outer);
+    }
+    if (this.asideOf(box) === ASIDE.attached) this.brought.add(box);
+  }
+
+  async scene(): Promise<Scene> {
+    const jobs: Job[] = [];
+    const fresh: [string, Plan][] = [];
+    const { key } = this.request(0, jobs, fresh);
+    const layouts = await this.layouter.layouts(jobs);
+    fresh.forEach(([made, plan], k) => {
+      const layout = layouts[k];
+      if (layout) this.known.set(made, { plan, layout });
+    });
+    const scene: Scene = { boxes: [], edges: [], notes: [], place: new Map(), width: 0, height: 0 };
+    const keys = new Map<number, string>();
+    this.collectKeys(0, keys);
+    this.place(scene, key, keys, 0, 0, 0);
+    const root = this.known.get(key)?.layout;
+    [scene.width, scene.height] = [root?.width ?? 0, root?.height ?? 0];
+    return scene;
+  }
+
+  /** A layout depends on what is opened and brought back inside. */
+  private key(scope: number): string {
+    const inner = this.shownParts(scope).map((b) =>
+      this.opened.has(b) && this.canOpen(b) ? this.key(b) : "",
+    );
+    const back = this.model.parts(scope).filter((b) => this.brought.has(b));
+    return `${scope}(${inner.filter(Boolean).join(",")}|${back.join(",")})`;
+  }
+
+  private shownParts(scope: number): number[] {
+    return [...this.drawn(scope), ...this.besideOf(scope).slice(0, MOST_BESIDE)];
+  }
+
+  private besideOf(scope: number): number[] {
+    const drawn = new Set(this.drawn(scope));
+    return this.model
+      .parts(scope)
+      .filter((b) => !drawn.has(b) && this.asideOf(b) !== ASIDE.attached)
+      .sort((a, b) => at(this.model.ints.nodes, b) - at(this.model.ints.nodes, a));
+  }
+
+  private collectKeys(scope: number, keys: Map<number, string>): void {
+    keys.set(scope, this.key(scope));
+    for (const b of this.shownParts(scope)) {
+      if (this.opened.has(b) && this.canOpen(b)) this.collectKeys(b, keys);
+    }
+  }
+
+  /** Adds the jobs that are missing, innermost first; tells the part that this scope is. */
+  private request(
+    scope: number,
+    jobs: Job[],
+    fresh: [string, Plan][],
+  ): { key: string; part: Part } {
+    const key = this.key(scope);
+    const found = this.known.get(key);
+    if (found) {
+      const { width, height, inlet, outlet } = found.layout;
+      return { key, part: { width, height, inlet, outlet, inner: -1 } };
+    }
+    const plan = this.plan(scope, (box) => this.request(box, jobs, fresh).part);
+    jobs.push(plan.job);
+    fresh.push([key, plan]);
+    return { key, part: { width: 0, height: 0, inlet: -1, outlet: -1, inner: jobs.length - 1 } };
+  }
+
+  private plan(scope: number, inside: (box: number) => Part): Plan {
+    const { model } = this;
+    const parts = this.drawn(scope);
+    const stubs = stubsOf(model, scope, this.asideOf);
+    const faces = parts.map((b) =>
+      face(model, b, this.opened.has(b) ? [] : (stubs.get(b) ?? []), false),
+    );
+    const every = this.besideOf(scope);
+    const beside = every.slice(0, MOST_BESIDE);
+    const besideFaces = beside.map((b) => face(model, b, [], true));
+    const title = scope ? textWidth(face(model, scope, [], true).name, "name") + 60 : 0;
+    const [left, top, right, bottom] = scope ? FRAME : ROOT;
+    const job: Job = {
+      parts: parts.map((b, i) => this.part(b, faces[i], inside)),
+      edges: [],
+      inlet: -1,
+      outlet: -1,
+      frame: [left, top, right, bottom, title],
+      beside: beside.map((b, i) => this.part(b, besideFaces[i], inside)),
+    };
+    const plan: Plan = {
+      scope,
+      parts,
+      faces,
+      edges: [],
+      beside,
+      besideFaces,
+      more: every.length - beside.length,
+      job,
+    };
+    this.addEdges(plan);
+    return plan;
+  }
+
+  private part(box: number, own: Face | undefined, inside: (box: number) => Part): Part {
+    if (this.opened.has(box) && this.canOpen(box)) return inside(box);
+    return { width: own?.width ?? 0, height: own?.height ?? 0, inlet: -1, outlet: -1, inner: -1 };
+  }
+
+  private addEdges(plan: Plan): void {
+    const { model } = this;
+    const { start, stop, tensors, inlet, outlet } = model.ints;
+    const number = new Map(plan.parts.map((b, i) => [b, i]));
+    const { job } = plan;
+    for (const bundle of model.bundles(plan.scope)) {
+      const [from, to] = [number.get(at(start, bundle)), number.get(at(stop, bundle))];
+      if (from === undefined || to === undefined) continue;
+      const label = carried(model, bundle);
+      const width = label ? textWidth(label, "edge") + 8 : 0;
+      plan.edges.push({ bundle, from, to, label, width });
+      const weight = 1 + Math.min(4, Math.ceil(Math.log2(1 + at(tensors, bundle))));
+      job.edges.push([from, to, width, label ? 13 : 0, weight]);
+    }
+    if (!plan.scope) return;
+    const port = (which: "inlet" | "outlet", column: Int32Array): void => {
+      const ends = plan.parts.map((b, i) => [b, i] as const).filter(([b]) => at(column, b) > 0);
+      if (!ends.length) return;
+      job[which] = job.parts.length;
+      job.parts.push({ width: 1, height: 1, inlet: -1, outlet: -1, inner: -1 });
+      for (const [, i] of ends) {
+        const [from, to] = which === "inlet" ? [job.inlet, i] : [i, job.outlet];
+        plan.edges.push({ bundle: -1, from, to, label: "", width: 0 });
+        job.edges.push([from, to, 0, 0, 1]);
+      }
+    };
+    port("inlet", inlet);
+    port("outlet", outlet);
+  }
+
+  // ---- places ----------------------------------------------------------------------------------
+
+  private place(
+    scene: Scene,
+    key: string,
+    keys: Map<number, string>,
+    x: number,
+    y: number,
+    depth: number,
+  ): void {
+    const found = this.known.get(key);
+    if (!found) return;
+    const { plan, layout } = found;
+    const put = (
+      box: number,
+      own: Face | undefined,
+      corner: Point,
+      size: Point,
+      beside: boolean,
+    ): void => {
+      const [px, py, inner] = [x + corner[0], y + corner[1], keys.get(box)];
+      const opened = inner !== undefined;
+      const inset = opened || !own ? 0 : (own.width - own.inner) / 2;
+      this.add(
+        scene,
+        plan.scope,
+        box,
+        own,
+        [px + inset, py, size[0] - 2 * inset, size[1]],
+        opened,
+        beside,
+        depth,
+      );
+      if (opened) this.place(scene, inner, keys, px, py, depth + 1);
+    };
+    const none: Point = [0, 0];
+    plan.parts.forEach((box, i) => {
+      put(box, plan.faces[i], layout.corners[i] ?? none, layout.sizes[i] ?? none, false);
+    });
+    plan.beside.forEach((box, i) => {
+      put(box, plan.besideFaces[i], layout.beside[i] ?? none, layout.besideSizes[i] ?? none, true);
+    });
+    const highest = layout.beside[0];
+    if (highest) scene.notes.push({ x: x + highest[0], y: y + highest[1] - 5, text: "set aside" });
+    const lowest = layout.beside[layout.beside.length - 1];
+    if (plan.more && lowest) {
+      scene.notes.push({
+        x: x + lowest[0],
+        y: y + lowest[1] + (layout.besideSizes[plan.beside.length - 1]?.[1] ?? 0) + 14,
+        text: `+ ${count(plan.more)} more`,
+      });
+    }
+    this.addRoutes(scene, plan, layout, x, y);
+  }
+
+  private add(
+    scene: Scene,
+    scope: number,
+    box: number,
+    own: Face | undefined,
+    [x, y, width, height]: [number, number, number, number],
+    opened: boolean,
+    beside: boolean,
+    depth: number,
+  ): void {
+    const added: SceneBox = {
+      box,
+      scope,
+      x,
+      y,
+      width,
+      height,
+      opened,
+      beside,
+      depth,
+      name: own?.name ?? "",
+      detail: own?.detail ?? "",
+      stubs: opened ? [] : (own?.stubs ?? []),
+    };
+    scene.boxes.push(added);
+    scene.place.set(box, added);
+  }
+
+  private addRoutes(scene: Scene, plan: Plan, layout: Layout, x: number, y: number): void {
+    const { start, stop, tensors } = this.model.ints;
+    plan.edges.forEach((edge, k) => {
+      const route = layout.routes[k];
+      if (!route || route.points.length < 2) return;
+      const points = route.points.map(([px, py]): Point => [x + px, y + py]);
+      const piece = edge.bundle < 0;
+      const [from, to] = [plan.parts[edge.from] ?? -1, plan.parts[edge.to] ?? -1];
+      // From the border of the box inwards, and from inside to the border.
+      if (piece && from < 0) points[0] = [x + layout.inlet, y];
+      if (piece && to < 0) points[points.length - 1] = [x + layout.outlet, y + layout.height];
+      scene.edges.push({
+        bundle: edge.bundle,
+        scope: plan.scope,
+        start: piece ? from : at(start, edge.bundle),
+        stop: piece ? to : at(stop, edge.bundle),
+        points,
+        label: edge.label,
+        labelAt: route.label && edge.label ? [x + route.label[0], y + route.label[1]] : null,
+        labelWidth: edge.width,
+        tensors: piece ? 1 : at(tensors, edge.bundle),
+        arrow: to >= 0 && !this.opened.has(to),
+      });
+    });
+  }
+}

@@ -1,0 +1,100 @@
+// Finds boxes by what stands in their name or type; the list is walked with the arrow keys.
+
+import { make } from "./dom";
+import { at, count, type GraphModel } from "./model";
+
+const MOST = 60;
+
+export class Search {
+  readonly input = make("input", {
+    type: "search",
+    placeholder: "Search  /",
+    "aria-label": "search for a node by name or type",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
+  readonly list = make("div", {
+    className: "found",
+    role: "listbox",
+    "aria-label": "found nodes",
+    hidden: true,
+  });
+  private rows: number[] = [];
+  private lower: string[] | undefined;
+
+  constructor(
+    private readonly model: GraphModel,
+    private readonly go: (box: number) => void,
+    private readonly say: (text: string) => void,
+    private readonly leave: () => void,
+  ) {
+    this.input.addEventListener("input", () => this.find());
+    this.input.addEventListener("keydown", (event) => this.key(event));
+    this.list.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** Boxes whose path holds the text, or whose type is called so; scopes and short names first. */
+  matches(text: string): number[] {
+    const { model } = this;
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    if (!words.length) return [];
+    this.lower ??= Array.from({ length: model.size }, (_, b) =>
+      `${model.path(b)} ${model.type(b)}`.toLowerCase(),
+    );
+    const found: number[] = [];
+    for (let b = 1; b < model.size; b++) {
+      const main = at(model.ints.main, model.parent(b)) === b;
+      if (!main && words.every((w) => this.lower?.[b]?.includes(w))) found.push(b);
+    }
+    return found.sort((a, b) => model.path(a).length - model.path(b).length || a - b);
+  }
+
+  private find(): void {
+    const found = this.matches(this.input.value);
+    this.rows = found.slice(0, MOST);
+    this.list.replaceChildren(...this.rows.map((b) => this.row(b)));
+    if (found.length > MOST) {
+      this.list.append(
+        make("div", { className: "rest", text: `and ${count(found.length - MOST)} more` }),
+      );
+    }
+    this.list.hidden = !this.input.value;
+    if (this.input.value) this.say(`${count(found.length)} found`);
+    if (this.input.value && !found.length)
+      this.list.append(make("div", { className: "rest", text: "nothing is called so" }));
+  }
+
+  private row(box: number): HTMLElement {
+    const told = this.model.type(box) || `${count(at(this.model.ints.nodes, box))} ops`;
+    return make(
+      "button",
+      { type: "button", role: "option", click: () => this.choose(box) },
+      make("span", { text: this.model.path(box) || this.model.label(box) }),
+      make("small", { text: told }),
+    );
+  }
+
+  private choose(box: number): void {
+    this.list.hidden = true;
+    this.go(box);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const options = [...this.list.querySelectorAll("button")];
+    const now = options.indexOf(document.activeElement as HTMLButtonElement);
+    const acts: Record<string, () => void> = {
+      ArrowDown: () => options[Math.min(now + 1, options.length - 1)]?.focus(),
+      ArrowUp: () => (now > 0 ? options[now - 1] : this.input)?.focus(),
+      Enter: () => (now >= 0 ? options[now] : options[0])?.click(),
+      Escape: () => {
+        this.list.hidden = true;
+        this.input.value = "";
+        this.leave();
+      },
+    };
+    const act = acts[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+}

@@ -1,0 +1,117 @@
+"""`tf.show_graph`: a graph in the notebook to open, search and trace, also of 36,000 nodes (white paper, section 9.1).
+
+The cell's output is a picture; where a kernel is there the browser puts the live view in its place, which then asks
+the kernel only what a chosen node's card tells. Invariant: a saved notebook shows the picture, without a network too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+from uuid import uuid4
+
+import anywidget
+from traitlets import Unicode
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import get_default_graph
+from tfnb.notebook.assets import widget_module
+from tfnb.notebook.graph.model import GraphModel, graph_model
+from tfnb.notebook.graph.picture import graph_picture
+from tfnb.notebook.outlet import in_kernel
+
+__all__ = ["GraphView", "show_graph"]
+
+COLOURS = ("structure", "device", "time", "memory")
+LEAST_HEIGHT, MOST_HEIGHT = 220, 4000
+
+
+class GraphChannel(anywidget.AnyWidget):
+    """The line to the browser: never displayed itself, it finds its place in the page by `key`."""
+
+    _esm = widget_module("graph_widget")
+    key = Unicode().tag(sync=True)
+
+
+def show_graph(
+    graph: Any = None,
+    run_metadata: Any = None,
+    *,
+    colour: str | None = None,
+    open: Sequence[str] | None = None,
+    height: int = 560,
+) -> GraphView:
+    """The view of a `tf.Graph` (default: the default graph), a GraphDef or its bytes, or a stage of the compiler.
+
+    `run_metadata`: of a traced step, to colour by time and memory. `colour`: "structure", "device", "time" or
+    "memory". `open`: names of the scopes that are open at first (default: what there is room for). `height`: in pixels.
+    Raises `DTypeError` for what is no graph, `InvalidArgumentError` for other arguments.
+    """
+    return GraphView(graph, run_metadata, colour=colour, open=open, height=height)
+
+
+class GraphView:
+    """See `show_graph`. `model` has boxes and edges as columns."""
+
+    def __init__(
+        self,
+        graph: Any = None,
+        run_metadata: Any = None,
+        *,
+        colour: str | None = None,
+        open: Sequence[str] | None = None,
+        height: int = 560,
+    ) -> None:
+        if colour is not None and colour not in COLOURS:
+            raise InvalidArgumentError(f"needed a colour of {', '.join(COLOURS)}, got {colour!r}")
+        if not LEAST_HEIGHT <= height <= MOST_HEIGHT:
+            raise InvalidArgumentError(
+                f"needed a height from {LEAST_HEIGHT} to {MOST_HEIGHT}, got {height}"
+            )
+        self.model: GraphModel = graph_model(
+            get_default_graph() if graph is None else graph, run_metadata
+        )
+        for path in open or ():
+            self.model.box(path)
+        if colour is None and self.model.time_us is not None:
+            colour = "time"
+        self._options: dict[str, Any] = {"colour": colour or "structure", "height": int(height)}
+        if open is not None:
+            self._options["open"] = [str(path) for path in open]
+        self._channel: GraphChannel | None = None
+
+    @cached_property
+    def _message(self) -> bytes:
+        return self.model.to_bytes()
+
+    def __repr__(self) -> str:
+        m = self.model
+        parts = m.tree.parts(0)
+        lines = [f"<tf.show_graph: {m.nodes[0]:,} operations>"]
+        lines += [
+            f"{m.nodes[b]:10,}  {m.tree.label[b]}"
+            for b in sorted(parts, key=lambda b: -m.nodes[b])[:20]
+        ]
+        return "\n".join(lines + ["       ..."] * (len(parts) > 20))
+
+    def _repr_html_(self) -> str:
+        picture = graph_picture(self.model, self._options)
+        if not in_kernel():
+            return picture
+        key = uuid4().hex
+        self._channel = GraphChannel(key=key)
+        self._channel.on_msg(self._asked)
+        return (
+            f'<div id="tfnb-{key}" class="tfnb-graph-place" data-tfnb-view="{key}">{picture}</div>'
+            f'<script>globalThis.tfnbViews?.["{key}"]?.(document.getElementById("tfnb-{key}"))</script>'
+        )
+
+    def _asked(self, channel: Any, message: Any, buffers: Any) -> None:
+        what = message.get("type")
+        if what == "ready":
+            channel.send({"type": "graph", "options": self._options}, buffers=[self._message])
+        elif what == "card":
+            box = message.get("box")
+            if isinstance(box, int) and 0 <= box < len(self.model.tree.parent):
+                channel.send({"type": "card", "card": self.model.card(box)})
