@@ -14,6 +14,7 @@ from tfnb.train import (
     bucketing,
     checkpoint_reader,
     checkpoint_state,
+    cluster_spec,
     coordinator,
     global_step,
     input_producers,
@@ -65,5 +66,6 @@ MODULES = (
     signatures,
     saved_model,
     scipy_optimizer,
+    cluster_spec,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

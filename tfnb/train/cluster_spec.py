@@ -1,0 +1,176 @@
+"""Which tasks make up a cluster, and where variables go in it (white paper, section 3.1; OSDI'16, section 3.3).
+
+A cluster is named jobs ("ps", "worker") of numbered tasks. `replica_device_setter` spreads variables over the parameter
+servers and leaves the rest to the worker. Invariant: a `ClusterSpec` never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tfnb.errors import DTypeError, InvalidArgumentError, NotFoundError
+from tfnb.ir.device_spec import DeviceSpec
+from tfnb.types import as_dtype, as_shape
+
+__all__ = ["API", "ClusterSpec", "GreedyLoadBalancingStrategy", "byte_size_load_fn", "replica_device_setter"]
+
+Jobs = Mapping[str, Sequence[str] | Mapping[int, str]]
+
+
+class ClusterSpec:
+    """The addresses of a cluster's tasks.
+
+    `cluster`: job name -> list of "host:port", or -> {task number: "host:port"} where only some are known; or another
+    `ClusterSpec`. Raises `DTypeError` for anything else, `InvalidArgumentError` for an address named twice.
+    """
+
+    def __init__(self, cluster: Jobs | ClusterSpec) -> None:
+        self._jobs: dict[str, dict[int, str]]
+        if isinstance(cluster, ClusterSpec):
+            self._jobs = cluster._jobs
+            return
+        if not isinstance(cluster, Mapping):
+            raise DTypeError(f"a cluster is a dict of jobs, got {type(cluster).__name__}")
+        self._jobs = {str(job): _tasks(str(job), cluster[job]) for job in sorted(cluster)}
+        named = [a for tasks in self._jobs.values() for a in tasks.values()]
+        twice = sorted({a for a in named if named.count(a) > 1})
+        if twice:
+            raise InvalidArgumentError(f"addresses of a cluster must differ; named more than once: {twice}")
+
+    @property
+    def jobs(self) -> list[str]:
+        """The names of the jobs, sorted."""
+        return list(self._jobs)
+
+    def num_tasks(self, job_name: str) -> int:
+        return len(self._job(job_name))
+
+    def task_indices(self, job_name: str) -> list[int]:
+        return list(self._job(job_name))
+
+    def task_address(self, job_name: str, task_index: int) -> str:
+        """Raises `NotFoundError` when there is no such task."""
+        tasks = self._job(job_name)
+        if task_index not in tasks:
+            raise NotFoundError(f"the job {job_name!r} has the tasks {list(tasks)}, not {task_index}")
+        return tasks[task_index]
+
+    def job_tasks(self, job_name: str) -> list[str | None]:
+        """Addresses by task number; None where one is not known."""
+        tasks = self._job(job_name)
+        return [tasks.get(i) for i in range(max(tasks, default=-1) + 1)]
+
+    def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
+        """Job -> addresses: a list where all are known, else by number."""
+        return {
+            job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
+            for job, tasks in self._jobs.items()
+        }
+
+    def _job(self, name: str) -> dict[int, str]:
+        if name not in self._jobs:
+            raise NotFoundError(f"the cluster has the jobs {self.jobs}, not {name!r}")
+        return self._jobs[name]
+
+    def __bool__(self) -> bool:
+        return bool(self._jobs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClusterSpec) and self._jobs == other._jobs
+
+    def __hash__(self) -> int:
+        return hash(tuple((job, tuple(tasks.items())) for job, tasks in self._jobs.items()))
+
+    def __repr__(self) -> str:
+        return f"ClusterSpec({self.as_dict()})"
+
+
+def _tasks(job: str, given: Sequence[str] | Mapping[int, str]) -> dict[int, str]:
+    if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
+        raise DTypeError(f"the tasks of job {job!r} are a list of addresses or a dict of them, got {given!r}")
+    pairs = sorted(given.items()) if isinstance(given, Mapping) else list(enumerate(given))
+    for number, address in pairs:
+        if not isinstance(number, int) or number < 0 or not isinstance(address, str):
+            raise DTypeError(f"job {job!r}: a task is a number from 0 and an address, got {number!r}: {address!r}")
+    return dict(pairs)
+
+
+def byte_size_load_fn(op: Any) -> float:
+    """The bytes of a variable: the load that it is to its task. Raises `InvalidArgumentError` for an unknown shape."""
+    shape, dtype = as_shape(op.attrs.shape), as_dtype(op.outputs[0].dtype.base_dtype)
+    count = shape.num_elements()
+    if count is None:
+        raise InvalidArgumentError(f"the shape {shape} is not known, so its bytes are not", op)
+    return float(dtype.size * count)
+
+
+class GreedyLoadBalancingStrategy:
+    """Gives each variable to the task with the least load so far; `load_fn(op)` says what a variable adds."""
+
+    def __init__(self, num_tasks: int, load_fn: Callable[[Any], float]) -> None:
+        self._loads = [0.0] * num_tasks
+        self._load_fn = load_fn
+
+    def __call__(self, op: Any) -> int:
+        task = self._loads.index(min(self._loads))
+        self._loads[task] += self._load_fn(op)
+        return task
+
+
+class _RoundRobin:
+    def __init__(self, num_tasks: int) -> None:
+        self._count, self._next = num_tasks, 0
+
+    def __call__(self, op: Any) -> int:
+        task, self._next = self._next, (self._next + 1) % self._count
+        return task
+
+
+STATE = ("Variable", "VariableV2", "VarHandleOp", "AutoReloadVariable")
+
+
+def replica_device_setter(
+    ps_tasks: int = 0,
+    ps_device: str = "/job:ps",
+    worker_device: str = "/job:worker",
+    merge_devices: bool = True,
+    cluster: ClusterSpec | Jobs | None = None,
+    ps_ops: Sequence[str] | None = None,
+    ps_strategy: Callable[[Any], int] | None = None,
+) -> Callable[[Any], str] | None:
+    """A function for `tf.device` that puts variables on parameter servers and all else on `worker_device`.
+
+    `ps_tasks`: how many parameter servers there are, or 0 for as many as `cluster` has in the job that `ps_device`
+    names; None comes back where there are none. `ps_ops`: the types of the operations that go there.
+    `ps_strategy(op)`: which of them (default: in turn). Raises `DTypeError` for a strategy that cannot be called.
+    """
+    if cluster is not None:
+        jobs = ClusterSpec(cluster).as_dict()
+        ps_tasks = len(jobs.get(DeviceSpec.from_string(ps_device).job or "", ()))
+    if not ps_tasks:
+        return None
+    if ps_strategy is not None and not callable(ps_strategy):
+        raise DTypeError(f"ps_strategy must be callable, got {ps_strategy!r}")
+    choose, types = ps_strategy or _RoundRobin(ps_tasks), tuple(ps_ops or STATE)
+    server, worker = DeviceSpec.from_string(ps_device), DeviceSpec.from_string(worker_device)
+
+    def device_of(op: Any) -> str:
+        own = DeviceSpec.from_string(op.device or "")
+        if not merge_devices and op.device:
+            return str(op.device)
+        if op.type not in types:
+            return own.merged(worker).to_string()
+        if own.job in (None, server.job) and own.task is None:
+            own = own.merged(DeviceSpec(job=server.job, task=choose(op)))
+        return own.merged(server).to_string()
+
+    return device_of
+
+
+API: dict[str, Any] = {
+    "train.ClusterSpec": ClusterSpec,
+    "train.replica_device_setter": replica_device_setter,
+    "contrib.training.GreedyLoadBalancingStrategy": GreedyLoadBalancingStrategy,
+    "contrib.training.byte_size_load_fn": byte_size_load_fn,
+}
