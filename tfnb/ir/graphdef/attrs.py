@@ -26,7 +26,9 @@ from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
 from tfnb.types import DType, Shape, as_shape
 
-__all__ = ["decode_attrs", "encode_attrs", "encode_value", "numbers_of", "output_places", "type_lists_of"]
+__all__ = [
+    "decode_attrs", "encode_attrs", "encode_value", "is_sendable", "numbers_of", "output_places", "type_lists_of",
+]  # fmt: skip
 
 _KINDS = {bool: "b", int: "i", float: "f", str: "s", bytes: "s", Shape: "shape", DType: "type", np.ndarray: "tensor"}
 
@@ -66,6 +68,13 @@ def _form(hint: Any) -> Form | None:
     if set(options) == {str, bytes}:
         return Form("s", raw=True)
     return None
+
+
+def is_sendable(attrs: Any) -> bool:
+    """Does all that the attributes hold stand in a GraphDef, but for what every node makes anew?"""
+    known = _fields(type(attrs))
+    own = [f for f in dataclasses.fields(attrs) if f.init and f.name not in known]
+    return all(getattr(attrs, f.name) is f.default for f in own)
 
 
 def numbers_of(opdef: OpDef) -> tuple[str, ...]:

@@ -1,0 +1,106 @@
+"""A step's graph, or a partition of it, as a GraphDef for the task that will run it (white paper, section 3.3).
+
+Nodes go by their ids, with the shapes that were found; passes may have made any of them. Invariant: what comes out is
+what went in; a node that holds an object of its process is refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError, Origin, UnimplementedError
+from tfnb.ir.graph import Edge, Graph, Node
+from tfnb.ir.graphdef.attrs import (
+    decode_attrs,
+    encode_attrs,
+    encode_value,
+    is_sendable,
+    numbers_of,
+    type_lists_of,
+)
+from tfnb.ir.graphdef.tensor_proto import decode_dtype, decode_shape
+from tfnb.ir.opdef import OpDef
+from tfnb.ir.protos import proto
+from tfnb.types import TensorSpec
+
+__all__ = ["decode_step_graph", "encode_step_graph"]
+
+
+def encode_step_graph(graph: Graph) -> Any:
+    """The GraphDef of a step's graph. Fetches, feeds and targets are not in it.
+
+    Raises `UnimplementedError` that names a node which lives in this process only.
+    """
+    found = proto("graph").GraphDef()
+    for i in graph.order:
+        _encode(graph.nodes[i], found.node.add())
+    return found
+
+
+def _encode(node: Node, into: Any) -> None:
+    if not is_sendable(node.attrs):
+        raise UnimplementedError(
+            f"{node.type} holds an object of this process and cannot run on another task", node
+        )
+    into.name, into.op, into.device = str(node.id), node.type, node.device
+    into.input.extend(f"{e.id}:{e.port}" for e in node.inputs)
+    into.input.extend(f"^{c}" for c in node.control)
+    encode_attrs(node.opdef, node.types, node.attrs, into.attr)
+    encode_value("s", False, node.name, into.attr["_name"])
+    encode_value("type", True, [s.dtype for s in node.specs], into.attr["_dtypes"])
+    encode_value("shape", True, [s.shape for s in node.specs], into.attr["_shapes"])
+    encode_value("b", True, [s.ref for s in node.specs], into.attr["_refs"])
+    if node.origin is not None:
+        encode_value("s", True, [str(part) for part in node.origin], into.attr["_origin"])
+
+
+def decode_step_graph(message: Any, find: Callable[[str], OpDef]) -> Graph:
+    """The nodes of a GraphDef made by `encode_step_graph`; `find` gives the definition of an op's type.
+
+    Raises `InvalidArgumentError` for a message that no step's graph makes.
+    """
+    nodes: dict[int, Node] = {}
+    for given in message.node:
+        node = _decode(given, find)
+        if node.id in nodes:
+            raise InvalidArgumentError(f"two nodes of a step's graph have the id {node.id}")
+        nodes[node.id] = node
+    for node in nodes.values():
+        for e in node.inputs:
+            if e.id not in nodes or not 0 <= e.port < len(nodes[e.id].specs):
+                raise InvalidArgumentError(f"an input is {e.id}:{e.port}, which is not in the graph", node)
+        if not nodes.keys() >= set(node.control):
+            raise InvalidArgumentError(f"it waits for nodes {node.control}, which are not in the graph", node)
+    graph = Graph(nodes)
+    graph.order  # noqa: B018  refuses cycles
+    return graph
+
+
+def _decode(given: Any, find: Callable[[str], OpDef]) -> Node:
+    try:
+        opdef, own = find(given.op), given.attr
+        types, attrs = _split(opdef, decode_attrs(opdef, own))
+        inputs = tuple(Edge(*map(int, t.split(":"))) for t in given.input if not t.startswith("^"))
+        control = tuple(int(t[1:]) for t in given.input if t.startswith("^"))
+        specs = tuple(
+            TensorSpec(decode_dtype(t), decode_shape(s), r)
+            for t, s, r in zip(own["_dtypes"].list.type, own["_shapes"].list.shape, own["_refs"].list.b, strict=True)
+        )
+        where = [s.decode() for s in own["_origin"].list.s] if "_origin" in own else None
+        origin = None if where is None else Origin(where[0], int(where[1]), where[2])
+        name = own["_name"].s.decode()
+        return Node(
+            int(given.name), name, opdef, inputs, control, attrs, types, specs, given.device, origin
+        )
+    except (ValueError, TypeError, IndexError) as e:
+        raise InvalidArgumentError(f"node {given.name[:40]!r} of a step's graph is malformed: {e}") from e
+
+
+def _split(opdef: OpDef, values: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """(type variables and numbers, attributes)."""
+    kinds = {*opdef.types, *numbers_of(opdef), *type_lists_of(opdef)}
+    types = {name: v for name, v in values.items() if name in kinds}
+    fields = {f.name for f in dataclasses.fields(opdef.attrs)}
+    return types, opdef.attrs(**{name: v for name, v in values.items() if name in fields and name not in kinds})
