@@ -128,11 +128,23 @@ def test_no_kernel_for_the_kind_of_device():
 def test_a_group_that_wants_two_devices():
     with tf.device("/cpu:1"):
         v = tf.Variable([1.0], name="v")
+    with tf.colocate_with(v.op):
+        x = tf.constant([2.0]) * 2.0
+    x.op.device = "/device:CPU:2"
+    with pytest.raises(InvalidArgumentError, match=r"must share a device with 'v', which asks for '/device:CPU:1'"):
+        placed(x, v.op)
+    assert placed(x, v.op, soft=True)["mul"] == "CPU:1"
+
+
+def test_what_takes_state_goes_where_it_is_whatever_it_asks_for():
+    with tf.device("/cpu:1"):
+        v = tf.Variable([1.0], name="v")
+        q = tf.FIFOQueue(3, tf.float32)
     with tf.device("/cpu:2"):
         w = tf.assign(v, [2.0], name="w")
-    with pytest.raises(InvalidArgumentError, match=r"must share a device with 'v', which asks for '/device:CPU:1'"):
-        placed(w)
-    assert placed(w, soft=True)["w"] == "CPU:1"
+        x = tf.add(q.dequeue(name="taken"), 1.0, name="x")
+    found = placed(w, x)
+    assert (found["w"], found["taken"], found["x"]) == ("CPU:1", "CPU:1", "CPU:2")
 
 
 def test_readers_of_several_variables_do_not_join_them():

@@ -16,7 +16,7 @@ from tfnb.ir.graph import Edge, Graph
 from tfnb.ir.opdef import Kind, OpDef
 from tfnb.types import TensorSpec, resource, variant
 
-__all__ = ["StateGroups", "Union", "join_graph", "makes_state", "ref_inputs", "state_groups"]
+__all__ = ["StateGroups", "Union", "is_state", "join_graph", "makes_state", "ref_inputs", "state_groups"]
 
 _PASSING = (Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATION)
 
@@ -59,9 +59,14 @@ def is_handle(spec: TensorSpec) -> bool:
     return spec.dtype in (resource, variant)
 
 
+def is_state(spec: TensorSpec) -> bool:
+    """A value that whoever reads it must be beside."""
+    return spec.ref or is_handle(spec)
+
+
 def makes_state(node: Any) -> bool:
     """Does an operation (or node) make the state that its outputs stand for?"""
-    return any(s.ref or is_handle(s) for s in node.specs) and not node.inputs
+    return any(is_state(s) for s in node.specs) and not node.inputs
 
 
 def _joined(node: Any, sources: Sequence[tuple[str, TensorSpec]]) -> Iterator[str]:

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graph import Graph, Node
+from tfnb.ir.graphdef.attrs import is_sendable
 from tfnb.ir.opdef import Kind
-from tfnb.placement.groups import StateGroups, Union, join_graph, makes_state
+from tfnb.placement.groups import StateGroups, Union, is_state, join_graph, makes_state
 from tfnb.placement.loops import unsplittable
 
 __all__ = ["Choice", "Group", "Placement", "Rules", "check_devices", "first_device", "place", "random_device"]
@@ -68,7 +69,8 @@ def random_device(seed: int) -> Policy:
 @dataclass(frozen=True)
 class Rules:
     """What a session gives for placing a step: full names of devices, the default first; `soft`: go elsewhere rather
-    than fail; `pins`: maker of state -> its device, from earlier steps; `policy`: who chooses.
+    than fail; `pins`: maker of state -> its device, from earlier steps; `policy`: who chooses; `own`: the devices of
+    this process where there are others, for nodes that hold an object of it.
     """
 
     devices: tuple[str, ...]
@@ -76,6 +78,7 @@ class Rules:
     policy: Policy = first_device
     state: StateGroups = field(default_factory=StateGroups)
     pins: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,29 +162,34 @@ def _groups(graph: Graph, rules: Rules) -> list[Group]:
     for root in set(rules.state.of.values()):
         others.setdefault(union.find(root), []).append(root)
     known = _known(rules.devices)
-    return [_group(root, nodes, others.get(root, []), known, rules) for root, nodes in members.items()]
+    return [_group(graph, root, nodes, others.get(root, []), known, rules) for root, nodes in members.items()]
 
 
-def _group(root: str, nodes: list[Node], state: list[str], known: dict[str, DeviceSpec], rules: Rules) -> Group:
-    wish, wisher = DeviceSpec(), nodes[0]
-    for node in nodes:
-        if node.device:
-            spec = DeviceSpec.from_string(node.device)
-            if not rules.soft and _conflict(wish, spec):
-                raise InvalidArgumentError(
-                    f"it asks for {node.device!r} and must share a device with {wisher.name!r}, "
-                    f"which asks for {wisher.device!r} (made at {wisher.origin}); the devices are {list(known)}",
-                    node,
-                )
-            wisher = wisher if wish != DeviceSpec() else node
-            wish = wish.merged(spec)
-    by = wisher.name
+def _group(
+    graph: Graph, root: str, nodes: list[Node], state: list[str], known: dict[str, DeviceSpec], rules: Rules
+) -> Group:
+    wish, wisher, by = DeviceSpec(), nodes[0], nodes[0].name
     pinned = _pinned(nodes, state, rules)
     for other in state:
         if other in rules.state.wish and not pinned:
             spec, by_other = rules.state.wish[other]
             by = by if wish != DeviceSpec() else by_other
             wish = wish.merged(spec)
+    for node in sorted(nodes, key=lambda n: not makes_state(n)):
+        if not node.device or (rules.own and not is_sendable(node.attrs)):  # which can run here only, whatever it asks
+            continue
+        spec = DeviceSpec.from_string(node.device)
+        if not rules.soft and _conflict(wish, spec):
+            if any(is_state(graph.spec(e)) for e in node.inputs):
+                continue  # a device function's "/job:worker" for an Assign: it goes where its variable is
+            raise InvalidArgumentError(
+                f"it asks for {node.device!r} and must share a device with {by!r}, which asks for "
+                f"{wish.to_string()!r}{_made(wisher, by)}; the devices are {list(known)}",
+                node,
+            )
+        if wish == DeviceSpec():
+            wisher, by = node, node.name
+        wish = wish.merged(spec)
     feasible, why = _feasible(nodes, wish, wisher, known, rules)
     if wish != DeviceSpec() and wish.to_string():
         why = f"{by} asks for {wish.to_string()!r}{'; ' + why if why else ''}"
@@ -190,6 +198,10 @@ def _group(root: str, nodes: list[Node], state: list[str], known: dict[str, Devi
             raise _refusal(wisher, wish, rules, f"its state is on {pinned} since an earlier step")
         feasible = (pinned, *feasible)
     return Group(tuple(nodes), feasible, f"its state is on {pinned}" if pinned else why, pinned, root)
+
+
+def _made(node: Node, name: str) -> str:
+    return f" (made at {node.origin})" if node.name == name and node.origin is not None else ""
 
 
 def _conflict(a: DeviceSpec, b: DeviceSpec) -> bool:
@@ -216,6 +228,10 @@ def _feasible(
     lacking = {k: next((n for n in nodes if not _has_kernel(n, str(k))), None) for k in kinds}
     able = {d: s for d, s in known.items() if lacking[s.device_type] is None}
     lacks = {k: f"{n.name} ({n.type}) has no kernel for {k}" for k, n in lacking.items() if n is not None}
+    bound = next((n for n in nodes if not is_sendable(n.attrs)), None) if rules.own else None
+    if bound is not None:
+        able = {d: s for d, s in able.items() if d in rules.own}
+        lacks[""] = f"{bound.name} ({bound.type}) holds an object of this process"
     why = "; ".join(lacks.values())
     found = tuple(d for d, s in able.items() if wish.matches(s))
     if found:

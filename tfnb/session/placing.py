@@ -7,41 +7,37 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.placement.costs import CostModel
 from tfnb.placement.groups import StateGroups, state_groups
 from tfnb.placement.place import Placement, Policy, Rules, first_device, random_device
-from tfnb.placement.simulate import Greedy, simulate
 
-__all__ = ["Placing"]
+__all__ = ["Placing", "policy_named"]
 
 
-def _policy(text: str, costs: CostModel, limits: Mapping[str, int]) -> Policy:
-    """The policy for "first" (also ""), "greedy" or "random:SEED". Raises `InvalidArgumentError` for another text."""
+def policy_named(text: str) -> Policy:
+    """The policy for "first" (or nothing) or "random:SEED". Raises `InvalidArgumentError` for another text."""
     name, _, seed = text.partition(":")
     if name in ("", "first"):
         return first_device
     if name == "random" and seed.lstrip("-").isdigit():
         return random_device(int(seed))
-    if text == "greedy":
-        return Greedy(costs, limits)
-    raise InvalidArgumentError(f"the placement policy {text!r} is not known; needed 'first', 'greedy' or 'random:SEED'")
+    raise InvalidArgumentError(f"the placement policy {text!r} is not known; needed 'first' or 'random:SEED'")
 
 
 class Placing:
-    """Shared by all steps of a session. `limits`: bytes of memory per device, by full name, the default first.
+    """Shared by all steps of a session. `devices`: full names, the default first; `own`: those of this process, where
+    others are not."""
 
-    `costs` is what nodes cost, and learns from traced steps.
-    """
-
-    def __init__(self, limits: Mapping[str, int], soft: bool = False, policy: str = "") -> None:
-        self.devices = tuple(limits)
+    def __init__(
+        self, devices: Sequence[str], soft: bool = False, policy: Policy = first_device, own: Sequence[str] = ()
+    ) -> None:
+        self.devices = tuple(devices)
+        self.own = tuple(own)
         self.soft = soft
-        self.costs = CostModel()
-        self.policy: Policy = _policy(policy, self.costs, limits)
+        self.policy = policy
         self._lock = threading.Lock()
         self._pins: dict[str, str] = {}
         self._known: tuple[Any, int, StateGroups] | None = None  # graph, its version, its groups
@@ -50,23 +46,13 @@ class Placing:
         """For a step of the user's graph `graph` (None: of no graph)."""
         with self._lock:
             state = self._groups(graph) if graph is not None and len(self.devices) > 1 else StateGroups()
-            return Rules(self.devices, self.soft, self.policy, state, dict(self._pins))
+            return Rules(self.devices, self.soft, self.policy, state, dict(self._pins), self.own)
 
     def keep(self, placement: Placement) -> None:
         """A step was placed: its state stays where it is."""
         with self._lock:
             for name, device in placement.pins().items():
                 self._pins.setdefault(name, device)
-
-    def explain(self, placement: Placement) -> str:
-        """Who went where and why, and how long the step would take by the cost model."""
-        graph, first = placement.graph, self.devices[0]
-        here = simulate(graph, {i: n.device for i, n in graph.nodes.items()}, self.costs)
-        there = simulate(graph, dict.fromkeys(graph.nodes, first), self.costs)
-        times = f"it would take {here.total:.0f} us, all of it on {first} {there.total:.0f} us"
-        sent = f"{len(here.transfers)} tensors of {here.bytes_sent:,} bytes go from device to device"
-        known = f"costs of {self.costs.n_measured} ops and shapes are measured, the others estimated"
-        return f"{placement.report()}\nBy the cost model {times}; {sent}; {known}."
 
     @property
     def pins(self) -> Mapping[str, str]:
