@@ -33,13 +33,14 @@ MAY_IMPORT["notebook"] = set(MAY_IMPORT)
 
 # Where a module `__getattr__` imports what is slow to import (bokeh: half a second) on first use.
 # Jupyter's server loads our part of it at its start, and needs the rest when the first file is opened.
-LAZY_EDGES = ("tfnb", "tfnb.devices.opencl", "tfnb.notebook", "tfnb.notebook.server")
+LAZY_EDGES = ("tfnb", "tfnb.devices.opencl", "tfnb.session.dask", "tfnb.notebook", "tfnb.notebook.server")
 
 # A third-party package that only one place may import.
 ONLY_IN = {
     "pyopencl": "tfnb.devices.opencl",
     "dask": "tfnb.session.dask",
     "distributed": "tfnb.session.dask",
+    "zmq": "tfnb.session.dask",
     "ipywidgets": "tfnb.notebook",
     "anywidget": "tfnb.notebook",
     "traitlets": "tfnb.notebook",

@@ -101,6 +101,10 @@ def _preprocessing(name: str) -> _Lazy:
     return _Lazy(lambda: getattr(_import_module("tfnb.datasets.vocabulary"), name))
 
 
+def _of_cluster(name: str) -> _Lazy:
+    return _Lazy(lambda: getattr(_import_module("tfnb.session.dask"), name))
+
+
 def _shipped(name: str) -> _Lazy:
     return _Lazy(lambda: getattr(_import_module("tfnb.datasets.mnist"), name))
 
@@ -114,6 +118,8 @@ _REST = {
         f"examples.tutorials.mnist.input_data.{name}": _shipped(name)
         for name in ("maybe_download", "extract_images", "extract_labels", "VALIDATION_SIZE")
     },
+    "train.DaskCluster": _of_cluster("DaskCluster"),
+    "train.Server": _of_cluster("Server"),
     "keras.datasets.mnist.load_data": _load_mnist,
     "examples.tutorials.mnist.input_data.read_data_sets": _read_mnist,
     "contrib.learn.datasets.mnist.read_data_sets": _read_mnist,

@@ -32,7 +32,7 @@ from tfnb.session.placing import Placing
 from tfnb.session.planning import Planner
 from tfnb.settings import Settings
 
-__all__ = ["CompiledStep", "Context", "compile_step"]
+__all__ = ["CompiledStep", "Context", "compile_step", "plan_part"]
 
 Observe = Callable[[str, Any], None]
 
@@ -56,19 +56,23 @@ class Context:
 class CompiledStep:
     """`parts[k]` is the plan, with its kernels, of partition k; `clustered[k]` its graph, by clusters.
 
-    `graph` is the whole step's, placed; `placement` says why its nodes are where they are.
+    `graph` is the whole step's, placed; `placement` says why its nodes are where they are. The partitions
+    `elsewhere` are for other tasks, which plan them themselves; `grouping` is what they must know of the whole.
     """
 
     parts: tuple[PlanPart, ...]
     graph: Graph
     clustered: tuple[Clustered, ...]
     placement: Placement
+    elsewhere: tuple[Partition, ...] = ()
+    grouping: Grouping | None = None
 
     @property
     def is_single_cluster(self) -> bool:
         """Does it run without a propagator?"""
-        part = self.parts[0]
-        return len(self.parts) == 1 and part.plan.is_single_cluster and part.feeds is None
+        if len(self.parts) != 1 or self.elsewhere:
+            return False
+        return self.parts[0].plan.is_single_cluster and self.parts[0].feeds is None
 
 
 def compile_step(
@@ -93,12 +97,21 @@ def compile_step(
     context.placing.keep(placement)
     g = seen("place", placement.graph)
     parts, known = _partition(g, context, seen)
-    clustered = tuple(cluster(p.graph, known) for p in parts)
+    here = [p for p in parts if p.device in context.devices or not p.device]
+    elsewhere = tuple(p for p in parts if p not in here)
+    clustered = tuple(cluster(p.graph, known) for p in here)
     if observe is not None:
         for c in clustered:
             observe("cluster", c)
-    plans = tuple(_plan(p, c, g, context) for p, c in zip(parts, clustered, strict=True))
-    return CompiledStep(plans, g, clustered, placement)
+    plans = tuple(_plan(p, c, g, context) for p, c in zip(here, clustered, strict=True))
+    return CompiledStep(plans, g, clustered, placement, elsewhere, known or (grouping(g) if elsewhere else None))
+
+
+def plan_part(part: Partition, known: Grouping, context: Context) -> PlanPart:
+    """The plan of a partition that another task's master made."""
+    clustered = cluster(part.graph, known)
+    plan, payloads = Planner(clustered, context.devices, context.resources, _compiler(context)).build()
+    return PlanPart(plan, payloads, part.feeds, part.fetches, part.device)
 
 
 def _user_graph(request: Request) -> Any:

@@ -6,6 +6,7 @@ ignored in silence.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -32,9 +33,8 @@ class GraphOptions:
     """`optimize`: False switches folding, CSE, simplification and fusion off.
 
     `enable_bfloat16_sendrecv`: float32 tensors go between devices as their upper 16 bits. `placement`: who chooses
-    among the devices that a group of nodes may go to: "first" (also ""), the first of them, as in TensorFlow;
-    "greedy", the one where a simulated step goes on first, by estimates and by what traced steps took; "random:SEED",
-    for tests.
+    among the devices that a group of nodes may go to: "first" (also ""), the first of them, as in TensorFlow, or
+    "random:SEED", for tests.
     """
 
     optimize: bool = True
@@ -49,7 +49,8 @@ class ConfigProto:
     `device_count`: devices per kind, e.g. {"CPU": 4} (several logical CPU devices share the processor);
     `allow_soft_placement`: run an op elsewhere when its device does not exist or has no kernel for it;
     `log_device_placement`: print where every node of a step runs; `memory_limit`: bytes per device (0: no limit);
-    `operation_timeout_in_ms`: the longest a step may wait (0: for ever). The thread counts are accepted: OpenCL
+    `operation_timeout_in_ms`: the longest a step may wait (0: for ever); `device_filters`: of a cluster, only these
+    tasks are looked for ("/job:ps"). The thread counts are accepted: OpenCL
     devices use all compute units.
     """
 
@@ -60,6 +61,7 @@ class ConfigProto:
     log_device_placement: bool = False
     operation_timeout_in_ms: int = 0
     memory_limit: int = 0
+    device_filters: Sequence[str] = ()
     gpu_options: GPUOptions = field(default_factory=GPUOptions)
     graph_options: GraphOptions = field(default_factory=GraphOptions)
 

@@ -5,7 +5,6 @@ Invariant: devices and state belong to one session and end with it; what was com
 
 from __future__ import annotations
 
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -20,10 +19,10 @@ from tfnb.passes.prune import Request
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor, HostThreads
 from tfnb.runtime.resources import ResourceManager
-from tfnb.runtime.stats import HOST, KERNEL, StepStats
+from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
-from tfnb.session.placing import Placing
+from tfnb.session.placing import Placing, policy_named
 from tfnb.session.recording import Recording, step_times
 from tfnb.settings import Settings, load_settings
 
@@ -67,12 +66,12 @@ class LocalWorker:
         )
         self.config = config
         self.resources = ResourceManager()
-        limits = {d.name: d.memory_stats().limit for d in made}
+        policy = policy_named(config.graph_options.placement or settings.placement)
         self.context = Context(
             {d.name: d for d in made},
             self.resources,
             settings,
-            Placing(limits, config.allow_soft_placement, config.graph_options.placement or settings.placement),
+            Placing([d.name for d in made], config.allow_soft_placement, policy),
             settings.optimize and config.graph_options.optimize,
             config.graph_options.enable_bfloat16_sendrecv,
         )
@@ -124,8 +123,6 @@ class LocalWorker:
                 if recording is not None:
                     recording.add(recorder, step.graph)
                 if trace and metadata is not None:
-                    ran = ((t.nodes, t.end_us - t.start_us) for t in recorder.in_order(KERNEL, HOST))
-                    self.context.placing.costs.learn(step.graph, ran)
                     metadata.step_stats = step_times(recorder, step.graph)
                     metadata.wall_us, metadata.graph = recorder.wall_us, step.graph
 
@@ -144,13 +141,6 @@ class LocalWorker:
 
     def _executor(self, step: CompiledStep) -> Executor:
         return Executor.of_parts(step.parts, self._threads, self.context.settings.fast_loops)
-
-    def log_placement(self, step: CompiledStep) -> None:
-        """Writes where each node of a step runs to standard error, under `log_device_placement`."""
-        if self.config.log_device_placement:
-            nodes = (step.graph.nodes[i] for i in step.graph.order)
-            lines = [f"{n.name}: ({n.type}): {n.device or 'host'}\n" for n in nodes]
-            sys.stderr.write("".join(lines))
 
     def describe_devices(self) -> list[DeviceDescription]:
         return [

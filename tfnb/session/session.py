@@ -26,7 +26,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.passes.partial import Exchange, feeds_behind, in_parts
 from tfnb.passes.prune import Request
 from tfnb.runtime.resources import reset_shared
-from tfnb.session import default
+from tfnb.session import dask, default
 from tfnb.session.compile import CompiledStep, Context, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
 from tfnb.session.feed import feed_array, feed_key, flat_feeds, flat_keys
@@ -47,20 +47,21 @@ def open_sessions() -> list[Session]:
 
 
 class Session:
-    """Runs operations of `graph` (default: the default graph) on this machine's OpenCL devices.
+    """Runs operations of `graph` (default: the default graph) on OpenCL devices: this machine's, or those of a cluster.
 
-    `target` must be empty for a local session; `config` is a `ConfigProto`. Use as a context manager, or call
-    `close`. Raises `DeviceNotFoundError` when no OpenCL device is found.
+    `target`: "" for this machine, or the target of a `tf.train.Server` or `DaskCluster`; `config` is a `ConfigProto`.
+    Use as a context manager, or call `close`. Raises `DeviceNotFoundError` when no OpenCL device is found,
+    `UnavailableError` when nobody answers at the target.
     """
 
     def __init__(self, target: str = "", graph: Any = None, config: ConfigProto | None = None) -> None:
-        if target not in ("", "local", b""):
-            raise InvalidArgumentError(f"the session target {target!r} is not understood; needed '' for this machine")
         if config is not None and not isinstance(config, ConfigProto):
             raise DTypeError(f"config must be a tf.ConfigProto, got {type(config).__name__}")
         self._graph = graph if graph is not None else get_default_graph()
         self._config = config if config is not None else ConfigProto()
-        self._worker = LocalWorker(self._graph, self._config)
+        where = target.decode() if isinstance(target, bytes) else getattr(target, "target", target)
+        local = where in ("", "local")
+        self._worker: Any = LocalWorker(self._graph, self._config) if local else dask.connect(where, self._config)
         self._steps: dict[Any, CompiledStep] = {}
         self._plans: dict[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = {}
         self._lock = threading.Lock()
@@ -157,10 +158,21 @@ class Session:
 
     @staticmethod
     def reset(target: str = "", containers: Any = None, config: ConfigProto | None = None) -> None:
-        """Drops the state in the named `containers` (None: in all) of this process and closes its sessions."""
+        """Drops the state in the named `containers` (None: in all) of this process and closes its sessions.
+
+        With a `target`, the state of all tasks of that cluster; sessions on it stay.
+        """
+        chosen = [containers] if isinstance(containers, str) else containers or None
+        if target not in ("", "local"):
+            master = dask.connect(target, config or ConfigProto())
+            try:
+                master.reset(chosen)
+            finally:
+                master.close()
+            return
         for session in list(_open):
             session.close()
-        reset_shared([containers] if isinstance(containers, str) else containers or None)
+        reset_shared(chosen)
 
     def list_devices(self) -> list[Any]:
         """The session's devices."""
@@ -185,8 +197,7 @@ class Session:
         `fetches` as in `run`, `feeds` the tensors that are fed. Nothing runs; raises as `run` does when it compiles.
         """
         plan = plan_fetches(self._graph, fetches)
-        placement = self._step(plan, tuple(feed_key(self._graph, f) for f in feeds), None).placement
-        return self._worker.context.placing.explain(placement)
+        return self._step(plan, tuple(feed_key(self._graph, f) for f in feeds), None).placement.report()
 
     @contextmanager
     def recorded(self, recording: Recording) -> Iterator[Recording]:
@@ -200,6 +211,11 @@ class Session:
             yield recording
         finally:
             worker.recording = None
+
+    def _log_placement(self, step: CompiledStep) -> None:
+        if self._config.log_device_placement:
+            nodes = (step.graph.nodes[i] for i in step.graph.order)
+            sys.stderr.write("".join(f"{n.name}: ({n.type}): {n.device or 'host'}\n" for n in nodes))
 
     def close(self) -> None:
         """Stops running steps and frees the session's state. Later calls of `run` raise."""
@@ -263,7 +279,7 @@ class Session:
                 request = Request(plan.tensors, plan.operations, feeds)
                 observe = None if metadata is None else lambda stage, g: metadata.passes.append((stage, g))
                 step = compile_step(request, self._worker.context, observe)
-                self._worker.log_placement(step)
+                self._log_placement(step)
                 self._steps[key] = step
             return step
 

@@ -1,0 +1,50 @@
+"""Real Dask workers, and real servers in processes of their own."""
+
+import socket
+import subprocess
+import sys
+
+import pytest
+from distributed import Client, LocalCluster
+
+SERVE = "import sys, tfnb as tf; tf.train.Server(eval(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()"
+
+
+@pytest.fixture(scope="session")
+def dask():
+    """A client of a Dask cluster with four workers, one process each."""
+    with (
+        LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def addresses():
+    """addresses(n) -> "localhost:port" of n ports that are free."""
+
+    def find(n):
+        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
+        found = [f"localhost:{s.getsockname()[1]}" for s in sockets]
+        for s in sockets:
+            s.close()
+        return found
+
+    return find
+
+
+@pytest.fixture
+def serve():
+    """serve(cluster, job, number) -> a process that hosts this task."""
+    started = []
+
+    def begin(cluster, job, number):
+        process = subprocess.Popen([sys.executable, "-c", SERVE, repr(cluster), job, str(number)])
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait()

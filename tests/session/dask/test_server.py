@@ -1,0 +1,104 @@
+"""One process per task, as scripts of 2016 start them."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.errors import (
+    ClosedSessionError,
+    InvalidArgumentError,
+    NotFoundError,
+    PermissionDeniedError,
+    UnavailableError,
+)
+
+pytestmark = [pytest.mark.opencl, pytest.mark.xdist_group("dask")]
+
+
+def test_a_local_server():
+    with tf.train.Server.create_local_server() as server:
+        assert server.target.startswith("grpc://localhost:")
+        with tf.Session(server.target) as sess:
+            assert sess.run(tf.constant(2.0) * 3.0) == 6.0
+            assert [d.name for d in sess.list_devices()] == ["/job:local/replica:0/task:0/device:CPU:0"]
+    with pytest.raises(ClosedSessionError):
+        sess.run(tf.constant(1))
+    assert not [t for t in threading.enumerate() if t.name.startswith("tfnb")]
+
+
+def test_between_graph_training_with_two_workers(addresses, serve):
+    ps, one, two = addresses(3)
+    cluster = {"ps": [ps], "worker": [one, two]}
+    serve(cluster, "ps", 0)
+    servers = [tf.train.Server(cluster, "worker", i) for i in range(2)]
+
+    def work(i, found):
+        with tf.Graph().as_default():
+            setter = tf.train.replica_device_setter(cluster=cluster, worker_device=f"/job:worker/task:{i}")
+            with tf.device(setter):
+                w = tf.get_variable("w", [4], initializer=tf.zeros_initializer())
+                count = tf.get_variable("count", [], tf.int32, tf.zeros_initializer(), trainable=False)
+                loss = tf.reduce_sum(tf.square(w - [1.0, 2.0, 3.0, 4.0]))
+                step = tf.train.GradientDescentOptimizer(0.05).minimize(loss)
+                done = tf.assign_add(count, 1)
+            with tf.Session(servers[i].target) as sess:
+                if i == 0:
+                    sess.run(tf.global_variables_initializer())
+                while len(sess.run(tf.report_uninitialized_variables())):
+                    time.sleep(0.05)
+                for _ in range(40):
+                    sess.run(step)
+                sess.run(done)
+                while sess.run(count) < 2:  # a worker may not leave while the other trains
+                    time.sleep(0.02)
+                found[i] = sess.run(w)
+
+    found = {}
+    threads = [threading.Thread(target=work, args=(i, found)) for i in range(2)]
+    [t.start() for t in threads]
+    [t.join(60) for t in threads]
+    for server in servers:
+        server.close()
+    np.testing.assert_allclose(found[0], [1, 2, 3, 4], rtol=1e-3)
+    np.testing.assert_array_equal(found[0], found[1])  # one variable for both
+
+
+def test_a_client_that_is_no_task(addresses, serve):
+    [address] = addresses(1)
+    serve({"worker": [address]}, "worker", 0)
+    end = time.monotonic() + 60
+    while True:
+        try:
+            sess = tf.Session(f"grpc://{address}")
+            break
+        except UnavailableError:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+    with sess:
+        c = tf.constant([1.0, 2.0]) * tf.placeholder_with_default(2.0, [])
+        np.testing.assert_array_equal(sess.run(c), [2, 4])
+        names = {d.name for d in sess.list_devices()}
+    assert names == {"/job:client/replica:0/task:0/device:CPU:0", "/job:worker/replica:0/task:0/device:CPU:0"}
+
+
+def test_targets_that_lead_nowhere(addresses):
+    with pytest.raises(UnavailableError, match="cannot be reached"):
+        tf.Session(f"grpc://{addresses(1)[0]}")
+    for target in ("nowhere", "grpc://x"):
+        with pytest.raises(InvalidArgumentError, match=r"not understood|not an address"):
+            tf.Session(target)
+
+
+def test_which_task_this_is():
+    with pytest.raises(NotFoundError, match="task_index=3"):
+        tf.train.Server({"ps": ["localhost:0"]}, "ps", 3)
+    with pytest.raises(NotFoundError, match="name 2 tasks"):
+        tf.train.Server({"ps": ["localhost:0", "localhost:1"]})
+
+
+def test_nothing_listens_beyond_loopback_without_keys():
+    with pytest.raises(PermissionDeniedError, match="TLS"):
+        tf.train.Server({"ps": ["0.0.0.0:0"]})

@@ -1,0 +1,158 @@
+"""`DaskCluster`: the workers of a Dask cluster as the tasks of jobs (white paper, section 3.1).
+
+Each Dask worker that gets a role hosts one task; whatever starts Dask workers will do. A worker that dies loses its
+role to one that has none, where there is one. Invariant: a role is held by one living worker at most, and closing
+the cluster takes every task off its worker again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import uuid
+from typing import Any
+from urllib.parse import urlsplit
+
+from distributed import Client
+from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.utils import get_ip
+
+from tfnb.errors import InvalidArgumentError, PermissionDeniedError, ResourceExhaustedError
+from tfnb.session.config import ConfigProto
+from tfnb.session.dask.directory import Directory
+from tfnb.session.dask.hosting import HANDLER, Host
+from tfnb.session.dask.master import Master
+from tfnb.session.dask.server import full_name, is_loopback, offer, withdraw
+from tfnb.session.dask.task import Task
+
+__all__ = ["DaskCluster"]
+
+_PLUGIN = "tfnb"
+
+
+class _TaskPlugin(WorkerPlugin):
+    """Hosts a task on a Dask worker, as long as the worker lives."""
+
+    name = _PLUGIN
+
+    def __init__(self, task: str, config: ConfigProto) -> None:
+        self._name, self._config = task, config
+        self._task: Task | None = None
+
+    async def setup(self, worker: Any) -> None:
+        host = urlsplit(worker.address).hostname
+        loop = asyncio.get_running_loop()
+        task = await loop.run_in_executor(None, Task, self._name, host, self._config)
+        worker.handlers[HANDLER] = Host(task, {}).handle
+        self._task = task
+
+    async def teardown(self, worker: Any) -> None:
+        task, self._task = self._task, None
+        worker.handlers.pop(HANDLER, None)
+        if task is not None:
+            await asyncio.get_running_loop().run_in_executor(None, task.close)
+
+
+async def _install(task: str, config: ConfigProto, dask_worker: Any = None) -> None:
+    """On a worker: makes it host a task."""
+    if _PLUGIN in dask_worker.plugins:
+        await dask_worker.plugin_remove(name=_PLUGIN)
+    answer = await dask_worker.plugin_add(plugin=_TaskPlugin(task, config), name=_PLUGIN)
+    if answer.get("status") == "error":
+        raise RuntimeError(f"the task {task} could not be set up: {answer.get('exception')}")
+
+
+async def _remove(dask_worker: Any = None) -> None:
+    if _PLUGIN in dask_worker.plugins:
+        await dask_worker.plugin_remove(name=_PLUGIN)
+
+
+class DaskCluster:
+    """Tasks on the workers of `client`: `DaskCluster(client, ps=2, worker=4)`. Close it, or use it in `with`.
+
+    `config`: the devices of each task. The first task of the job "chief", "master" or "worker", or of the first job,
+    is where operations go that ask for no device. `patience`: seconds without an answer after which a task counts as
+    lost. Raises `ResourceExhaustedError` when Dask has too few workers, `PermissionDeniedError` when its comm leaves
+    this machine without TLS.
+    """
+
+    def __init__(
+        self, client: Client, config: ConfigProto | None = None, patience: float = 10.0, **jobs: int
+    ) -> None:
+        if not jobs or any(not isinstance(n, int) or n < 1 for n in jobs.values()):
+            raise InvalidArgumentError(f"a cluster needs jobs with a number of tasks each, got {jobs}")
+        self._client, self._config, self._patience = client, config or ConfigProto(), patience
+        self.tasks = tuple(full_name(job, i) for job, n in jobs.items() for i in range(n))
+        self._lock = threading.RLock()
+        self._roles: dict[str, str] = {}  # task -> address of its worker
+        first = next((j for j in ("chief", "master", "worker") if j in jobs), next(iter(jobs)))
+        self._default = full_name(first, 0)
+        workers = self._workers()
+        if len(workers) < len(self.tasks):
+            raise ResourceExhaustedError(f"{len(self.tasks)} tasks need as many Dask workers; there are {len(workers)}")
+        wide = [w for w in workers if not is_loopback(str(urlsplit(w).hostname)) and not w.startswith("tls://")]
+        if wide:
+            raise PermissionDeniedError(f"Dask's comm leaves this machine without TLS: {wide[0]}")
+        own = "127.0.0.1" if all(is_loopback(str(urlsplit(w).hostname)) for w in workers) else get_ip()
+        self._home = Task(full_name("client", 0), own, self._config)
+        self.target = f"dask://{uuid.uuid4().hex[:12]}"
+        try:
+            for task in self.tasks:
+                self._assign(task)
+        except BaseException:
+            self.close()
+            raise
+        offer(self.target, self._master)
+
+    def _workers(self) -> list[str]:
+        return list(self._client.scheduler_info(n_workers=-1)["workers"])
+
+    def _assign(self, task: str) -> str | None:
+        """Gives a role to a worker without one; its address, or None when there is none."""
+        free = [w for w in self._workers() if w not in self._roles.values()]
+        if not free:
+            return None
+        self._client.run(_install, task, self._config, workers=free[:1])
+        self._roles[task] = free[0]
+        return free[0]
+
+    def locate(self, task: str) -> str | None:
+        """The address of a task's worker, or of one that takes the role of a dead one; None when there is none."""
+        with self._lock:
+            address = self._roles.get(task)
+            if address is not None and address in self._workers():
+                return address
+            self._roles.pop(task, None)
+            return self._assign(task)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Task -> address of the Dask worker that hosts it."""
+        with self._lock:
+            return dict(self._roles)
+
+    def _master(self, config: ConfigProto) -> Master:
+        directory = Directory(
+            self.locate, self._home.name, self._home.channel.peer, self._client.security, self._patience
+        )
+        try:
+            return Master(config, self._home, directory, [*self.tasks, self._home.name], self._default)
+        except BaseException:
+            directory.close()
+            raise
+
+    def close(self) -> None:
+        """Takes the tasks off their workers; their variables go with them. Dask's workers stay."""
+        withdraw(self.target)
+        with self._lock:
+            there = [w for w in self._roles.values() if w in self._workers()]
+            self._roles.clear()
+        if there:
+            self._client.run(_remove, workers=there)
+        self._home.close()
+
+    def __enter__(self) -> DaskCluster:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()

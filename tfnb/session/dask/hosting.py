@@ -1,0 +1,96 @@
+"""A task's side of Dask's comm: what masters ask of it that is no step (white paper, section 3.3).
+
+The handler works in any `distributed.core.Server`: a Dask worker, or a server of our own. Requests that take time run
+in a thread, never on the event loop. Invariant: when the comm of a master breaks, its steps here are stopped and
+forgotten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from distributed.comm import CommClosedError
+
+from tfnb.errors import InvalidArgumentError, OpError, UnavailableError
+from tfnb.session.compile import Context, plan_part
+from tfnb.session.dask.channel import Peer
+from tfnb.session.dask.failures import encode_error
+from tfnb.session.dask.parts import decode_part
+from tfnb.session.dask.task import Task
+from tfnb.session.placing import Placing
+
+__all__ = ["HANDLER", "Host"]
+
+HANDLER = "tfnb"
+_SWITCH = 5e-4  # seconds: a tensor that arrives while Python is busy waits for the next switch of threads
+
+
+class Host:
+    """Serves a task to masters; `directory` is what it knows of the cluster, for clients that ask."""
+
+    def __init__(self, task: Task, directory: Mapping[str, str]) -> None:
+        self.task = task
+        self.directory = dict(directory)
+        self.incarnation = secrets.randbits(48)  # another one after a restart
+        self._context = Context(
+            task.devices, task.resources, task.settings, Placing(list(task.devices)), task.settings.optimize
+        )
+        self._methods: dict[str, Callable[..., Any]] = {
+            "hello": self.hello, "meet": self.meet, "register": self.register, "forget": task.deregister,
+            "reset": task.reset, "status": self.status,
+        }  # fmt: skip
+        sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH))
+
+    async def handle(self, comm: Any, what: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The handler for `distributed.core.Server.handlers`: `rpc(address).tfnb(what=..., arguments=...)`."""
+        if what == "watch":
+            await self._watch(comm, **(arguments or {}))
+            return {}
+        try:
+            method = self._methods.get(what)
+            if method is None:
+                raise InvalidArgumentError(f"a task does not know {what!r}")
+            loop = asyncio.get_running_loop()
+            found = await loop.run_in_executor(None, lambda: method(**(arguments or {})))
+        except (OpError, TypeError) as e:
+            return {"error": encode_error(e, self.task.name)}
+        return {"result": found}
+
+    async def _watch(self, comm: Any, prefix: int) -> None:
+        """Ends when the master is gone, and its steps with it."""
+        with contextlib.suppress(CommClosedError, OSError):
+            await comm.read()
+        self.task.deregister(f"{prefix} ")
+        self.task.stop_steps_of(prefix, UnavailableError("the master of the step is gone"))
+
+    # ---- what masters ask ------------------------------------------------------------------
+
+    def hello(self, name: str, peer: list[Any]) -> dict[str, Any]:
+        """Who this task is, and how it is reached; hears the caller from now on."""
+        self.task.channel.allow(Peer(*peer))
+        return {
+            "name": self.task.name, "peer": list(self.task.channel.peer), "incarnation": self.incarnation,
+            "devices": [[d.name, d.facts.kind, d.memory_stats().limit] for d in self.task.devices.values()],
+            "cluster": self.directory, "clock": time.time(),
+        }  # fmt: skip
+
+    def meet(self, peers: dict[str, list[Any]]) -> None:
+        """Learns how the other tasks are reached."""
+        self.task.meet({name: Peer(*p) for name, p in peers.items()})
+
+    def register(self, handle: str, parts: list[Any]) -> None:
+        """Compiles the task's parts of a step, as `encode_part` made them. Their fetches count from 0 here."""
+        decoded = [decode_part(*p) for p in parts]
+        self.task.register(handle, [plan_part(part, known, self._context) for part, known in decoded])
+
+    def status(self) -> dict[str, Any]:
+        """For tables: bytes in use, at their peak, cached and allowed of each device; messages that were refused."""
+        stats = {d.name: d.memory_stats() for d in self.task.devices.values()}
+        memory = {name: [s.in_use, s.peak, s.cached, s.limit] for name, s in stats.items()}
+        return {"name": self.task.name, "memory": memory, "refused": self.task.refused, "clock": time.time()}

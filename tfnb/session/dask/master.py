@@ -1,0 +1,311 @@
+"""The master of a session on many tasks (white paper, section 3.3; OSDI'16, section 3.3).
+
+It compiles and partitions a step, registers each task's parts once, and starts a step with one message per task; its
+own process is the task `home`, which runs its parts in place and takes the fetches. The first error stops the step
+everywhere. Invariant: when `execute` returns or raises, every task that lives has ended the step, or was told to.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import (
+    AbortedError,
+    CancelledError,
+    ClosedSessionError,
+    DeadlineExceededError,
+    OpError,
+    UnimplementedError,
+)
+from tfnb.session.compile import CompiledStep, Context
+from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
+from tfnb.session.dask.directory import Directory
+from tfnb.session.dask.parts import encode_part
+from tfnb.session.dask.task import FEED, FETCH, Reply, Task, task_of
+from tfnb.session.local import DeviceDescription
+from tfnb.session.placing import Placing, policy_named
+
+__all__ = ["Master"]
+
+_GRACE = 5.0  # seconds that tasks which were told to stop have to say that they did
+_FIND = 60.0  # seconds for all tasks to come up
+
+
+@dataclass(frozen=True)
+class _Share:
+    """What one task has of a step: numbers of the feeds it reads and of the fetches it makes."""
+
+    task: str
+    feeds: tuple[int, ...]
+    fetches: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Registered:
+    """A step whose parts the tasks hold under `handle`; `incarnations` says which tasks those were."""
+
+    handle: str
+    home: _Share | None
+    shares: tuple[_Share, ...]
+    incarnations: dict[str, int]
+
+
+class _Gathering:
+    """The replies of a step's tasks. All methods may be called from any thread."""
+
+    def __init__(self, tasks: Sequence[str], failed: Callable[[OpError], None]) -> None:
+        self._open = set(tasks)
+        self._changed = threading.Condition()
+        self._failed = failed
+        self.error: OpError | None = None
+
+    def reply(self, reply: Reply) -> None:
+        with self._changed:
+            self._open.discard(reply.task)
+            self._changed.notify_all()
+        if reply.error is not None:
+            self.fail(reply.error)
+
+    def fail(self, error: OpError) -> None:
+        """The step has failed; only the first error counts."""
+        with self._changed:
+            if self.error is not None:
+                return
+            self.error = error
+            self._changed.notify_all()
+        self._failed(error)
+
+    def wait(self, end: float | None, until_error: bool) -> bool:
+        """Waits for all replies, or for the first error; False when `end` came first."""
+        with self._changed:
+            left = None if end is None else max(end - time.monotonic(), 0.0)
+            return self._changed.wait_for(lambda: not self._open or (until_error and self.error is not None), left)
+
+    @property
+    def open(self) -> list[str]:
+        with self._changed:
+            return sorted(self._open)
+
+
+class Master:
+    """Runs the steps of a session on a cluster. `home`: this process's task; `closing` is called at the end."""
+
+    def __init__(
+        self, config: ConfigProto, home: Task, directory: Directory, tasks: Sequence[str],
+        default: str, closing: Callable[[], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.config = config
+        self.home = home
+        self.directory = directory
+        self.recording: Any = None
+        self.prefix = secrets.randbits(22)
+        self._closing = closing
+        self._next = 0
+        self._lock = threading.Lock()
+        self._ended = threading.Condition(self._lock)
+        self._closed = False
+        self._registered: weakref.WeakKeyDictionary[CompiledStep, _Registered] = weakref.WeakKeyDictionary()
+        self._others = [t for t in tasks if t != home.name]
+        self._running: dict[int, _Gathering] = {}
+        self._lost: set[str] = set()
+        directory.on_lost(self._on_lost)
+        self._connect(self._others)
+        names = [d for t in sorted(tasks, key=lambda t: t != default) for d in self._devices_of(t)]
+        policy = policy_named(config.graph_options.placement or home.settings.placement)
+        placing = Placing(names, config.allow_soft_placement, policy, list(home.devices))
+        self.context = Context(
+            home.devices, home.resources, home.settings, placing,
+            home.settings.optimize and config.graph_options.optimize, config.graph_options.enable_bfloat16_sendrecv,
+        )  # fmt: skip
+
+    # ---- the cluster -----------------------------------------------------------------------
+
+    def _connect(self, tasks: Sequence[str]) -> None:
+        self.directory.find(list(tasks), self.prefix, _FIND)
+        peers = {name: e.peer for name, e in self.directory.entries.items()}
+        self.home.meet(peers)
+        everybody = {**peers, self.home.name: self.home.channel.peer}
+        for name in peers:
+            self.directory.call(name, "meet", peers={n: list(p) for n, p in everybody.items()})
+        self._lost.difference_update(tasks)
+
+    def _on_lost(self, name: str) -> None:
+        """On Dask's event loop: what waits for the task is told."""
+        self._lost.add(name)
+        self.home.lose(name)
+
+    def _devices_of(self, task: str) -> list[str]:
+        if task == self.home.name:
+            return list(self.home.devices)
+        return [d for d, _, _ in self.directory.entries[task].devices]
+
+    def describe_devices(self) -> list[DeviceDescription]:
+        """The devices of all tasks."""
+        found = [
+            DeviceDescription(d, kind.upper(), limit, {"task": e.name, "address": e.address})
+            for e in self.directory.entries.values()
+            for d, kind, limit in e.devices
+        ]
+        own = [
+            DeviceDescription(d.name, d.facts.kind.upper(), d.memory_stats().limit, d.describe())
+            for d in self.home.devices.values()
+        ]
+        return [*own, *found]
+
+    # ---- steps -----------------------------------------------------------------------------
+
+    def execute(
+        self, step: CompiledStep, feeds: Sequence[np.ndarray], options: RunOptions | None, metadata: RunMetadata | None
+    ) -> list[np.ndarray]:
+        """Runs a step on all tasks that have parts of it; the values of its fetches.
+
+        Raises the first error of any of them; `UnavailableError` for a task that is lost meanwhile.
+        """
+        timeout = (options.timeout_in_ms if options is not None else 0) or self.config.operation_timeout_in_ms
+        seconds = timeout / 1000 if timeout else None
+        with self._lock:
+            if self._closed:
+                raise ClosedSessionError("the session is closed")
+        registered = self._register(step)
+        with self._lock:
+            self._next += 1
+            number = (self.prefix << 40) | self._next
+            gathering = _Gathering([s.task for s in registered.shares], lambda e: self.home.stop(number, e))
+            self._running[number] = gathering
+        try:
+            return self._run(number, registered, gathering, feeds, seconds, len(step.graph.fetches))
+        finally:
+            self.home.end(number)
+            with self._ended:
+                del self._running[number]
+                self._ended.notify_all()
+
+    def _run(
+        self, number: int, registered: _Registered, gathering: _Gathering, feeds: Sequence[np.ndarray],
+        timeout: float | None, count: int,
+    ) -> list[np.ndarray]:  # fmt: skip
+        home, found = registered.home, [np.zeros(())] * count
+        end = None if timeout is None else time.monotonic() + timeout
+        try:
+            meeting = self.home.begun(number).rendezvous
+            for share in registered.shares:
+                self._start(number, share, registered.handle, feeds, timeout, gathering)
+            if home is not None:
+                for k, v in zip(home.fetches, self.home.run(number, registered.handle, feeds, timeout), strict=True):
+                    found[k] = v
+            if not gathering.wait(end if end is None else end + _GRACE, until_error=True):
+                raise DeadlineExceededError(f"the step was not done within {timeout:g} s at {gathering.open}")
+            if gathering.error is not None:
+                raise gathering.error
+            for share in registered.shares:
+                for k in share.fetches:
+                    found[k] = meeting.recv(f"{FETCH}{k}", 0.0).value
+            return found
+        except BaseException as e:
+            if isinstance(e, OpError):
+                gathering.fail(e)
+            self._stop(number, gathering, e)
+            if gathering.error is None or not isinstance(e, OpError):
+                raise
+            raise gathering.error from None
+
+    def _start(
+        self, number: int, share: _Share, handle: str, feeds: Sequence[np.ndarray], timeout: float | None,
+        gathering: _Gathering,
+    ) -> None:  # fmt: skip
+        for k in share.feeds:
+            self.home.push(share.task, number, f"{FEED}{k}", feeds[k], False, None)
+        numbers = [k if k in share.feeds else None for k in range(len(feeds))]
+        what = {"call": "run", "handle": handle, "feeds": numbers, "fetches": share.fetches, "timeout": timeout}
+        self.home.call(share.task, number, what, gathering.reply)
+
+    def _stop(self, number: int, gathering: _Gathering, error: BaseException) -> None:
+        """Tells the tasks that still run, and waits a while for them."""
+        reason = CancelledError(f"the step was stopped: {error}")
+        self.home.stop(number, reason)
+        for task in gathering.open:
+            said = {"class": "CancelledError", "message": reason.message, "task": self.home.name}
+            self.home.call(task, number, {"call": "stop", "error": said}, None)
+        gathering.wait(time.monotonic() + _GRACE, until_error=False)
+
+    # ---- registering -----------------------------------------------------------------------
+
+    def _register(self, step: CompiledStep) -> _Registered:
+        needed = {task_of(p.device) for p in step.elsewhere}
+        if self._lost & needed:
+            self._connect(sorted(self._lost & needed))
+        now = {t: self.directory.entries[t].incarnation for t in needed if t in self.directory.entries}
+        if needed - now.keys():
+            raise AbortedError(f"the tasks {sorted(needed - now.keys())} are lost")
+        with self._lock:
+            known = self._registered.get(step)
+        if known is not None and known.incarnations == now:
+            return known
+        handle = f"{self.prefix} {secrets.token_hex(6)}"
+        home = None
+        if step.parts:
+            self.home.register(handle, [p._replace(fetches=tuple(f)) for p, f in _local(step.parts)])
+            home = _share(self.home.name, step.parts)
+        shares = [self._send(task, handle, step) for task in sorted(needed)]
+        found = _Registered(handle, home, tuple(shares), now)
+        with self._lock:
+            self._registered[step] = found
+        return found
+
+    def _send(self, task: str, handle: str, step: CompiledStep) -> _Share:
+        parts = [p for p in step.elsewhere if task_of(p.device) == task]
+        assert step.grouping is not None
+        encoded = [encode_part(replace(p, fetches=tuple(f)), step.grouping) for p, f in _local(parts)]
+        self.directory.call(task, "register", handle=handle, parts=[list(e) for e in encoded])
+        return _share(task, parts)
+
+    # ---- the rest of what a session asks its worker for --------------------------------------
+
+    def function(self, fetches: Sequence[Any], feeds: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
+        raise UnimplementedError("data sets with functions run in a session of one process only")
+
+    def reset(self, containers: Sequence[str] | None) -> None:
+        """Drops the state in these containers (None: in all) of every task."""
+        self.home.reset(containers)
+        for task in self._others:
+            self.directory.call(task, "reset", containers=containers)
+
+    def close(self) -> None:
+        """Stops running steps and leaves the cluster; the tasks' variables stay."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            running = list(self._running.values())
+        for gathering in running:
+            gathering.fail(CancelledError("the session was closed while the step ran"))
+        with self._ended:
+            self._ended.wait_for(lambda: not self._running)
+        self.directory.close()
+        self.home.deregister(f"{self.prefix} ")
+        if self._closing is not None:
+            self._closing()
+
+
+def _local(parts: Sequence[Any]) -> list[tuple[Any, list[int]]]:
+    """Parts of one task, with their fetches numbered within the task's own."""
+    order = sorted(k for p in parts for k in _fetches(p))
+    place = {k: i for i, k in enumerate(order)}
+    return [(p, [place[k] for k in _fetches(p)]) for p in parts]
+
+
+def _fetches(part: Any) -> tuple[int, ...]:
+    return tuple(part.fetches if part.fetches is not None else range(len(part.plan.fetches)))
+
+
+def _share(task: str, parts: Sequence[Any]) -> _Share:
+    feeds = sorted({k for p in parts for k in (p.feeds or ())})
+    return _Share(task, tuple(feeds), tuple(sorted(k for p in parts for k in _fetches(p))))

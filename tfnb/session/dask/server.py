@@ -1,0 +1,250 @@
+"""`Server`: this process as a task of a cluster, as scripts of one process per task start it (white paper, 3.1).
+
+The task answers at its address of the `ClusterSpec`, over Dask's comm; no scheduler is needed. `connect` makes the
+master of a session for a target. Invariant: nothing listens beyond loopback without TLS.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from distributed import Security
+from distributed.core import Server as CommServer
+from distributed.utils import LoopRunner, get_ip, sync
+
+from tfnb.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError, UnavailableError
+from tfnb.session.config import ConfigProto
+from tfnb.session.dask.directory import Directory
+from tfnb.session.dask.hosting import HANDLER, Host
+from tfnb.session.dask.master import Master
+from tfnb.session.dask.task import Task
+
+__all__ = ["Server", "Target", "connect", "full_name", "is_loopback", "offer", "withdraw"]
+
+Target = Callable[[ConfigProto], Master]
+_targets: dict[str, Target] = {}  # what this process offers to its own sessions
+_SCHEMES = ("grpc://", "tfnb://", "tcp://", "tls://")
+
+
+def offer(target: str, make: Target) -> None:
+    """From now on `Session(target)` in this process gets its master from `make`."""
+    _targets[target] = make
+
+
+def withdraw(target: str) -> None:
+    """`Session(target)` is an error from now on."""
+    _targets.pop(target, None)
+
+
+def full_name(job: str, task: int) -> str:
+    """A task's full name."""
+    return f"/job:{job}/replica:0/task:{task}"
+
+
+def is_loopback(host: str) -> bool:
+    """Does the host's name or address stay on this machine?"""
+    try:
+        return ipaddress.ip_address(socket.gethostbyname(host)).is_loopback
+    except OSError as e:
+        raise UnavailableError(f"the host {host!r} is not known: {e}") from e
+
+
+def _secure(security: Security | None, host: str) -> Security:
+    """The security of a comm at `host`; Dask's configuration has the keys where none are given."""
+    found = security if security is not None else Security()
+    if not is_loopback(host) and not found.require_encryption:
+        raise PermissionDeniedError(
+            f"{host} can be reached from other machines, and whoever reaches a task can run its graphs: give "
+            "security=distributed.Security(...) with TLS keys, or set them in Dask's configuration"
+        )
+    return found
+
+
+def _split(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise InvalidArgumentError(f"{address!r} is not an address like 'localhost:2222'")
+    return host, int(port)
+
+
+class Server:
+    """A task of a cluster in this process.
+
+    `server_or_cluster_def`: a `ClusterSpec` or what makes one; `job_name`, `task_index`: which of its tasks this is
+    (may be left out where the cluster has one only). `config`: devices and their limits. `security`: Dask's, with TLS;
+    needed where the address is not loopback. `Session(server.target)` runs graphs on all tasks. Raises
+    `NotFoundError` for a task that the cluster has not, `PermissionDeniedError` without TLS beyond loopback.
+    """
+
+    def __init__(
+        self, server_or_cluster_def: Any, job_name: str | None = None, task_index: int | None = None,
+        protocol: str | None = None, config: ConfigProto | None = None, start: bool = True,
+        security: Security | None = None,
+    ) -> None:  # fmt: skip
+        tasks = _tasks(server_or_cluster_def)
+        mine = [t for t in tasks if job_name in (None, t[0]) and task_index in (None, t[1])]
+        if len(mine) != 1:
+            raise NotFoundError(
+                f"job_name={job_name!r}, task_index={task_index!r} name {len(mine)} tasks of {list(tasks)}"
+            )
+        self._job, self._index = mine[0]
+        self._host, port = _split(tasks[mine[0]])
+        self._security = _secure(security, self._host)
+        self._config, self._port = config or ConfigProto(), port
+        self._addresses = {full_name(*t): a for t, a in tasks.items()}
+        self._over = threading.Event()
+        self._runner: LoopRunner | None = None
+        self.task: Task | None = None
+        if start:
+            self.start()
+
+    @staticmethod
+    def create_local_server(config: ConfigProto | None = None, start: bool = True) -> Server:
+        """A cluster of one task, at a free port of loopback."""
+        return Server({"local": ["localhost:0"]}, config=config, start=start)
+
+    @property
+    def name(self) -> str:
+        return full_name(self._job, self._index)
+
+    @property
+    def target(self) -> str:
+        """What to give to `tf.Session`."""
+        return f"grpc://{self._host}:{self._port}"
+
+    @property
+    def server_def(self) -> dict[str, Any]:
+        """Which task of which cluster this is."""
+        return {"cluster": dict(self._addresses), "job_name": self._job, "task_index": self._index}
+
+    def start(self) -> None:
+        """Begins to listen. Does nothing when it does already."""
+        if self._runner is not None:
+            return
+        numeric = socket.gethostbyname(self._host)
+        self.task = Task(self.name, numeric, self._config)
+        host = Host(self.task, self._addresses)
+        self._runner = LoopRunner(asynchronous=False)
+        self._runner.start()
+        try:
+            self._comm, self._port = sync(self._runner.loop, self._listen, host, numeric)
+        except BaseException:
+            self.close()
+            raise
+        self._addresses[self.name] = f"{self._host}:{self._port}"
+        host.directory.update(self._addresses)
+        offer(self.target, self._master)
+
+    async def _listen(self, host: Host, numeric: str) -> tuple[CommServer, int]:
+        server = CommServer({HANDLER: host.handle}, needs_workdir=False)
+        scheme = "tls" if self._security.require_encryption else "tcp"
+        await server.listen(f"{scheme}://{numeric}:{self._port}", **self._security.get_listen_args("worker"))
+        return server, int(server.port)
+
+    def join(self) -> None:
+        """Waits until the server is closed; Ctrl-C ends it."""
+        while not self._over.wait(1.0):
+            pass
+
+    def close(self) -> None:
+        """Stops the steps that run here, and listens no more."""
+        withdraw(self.target)
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            comm = getattr(self, "_comm", None)
+            if comm is not None:
+                sync(runner.loop, comm.close)
+            runner.stop()
+        if self.task is not None:
+            self.task.close()
+        self._over.set()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def _master(self, config: ConfigProto) -> Master:
+        assert self.task is not None
+        return _master_of(self._addresses, self.task, config, self._security, self.name, None)
+
+
+def _tasks(given: Any) -> dict[tuple[str, int], str]:
+    """(job, number) -> address, of a ClusterSpec or a dict of jobs."""
+    jobs = given.as_dict() if hasattr(given, "as_dict") else given
+    if not isinstance(jobs, Mapping):
+        raise InvalidArgumentError(f"a cluster is a tf.train.ClusterSpec or a dict of jobs, got {type(given).__name__}")
+    found = {}
+    for job, tasks in jobs.items():
+        pairs = tasks.items() if isinstance(tasks, Mapping) else enumerate(tasks)
+        found.update({(str(job), int(i)): str(a) for i, a in pairs})
+    return found
+
+
+def _master_of(
+    addresses: Mapping[str, str], home: Task, config: ConfigProto, security: Security, default: str,
+    closing: Callable[[], None] | None,
+) -> Master:  # fmt: skip
+    scheme = "tls" if security.require_encryption else "tcp"
+    wanted = [t for t in addresses if t == home.name or _passes(t, config.device_filters)]
+
+    def locate(name: str) -> str | None:
+        host, port = _split(addresses[name])
+        return f"{scheme}://{socket.gethostbyname(host)}:{port}"
+
+    directory = Directory(locate, home.name, home.channel.peer, security)
+    try:
+        return Master(config, home, directory, wanted, default, closing)
+    except BaseException:
+        directory.close()
+        raise
+
+
+def _passes(task: str, filters: Any) -> bool:
+    """Is a task among those that the filters ("/job:ps", "/job:worker/task:1") leave?"""
+    parts = set(filter(None, task.split("/")))
+    return not filters or any(set(filter(None, f.split("/"))) <= parts for f in filters)
+
+
+def connect(target: str, config: ConfigProto) -> Master:
+    """The master of a session for `target`: what this process offers, or the address of a task elsewhere.
+
+    Raises `UnavailableError` when nobody answers there, `InvalidArgumentError` for a target that is no address.
+    """
+    make = _targets.get(target)
+    if make is not None:
+        return make(config)
+    address = next((target[len(s) :] for s in _SCHEMES if target.startswith(s)), None)
+    if address is None:
+        raise InvalidArgumentError(
+            f"the session target {target!r} is not understood; needed '' for this machine, a server's or cluster's "
+            "target, or an address like 'grpc://localhost:2222'"
+        )
+    return _from_outside(address, config)
+
+
+def _from_outside(address: str, config: ConfigProto) -> Master:
+    """A master in a process that is no task of the cluster: it becomes one, for what cannot be sent away."""
+    host, port = _split(address)
+    security = _secure(None, host)
+    own = "127.0.0.1" if is_loopback(host) else get_ip(host, port)
+    home = Task(full_name("client", 0), own, config)
+    try:
+        scheme = "tls" if security.require_encryption else "tcp"
+        there = f"{scheme}://{socket.gethostbyname(host)}:{port}"
+        asking = Directory(lambda name: there, home.name, home.channel.peer, security)
+        try:
+            said = asking.ask(there, "hello", name=home.name, peer=list(home.channel.peer))
+        finally:
+            asking.close()
+        return _master_of(
+            {**said["cluster"]}, home, config, security, said["name"], home.close
+        )
+    except BaseException:
+        home.close()
+        raise

@@ -1,0 +1,344 @@
+"""A task: the devices, state and channel of one process of a cluster (white paper, section 3.3; OSDI'16, section 3.3).
+
+A master registers its subgraphs once; each of its steps is then one message, which a thread of the task runs. Values
+for other tasks are pushed to them. Invariant: a step that ends, here or elsewhere, leaves nothing: what comes late for
+it is dropped, what waits for it is woken.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfnb.devices import opencl
+from tfnb.devices.interface import Device
+from tfnb.errors import (
+    AbortedError,
+    CancelledError,
+    ClosedSessionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    UnavailableError,
+)
+from tfnb.runtime.cancel import Cancellation
+from tfnb.runtime.executor import Executor, HostThreads, PlanPart
+from tfnb.runtime.rendezvous import Rendezvous
+from tfnb.runtime.resources import ResourceManager, reset_shared
+from tfnb.runtime.transfer import Key
+from tfnb.runtime.values import Value, to_host
+from tfnb.session.config import ConfigProto
+from tfnb.session.dask.channel import Channel, Peer
+from tfnb.session.dask.failures import decode_error, encode_error
+from tfnb.session.dask.wire import Head, Kind
+from tfnb.settings import load_settings
+
+__all__ = ["FEED", "FETCH", "Reply", "Task", "key_text", "task_of"]
+
+FEED, FETCH = "feed ", "fetch "
+_REMEMBERED = 4096  # ended steps whose late messages are known for what they are
+_MOST_STEPS = 256  # that run at once
+
+
+class Reply(NamedTuple):
+    """How a step ended at `task`: with an error, or with its fetches (number -> value) already sent."""
+
+    task: str
+    error: OpError | None
+
+
+def task_of(device: str) -> str:
+    """The task of a device's full name."""
+    return device.rpartition("/device:")[0]
+
+
+def key_text(key: Key) -> str:
+    """A rendezvous key in a message."""
+    return "\n".join(key)
+
+
+class _Meeting(Rendezvous):
+    """A step's rendezvous at one task: what is for another is pushed there."""
+
+    def __init__(self, task: Task, step: int) -> None:
+        super().__init__()
+        self._task, self._step = task, step
+
+    def send(self, key: Any, value: Any, is_dead: bool = False) -> None:
+        target = task_of(key.target) if isinstance(key, Key) else self._task.name
+        if target == self._task.name:
+            super().send(key_text(key) if isinstance(key, Key) else key, value, is_dead)
+        else:
+            self._task.push(target, self._step, key_text(key), value, is_dead, self)
+
+    def recv_async(self, key: Any, callback: Any) -> None:
+        super().recv_async(key_text(key) if isinstance(key, Key) else key, callback)
+
+
+class _Run:
+    """A step while it runs here, or while messages for it wait until it does."""
+
+    def __init__(self, task: Task, step: int) -> None:
+        self.rendezvous = _Meeting(task, step)
+        self.cancellation = Cancellation()
+
+    def stop(self, error: BaseException) -> None:
+        self.rendezvous.abort(error)
+        self.cancellation.cancel(error)
+
+
+class Task:
+    """`name`: "/job:ps/replica:0/task:0". `host`: the address that its channel listens at. Close it."""
+
+    def __init__(self, name: str, host: str, config: ConfigProto | None = None) -> None:
+        config = config or ConfigProto()
+        self.name = name
+        self.settings = load_settings()
+        made = opencl.make_devices(
+            self.settings, config.device_count, config.memory_limit, prefix=name,
+            gpu_memory_fraction=config.gpu_options.per_process_gpu_memory_fraction,
+        )  # fmt: skip
+        self.devices: dict[str, Device] = {d.name: d for d in made}
+        self.resources = ResourceManager()
+        self.threads = HostThreads()
+        self._loops = ThreadPoolExecutor(_MOST_STEPS, thread_name_prefix="tfnb-step")
+        self._lock = threading.Lock()
+        self._peers: dict[str, Peer] = {}
+        self._registered: dict[str, Executor] = {}
+        self._running: dict[int, _Run] = {}
+        self._ended: OrderedDict[int, None] = OrderedDict()
+        self._waiting: dict[tuple[int, str], Callable[[Reply], None]] = {}  # a master's, for its tasks' replies
+        self._closed = False
+        self.refused = 0  # messages that were none
+        self.channel = Channel(host, self._receive, self._refuse)
+
+    # ---- who is there ----------------------------------------------------------------------
+
+    def meet(self, peers: Mapping[str, Peer]) -> None:
+        """Learns, or learns anew, how other tasks are reached."""
+        with self._lock:
+            gone = [p for name, p in self._peers.items() if name in peers and peers[name] != p]
+            self._peers.update({name: p for name, p in peers.items() if name != self.name})
+        for peer in gone:
+            self.channel.drop(peer)
+        for peer in peers.values():
+            self.channel.allow(peer)
+
+    def lose(self, name: str) -> None:
+        """Another task is gone: what is to be sent to it fails at once."""
+        with self._lock:
+            peer = self._peers.pop(name, None)
+            waiting = [w for w in self._waiting if w[1] == name]
+            callbacks = [self._waiting.pop(w) for w in waiting]
+        if peer is not None:
+            self.channel.drop(peer)
+        for tell in callbacks:
+            tell(Reply(name, UnavailableError(f"the task {name} was lost during the step")))
+
+    def _peer(self, name: str) -> Peer:
+        with self._lock:
+            peer = self._peers.get(name)
+        if peer is None:
+            raise UnavailableError(f"the task {name} cannot be reached from {self.name}")
+        return peer
+
+    # ---- subgraphs and steps ---------------------------------------------------------------
+
+    def register(self, handle: str, parts: Sequence[PlanPart]) -> None:
+        """Keeps the task's parts of a step under a handle of its master."""
+        executor = Executor.of_parts(parts, self.threads, self.settings.fast_loops)
+        with self._lock:
+            self._registered[handle] = executor
+
+    def deregister(self, prefix: str) -> None:
+        """Forgets the steps of a master, whose handles begin so."""
+        with self._lock:
+            for handle in [h for h in self._registered if h.startswith(prefix)]:
+                del self._registered[handle]
+
+    def run(
+        self, step: int, handle: str, feeds: Sequence[Value], timeout: float | None = None, recorder: Any = None
+    ) -> list[np.ndarray]:
+        """Runs a registered step in this thread; the fetches of the task's parts, in order. Then call `end`."""
+        with self._lock:
+            executor = self._registered.get(handle)
+        if executor is None:
+            raise NotFoundError(f"{self.name} knows no step {handle!r}: it was restarted, or the step was dropped")
+        run = self.begun(step)
+        return executor.run(
+            feeds, timeout=timeout, recorder=recorder, rendezvous=run.rendezvous, cancellation=run.cancellation
+        )
+
+    def begun(self, step: int) -> _Run:
+        """A step that has not ended. Raises `AbortedError` when it has."""
+        run = self._of(step)
+        if run is None:
+            raise AbortedError(f"step {step} has ended already")
+        return run
+
+    def stop(self, step: int, error: OpError) -> None:
+        """Stops a step here, or whatever comes of it later."""
+        with self._lock:
+            run = self._running.get(step)
+            self._ended[step] = None
+        if run is not None:
+            run.stop(error)
+        self.channel.forget(step)
+
+    def _of(self, step: int) -> _Run | None:
+        """The step, from its first message on; None when it has ended."""
+        with self._lock:
+            if self._closed:
+                raise ClosedSessionError(f"the task {self.name} is closed")
+            if step in self._ended:
+                return None
+            run = self._running.get(step)
+            if run is None:
+                run = self._running[step] = _Run(self, step)
+            return run
+
+    def end(self, step: int) -> None:
+        """The step is over here: what still comes for it is dropped."""
+        with self._lock:
+            run = self._running.pop(step, None)
+            self._ended[step] = None
+            while len(self._ended) > _REMEMBERED:
+                self._ended.popitem(last=False)
+        if run is not None:
+            run.rendezvous.abort(CancelledError(f"step {step} is over"))
+
+    # ---- messages --------------------------------------------------------------------------
+
+    def push(self, target: str, step: int, key: str, value: Any, is_dead: bool, meeting: Rendezvous | None) -> None:
+        """Sends a tensor to another task; from the pool where it must be waited for, or is large."""
+        def send() -> None:
+            try:
+                array = np.zeros((), np.int32) if is_dead else np.asarray(to_host(value))
+                self.channel.send(self._peer(target), Kind.TENSOR, step, key, array, is_dead)
+            except BaseException as e:
+                if meeting is None:
+                    raise
+                self.stop(step, e if isinstance(e, OpError) else UnavailableError(f"cannot send {key!r}: {e}"))
+
+        ticket = getattr(value, "ticket", None)
+        if meeting is None or (getattr(value, "nbytes", 0) < 65536 and (ticket is None or ticket.done)):
+            send()
+        else:
+            self.threads.submit(send)
+
+    def call(self, target: str, step: int, what: Mapping[str, Any], reply: Callable[[Reply], None] | None) -> None:
+        """Asks another task to do something in a step; `reply` is called once, when it says how that ended."""
+        if reply is not None:
+            with self._lock:
+                self._waiting[step, target] = reply
+        try:
+            self.channel.send(self._peer(target), Kind.CALL, step, self.name, _json(what))
+        except OpError as e:
+            with self._lock:
+                waiting = self._waiting.pop((step, target), None)
+            if waiting is not None:
+                waiting(Reply(target, e))
+
+    def _receive(self, head: Head, value: np.ndarray) -> None:
+        try:
+            if head.kind is Kind.TENSOR:
+                run = self._of(head.step)
+                if run is not None:
+                    Rendezvous.send(run.rendezvous, head.key, value, head.is_dead)
+            elif head.kind is Kind.CALL:
+                self._called(head, _object(value))
+            elif head.kind is Kind.REPLY:
+                self._replied(head, _object(value))
+            else:
+                raise InvalidArgumentError(f"a message of the kind {head.kind} came")
+        except OpError as e:
+            self._refuse(e)
+
+    def _refuse(self, error: OpError) -> None:
+        self.refused += 1
+
+    def _called(self, head: Head, what: Mapping[str, Any]) -> None:
+        if what.get("call") == "stop":
+            self.stop(head.step, decode_error(what.get("error", {})))
+        elif what.get("call") == "run":
+            self._loops.submit(self._answer, head, what)
+        else:
+            raise InvalidArgumentError(f"a peer called {what.get('call')!r}")
+
+    def _answer(self, head: Head, what: Mapping[str, Any]) -> None:
+        """Runs a step for its master, `head.key`, and sends it the fetches and how it ended."""
+        answer: dict[str, Any] = {}
+        try:
+            feeds = self._feeds(head.step, what["feeds"])
+            found = self.run(head.step, str(what["handle"]), feeds, what.get("timeout"))
+            for number, value in zip(what["fetches"], found, strict=True):
+                self.channel.send(self._peer(head.key), Kind.TENSOR, head.step, f"{FETCH}{number}", value)
+        except BaseException as e:
+            answer["error"] = encode_error(e, self.name)
+        self.end(head.step)
+        try:
+            self.channel.send(self._peer(head.key), Kind.REPLY, head.step, self.name, _json(answer))
+        except OpError:
+            self.refused += 1  # the master is gone; nobody is left to tell
+
+    def _feeds(self, step: int, numbers: Sequence[int | None]) -> list[Value]:
+        """The values of a step's feeds; those that no part here reads were not sent and are not looked at."""
+        run, none = self.begun(step), np.zeros(())
+        return [none if n is None else run.rendezvous.recv(f"{FEED}{n}").value for n in numbers]
+
+    def _replied(self, head: Head, what: Mapping[str, Any]) -> None:
+        with self._lock:
+            tell = self._waiting.pop((head.step, head.key), None)
+        if tell is not None:
+            error = what.get("error")
+            tell(Reply(head.key, None if error is None else decode_error(error)))
+
+    # ---- the end ---------------------------------------------------------------------------
+
+    def reset(self, containers: Sequence[str] | None) -> None:
+        """Drops the state in these containers (None: in all)."""
+        self.resources.reset(containers)
+        reset_shared(containers)
+
+    def stop_steps_of(self, prefix: int, error: OpError) -> None:
+        """Stops the steps whose numbers begin with a master's (see `Master`): it is gone."""
+        with self._lock:
+            mine = [s for s in self._running if s >> 40 == prefix]
+        for step in mine:
+            self.stop(step, error)
+
+    def close(self) -> None:
+        """Stops what runs, then gives threads, sockets, state and memory back."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            running = list(self._running.values())
+        for run in running:
+            run.stop(CancelledError(f"the task {self.name} was closed"))
+        self._loops.shutdown(wait=True)
+        self.channel.close()
+        self.threads.close()
+        self.resources.reset()
+        for device in self.devices.values():
+            device.close()
+
+
+def _json(what: Mapping[str, Any]) -> np.ndarray:
+    return np.frombuffer(json.dumps(what).encode(), np.uint8)
+
+
+def _object(value: np.ndarray) -> dict[str, Any]:
+    try:
+        found = json.loads(value.tobytes())
+    except ValueError as e:
+        raise InvalidArgumentError(f"a message is no JSON: {e}") from e
+    if not isinstance(found, dict):
+        raise InvalidArgumentError(f"a message is no JSON object but {type(found).__name__}")
+    return found
