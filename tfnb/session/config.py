@@ -33,8 +33,9 @@ class GraphOptions:
     """`optimize`: False switches folding, CSE, simplification and fusion off.
 
     `enable_bfloat16_sendrecv`: float32 tensors go between devices as their upper 16 bits. `placement`: who chooses
-    among the devices that a group of nodes may go to: "first" (also ""), the first of them, as in TensorFlow, or
-    "random:SEED", for tests.
+    among the devices that a group of nodes may go to: "first" (also ""), the first of them, as in TensorFlow;
+    "greedy", the one where a simulated step goes on first, by estimates and by what traced steps took; "random:SEED",
+    for tests.
     """
 
     optimize: bool = True

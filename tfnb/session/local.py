@@ -19,10 +19,10 @@ from tfnb.passes.prune import Request
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor, HostThreads
 from tfnb.runtime.resources import ResourceManager
-from tfnb.runtime.stats import StepStats
+from tfnb.runtime.stats import HOST, KERNEL, StepStats
 from tfnb.session.compile import CompiledStep, Context, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
-from tfnb.session.placing import Placing, policy_named
+from tfnb.session.placing import Placing
 from tfnb.session.recording import Recording, step_times
 from tfnb.settings import Settings, load_settings
 
@@ -66,12 +66,12 @@ class LocalWorker:
         )
         self.config = config
         self.resources = ResourceManager()
-        policy = policy_named(config.graph_options.placement or settings.placement)
+        limits = {d.name: d.memory_stats().limit for d in made}
         self.context = Context(
             {d.name: d for d in made},
             self.resources,
             settings,
-            Placing([d.name for d in made], config.allow_soft_placement, policy),
+            Placing(limits, config.allow_soft_placement, config.graph_options.placement or settings.placement),
             settings.optimize and config.graph_options.optimize,
             config.graph_options.enable_bfloat16_sendrecv,
         )
@@ -123,6 +123,8 @@ class LocalWorker:
                 if recording is not None:
                     recording.add(recorder, step.graph)
                 if trace and metadata is not None:
+                    ran = ((t.nodes, t.end_us - t.start_us) for t in recorder.in_order(KERNEL, HOST))
+                    self.context.placing.costs.learn(step.graph, ran)
                     metadata.step_stats = step_times(recorder, step.graph)
                     metadata.wall_us, metadata.graph = recorder.wall_us, step.graph
 

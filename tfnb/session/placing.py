@@ -11,33 +11,41 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.placement.costs import CostModel
 from tfnb.placement.groups import StateGroups, state_groups
 from tfnb.placement.place import Placement, Policy, Rules, first_device, random_device
+from tfnb.placement.simulate import Greedy, simulate
 
-__all__ = ["Placing", "policy_named"]
+__all__ = ["Placing"]
 
 
-def policy_named(text: str) -> Policy:
-    """The policy for "first" (or nothing) or "random:SEED". Raises `InvalidArgumentError` for another text."""
+def _policy(text: str, costs: CostModel, limits: Mapping[str, int]) -> Policy:
+    """The policy for "first" (also ""), "greedy" or "random:SEED". Raises `InvalidArgumentError` for another text."""
     name, _, seed = text.partition(":")
     if name in ("", "first"):
         return first_device
     if name == "random" and seed.lstrip("-").isdigit():
         return random_device(int(seed))
-    raise InvalidArgumentError(f"the placement policy {text!r} is not known; needed 'first' or 'random:SEED'")
+    if text == "greedy":
+        return Greedy(costs, limits)
+    raise InvalidArgumentError(f"the placement policy {text!r} is not known; needed 'first', 'greedy' or 'random:SEED'")
 
 
 class Placing:
-    """Shared by all steps of a session. `devices`: full names, the default first; `own`: those of this process, where
-    others are not."""
+    """Shared by all steps of a session. `limits`: bytes of memory per device, by full name, the default first; `own`:
+    the devices of this process, where others are not.
+
+    `costs` is what nodes cost, and learns from traced steps.
+    """
 
     def __init__(
-        self, devices: Sequence[str], soft: bool = False, policy: Policy = first_device, own: Sequence[str] = ()
+        self, limits: Mapping[str, int], soft: bool = False, policy: str = "", own: Sequence[str] = ()
     ) -> None:
-        self.devices = tuple(devices)
+        self.devices = tuple(limits)
         self.own = tuple(own)
         self.soft = soft
-        self.policy = policy
+        self.costs = CostModel()
+        self.policy: Policy = _policy(policy, self.costs, limits)
         self._lock = threading.Lock()
         self._pins: dict[str, str] = {}
         self._known: tuple[Any, int, StateGroups] | None = None  # graph, its version, its groups
@@ -53,6 +61,16 @@ class Placing:
         with self._lock:
             for name, device in placement.pins().items():
                 self._pins.setdefault(name, device)
+
+    def explain(self, placement: Placement) -> str:
+        """Who went where and why, and how long the step would take by the cost model."""
+        graph, first = placement.graph, self.devices[0]
+        here = simulate(graph, {i: n.device for i, n in graph.nodes.items()}, self.costs)
+        there = simulate(graph, dict.fromkeys(graph.nodes, first), self.costs)
+        times = f"it would take {here.total:.0f} us, all of it on {first} {there.total:.0f} us"
+        sent = f"{len(here.transfers)} tensors of {here.bytes_sent:,} bytes go from device to device"
+        known = f"costs of {self.costs.n_measured} ops and shapes are measured, the others estimated"
+        return f"{placement.report()}\nBy the cost model {times}; {sent}; {known}."
 
     @property
     def pins(self) -> Mapping[str, str]:

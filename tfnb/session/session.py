@@ -197,7 +197,8 @@ class Session:
         `fetches` as in `run`, `feeds` the tensors that are fed. Nothing runs; raises as `run` does when it compiles.
         """
         plan = plan_fetches(self._graph, fetches)
-        return self._step(plan, tuple(feed_key(self._graph, f) for f in feeds), None).placement.report()
+        placement = self._step(plan, tuple(feed_key(self._graph, f) for f in feeds), None).placement
+        return self._worker.context.placing.explain(placement)
 
     @contextmanager
     def recorded(self, recording: Recording) -> Iterator[Recording]:

@@ -39,7 +39,7 @@ class Host:
         self.directory = dict(directory)
         self.incarnation = secrets.randbits(48)  # another one after a restart
         self._context = Context(
-            task.devices, task.resources, task.settings, Placing(list(task.devices)), task.settings.optimize
+            task.devices, task.resources, task.settings, Placing(dict.fromkeys(task.devices, 0)), task.settings.optimize
         )
         self._methods: dict[str, Callable[..., Any]] = {
             "hello": self.hello, "meet": self.meet, "register": self.register, "forget": task.deregister,

@@ -31,7 +31,7 @@ from tfnb.session.dask.directory import Directory
 from tfnb.session.dask.parts import encode_part
 from tfnb.session.dask.task import FEED, FETCH, Reply, Task, task_of
 from tfnb.session.local import DeviceDescription
-from tfnb.session.placing import Placing, policy_named
+from tfnb.session.placing import Placing
 
 __all__ = ["Master"]
 
@@ -118,9 +118,9 @@ class Master:
         self._lost: set[str] = set()
         directory.on_lost(self._on_lost)
         self._connect(self._others)
-        names = [d for t in sorted(tasks, key=lambda t: t != default) for d in self._devices_of(t)]
-        policy = policy_named(config.graph_options.placement or home.settings.placement)
-        placing = Placing(names, config.allow_soft_placement, policy, list(home.devices))
+        limits = {d: m for t in sorted(tasks, key=lambda t: t != default) for d, m in self._limits_of(t)}
+        policy = config.graph_options.placement or home.settings.placement
+        placing = Placing(limits, config.allow_soft_placement, policy, list(home.devices))
         self.context = Context(
             home.devices, home.resources, home.settings, placing,
             home.settings.optimize and config.graph_options.optimize, config.graph_options.enable_bfloat16_sendrecv,
@@ -142,10 +142,11 @@ class Master:
         self._lost.add(name)
         self.home.lose(name)
 
-    def _devices_of(self, task: str) -> list[str]:
+    def _limits_of(self, task: str) -> list[tuple[str, int]]:
+        """The devices of a task, and their memory in bytes."""
         if task == self.home.name:
-            return list(self.home.devices)
-        return [d for d, _, _ in self.directory.entries[task].devices]
+            return [(d.name, d.memory_stats().limit) for d in self.home.devices.values()]
+        return [(d, m) for d, _, m in self.directory.entries[task].devices]
 
     def describe_devices(self) -> list[DeviceDescription]:
         """The devices of all tasks."""

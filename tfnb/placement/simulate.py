@@ -1,0 +1,138 @@
+"""Greedy placement by simulation (white paper, section 3.2.1).
+
+A step is played through in topological order. Where a group is met first, each device it may go to is tried: the node
+would begin when the device is free and its inputs have come, and end by its cost; the device where it ends first
+takes the group. Invariant: a tensor goes to a device once, however many nodes read it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tfnb.errors import ResourceExhaustedError
+from tfnb.ir.graph import Edge, Graph, Node
+from tfnb.ir.opdef import Kind
+from tfnb.placement.costs import CostModel, nbytes
+from tfnb.placement.place import Choice, Group
+
+__all__ = ["Greedy", "Simulation", "simulate"]
+
+_FREE = (Kind.CONST, Kind.PLACEHOLDER)  # they are wherever they are read
+
+
+class Simulation:
+    """What has run so far, in microseconds since the step began."""
+
+    def __init__(self, graph: Graph, costs: CostModel) -> None:
+        self.graph = graph
+        self.costs = costs
+        self.begin: dict[int, float] = {}
+        self.end: dict[int, float] = {}
+        self.device: dict[int, str] = {}
+        self.free: dict[str, float] = {}  # when a device is done with what it has
+        self._there: dict[tuple[Edge, str], float] = {}  # when a tensor has come to a device
+
+    def would_begin(self, node: Node, device: str) -> float:
+        """When a node could begin on a device."""
+        ready = [self._arrival(e, device) for e in node.inputs if e.id in self.end]
+        ready += [self.end[c] for c in node.control if c in self.end]
+        return max([self.free.get(device, 0.0), *ready])
+
+    def _arrival(self, e: Edge, device: str) -> float:
+        source = self.graph.nodes[e.id]
+        if source.opdef.kind in _FREE or self.device[e.id] == device:
+            return self.end[e.id]
+        came = self._there.get((e, device))
+        return came if came is not None else self.end[e.id] + self.costs.transfer_us(self.graph.spec(e))
+
+    def run(self, node: Node, device: str) -> None:
+        """A node runs on a device."""
+        begin = self.would_begin(node, device)
+        for e in node.inputs:
+            if e.id in self.end and self.device[e.id] != device and self.graph.nodes[e.id].opdef.kind not in _FREE:
+                self._there.setdefault((e, device), self._arrival(e, device))
+        cost = self.costs.node_us(self.graph, node)
+        self.begin[node.id], self.end[node.id] = begin, begin + cost
+        self.device[node.id] = device
+        if cost:
+            self.free[device] = begin + cost
+
+    @property
+    def transfers(self) -> list[tuple[Edge, str]]:
+        """Which tensor went to which device."""
+        return list(self._there)
+
+    @property
+    def bytes_sent(self) -> int:
+        return sum(nbytes(self.graph.spec(e)) for e, _ in self._there)
+
+    @property
+    def total(self) -> float:
+        """How long the step takes."""
+        return max(self.end.values(), default=0.0)
+
+
+def simulate(graph: Graph, device_of: Mapping[int, str], costs: CostModel) -> Simulation:
+    """Plays a placed step through. Loops are gone through once."""
+    found = Simulation(graph, costs)
+    for i in graph.order:
+        found.run(graph.nodes[i], device_of[i])
+    return found
+
+
+class _Memory:
+    """Bytes of variables per device, and the limits (0: none)."""
+
+    def __init__(self, limits: Mapping[str, int]) -> None:
+        self.limits = limits
+        self.used: dict[str, int] = {}
+
+    def fits(self, device: str, size: int) -> bool:
+        limit = self.limits.get(device, 0)
+        return not (size and limit and self.used.get(device, 0) + size > limit)
+
+
+class Greedy:
+    """The policy that gives each group to the device where its first node ends first; `limits`: bytes per device."""
+
+    def __init__(self, costs: CostModel, limits: Mapping[str, int] | None = None) -> None:
+        self.costs = costs
+        self.limits = limits or {}
+
+    def __call__(self, graph: Graph, groups: Sequence[Group], devices: Sequence[str]) -> list[Choice]:
+        """Raises `ResourceExhaustedError` when the variables of a group fit nowhere."""
+        group_of = {n.id: k for k, g in enumerate(groups) for n in g.nodes}
+        found: dict[int, Choice] = {}
+        simulation, memory = Simulation(graph, self.costs), _Memory(self.limits)
+        for i in graph.order:
+            node, k = graph.nodes[i], group_of[i]
+            if k not in found:
+                found[k] = self._choose(node, groups[k], simulation, memory)
+            simulation.run(node, found[k].device)
+        return [found[k] for k in range(len(groups))]
+
+    def _choose(self, node: Node, group: Group, simulation: Simulation, memory: _Memory) -> Choice:
+        size = sum(nbytes(n.specs[0]) for n in group.nodes if n.opdef.kind is Kind.VARIABLE)
+        feasible = (group.pinned,) if group.pinned else group.feasible
+        open_ = [d for d in feasible if group.pinned or memory.fits(d, size)]
+        if not open_:
+            raise ResourceExhaustedError(
+                f"{size:,} bytes of variables fit on none of {list(feasible)}: "
+                f"{ {d: memory.limits.get(d, 0) - memory.used.get(d, 0) for d in feasible} } bytes are left",
+                node,
+            )
+        cost = self.costs.node_us(simulation.graph, node)
+        ends = {d: simulation.would_begin(node, d) + cost for d in open_}
+        # What costs nothing itself (a variable) goes where the least is kept and done.
+        best = min(open_, key=lambda d: (ends[d], memory.used.get(d, 0) if size else 0, open_.index(d)))
+        memory.used[best] = memory.used.get(best, 0) + size
+        others = ", ".join(f"{_short(d)} {ends[d]:.0f}" for d in open_ if d != best)
+        why = f"{node.name} would end there at {ends[best]:.0f} us" + (f" ({others})" if others else "")
+        full = [_short(d) for d in feasible if d not in open_]
+        if full:
+            why += f"; {', '.join(full)} has no room for {size:,} bytes"
+        return Choice(best, why)
+
+
+def _short(device: str) -> str:
+    return device.rpartition("device:")[2]
