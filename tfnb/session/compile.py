@@ -26,6 +26,8 @@ from tfnb.passes.ref_switch import open_ref_switches
 from tfnb.passes.simplify import drop_no_ops, simplify
 from tfnb.placement.partition import Partition, localize, partition
 from tfnb.placement.place import Placement, check_devices, place
+from tfnb.placement.schedule import delay_recvs
+from tfnb.placement.simulate import simulate
 from tfnb.runtime.executor import PlanPart
 from tfnb.runtime.resources import ResourceManager
 from tfnb.session.placing import Placing
@@ -41,7 +43,8 @@ Observe = Callable[[str, Any], None]
 class Context:
     """What a session gives to compile its steps: devices (the default first), state, options.
 
-    `truncate`: float32 tensors go between devices as their upper 16 bits.
+    `truncate`: float32 tensors go between devices as their upper 16 bits; `delay`: they are received when they are
+    needed, not when they are there.
     """
 
     devices: dict[str, Device]
@@ -50,6 +53,7 @@ class Context:
     placing: Placing
     optimize: bool = True
     truncate: bool = False
+    delay: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,10 +130,15 @@ def _partition(g: Graph, context: Context, seen: _Observer) -> tuple[Sequence[Pa
         every = tuple(range(len(g.feeds))), tuple(range(len(g.fetches)))
         return [Partition(next(iter(devices), ""), g, *every)], None
     g = localize(g)
-    parts = partition(g, context.truncate)
+    parts: Sequence[Partition] = partition(g, context.truncate)
+    known = grouping(g)
+    if context.delay:
+        costs = context.placing.costs
+        played = simulate(g, {i: n.device for i, n in g.nodes.items()}, costs)
+        parts = delay_recvs(parts, played, known.level, known.context, costs)
     for p in parts:
         seen("partition", p.graph)
-    return parts, grouping(g)
+    return parts, known
 
 
 def _plan(part: Partition, clustered: Clustered, whole: Graph, context: Context) -> PlanPart:

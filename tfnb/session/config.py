@@ -32,7 +32,8 @@ class GPUOptions:
 class GraphOptions:
     """`optimize`: False switches folding, CSE, simplification and fusion off.
 
-    `enable_bfloat16_sendrecv`: float32 tensors go between devices as their upper 16 bits. `placement`: who chooses
+    `enable_bfloat16_sendrecv`: float32 tensors go between devices as their upper 16 bits. `enable_recv_scheduling`:
+    a device takes what others send when it is needed, by simulation, which saves memory there. `placement`: who chooses
     among the devices that a group of nodes may go to: "first" (also ""), the first of them, as in TensorFlow;
     "greedy", the one where a simulated step goes on first, by estimates and by what traced steps took; "random:SEED",
     for tests.
@@ -40,6 +41,7 @@ class GraphOptions:
 
     optimize: bool = True
     enable_bfloat16_sendrecv: bool = False
+    enable_recv_scheduling: bool = False
     placement: str = ""
 
 
@@ -47,7 +49,8 @@ class GraphOptions:
 class ConfigProto:
     """Configuration of a session.
 
-    `device_count`: devices per kind, e.g. {"CPU": 4} (several logical CPU devices share the processor);
+    `device_count`: devices per kind, e.g. {"CPU": 4} (several logical CPU devices share the processor; "NULL"
+    devices compute nothing, and measure the runtime);
     `allow_soft_placement`: run an op elsewhere when its device does not exist or has no kernel for it;
     `log_device_placement`: print where every node of a step runs; `memory_limit`: bytes per device (0: no limit);
     `operation_timeout_in_ms`: the longest a step may wait (0: for ever); `device_filters`: of a cluster, only these

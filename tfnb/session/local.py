@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from tfnb.devices import opencl
+from tfnb.devices.interface import Device
+from tfnb.devices.null import NullDevice
 from tfnb.errors import CancelledError, ClosedSessionError, InvalidArgumentError
 from tfnb.passes.prune import Request
 from tfnb.runtime.cancel import Cancellation
@@ -27,6 +29,8 @@ from tfnb.session.recording import Recording, step_times
 from tfnb.settings import Settings, load_settings
 
 __all__ = ["DeviceDescription", "LocalWorker"]
+
+_TASK = "/job:localhost/replica:0/task:0"
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,18 @@ class DeviceDescription:
         return self.memory_limit_bytes
 
 
+def _make_devices(config: ConfigProto, settings: Settings) -> list[Device]:
+    count = _device_count(config, settings)
+    nulls = count.pop("NULL", 0)
+    fraction = config.gpu_options.per_process_gpu_memory_fraction
+    made: list[Device] = [*opencl.make_devices(settings, count, config.memory_limit, gpu_memory_fraction=fraction)]
+    return [*made, *(NullDevice(f"{_TASK}/device:NULL:{i}") for i in range(nulls))]
+
+
 def _device_count(config: ConfigProto, settings: Settings) -> dict[str, int]:
     """What the configuration asks for; the number of CPUs that it leaves open may be set from outside."""
     if not settings.cpus or "CPU" in config.device_count:
-        return config.device_count
+        return dict(config.device_count)
     if not settings.cpus.isdigit():
         raise InvalidArgumentError(f"TFNB_CPUS is {settings.cpus!r}; needed a number of logical CPU devices")
     return {**config.device_count, "CPU": int(settings.cpus)}
@@ -58,12 +70,7 @@ class LocalWorker:
 
     def __init__(self, graph: Any, config: ConfigProto) -> None:
         settings = load_settings()
-        made = opencl.make_devices(
-            settings,
-            _device_count(config, settings),
-            config.memory_limit,
-            gpu_memory_fraction=config.gpu_options.per_process_gpu_memory_fraction,
-        )
+        made = _make_devices(config, settings)
         self.config = config
         self.resources = ResourceManager()
         limits = {d.name: d.memory_stats().limit for d in made}
@@ -74,6 +81,7 @@ class LocalWorker:
             Placing(limits, config.allow_soft_placement, config.graph_options.placement or settings.placement),
             settings.optimize and config.graph_options.optimize,
             config.graph_options.enable_bfloat16_sendrecv,
+            config.graph_options.enable_recv_scheduling,
         )
         self.resources.compile_function = self.function
         self._threads = HostThreads()
@@ -146,7 +154,7 @@ class LocalWorker:
 
     def describe_devices(self) -> list[DeviceDescription]:
         return [
-            DeviceDescription(d.name, d.facts.kind.upper(), d.memory_stats().limit, d.describe())
+            DeviceDescription(d.name, d.name.split(":")[-2], d.memory_stats().limit, d.describe())
             for d in self.context.devices.values()
         ]
 

@@ -1,0 +1,53 @@
+"""When Recvs begin: as soon as possible, or as late as the step allows (white paper, section 5.2).
+
+A value that comes long before it is read takes memory of its device meanwhile. Played through in simulation, a step
+tells when each received value is first needed; the Recv then waits for something of its own device that ends shortly
+before. Invariant: a Recv waits only for what stands on a lower level than all of its readers, so no cycle arises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tfnb.ir.graph import Edge, Graph, Node
+from tfnb.ir.opdef import Kind
+from tfnb.placement.costs import CostModel
+from tfnb.placement.partition import Partition
+from tfnb.placement.simulate import Simulation
+
+__all__ = ["delay_recvs"]
+
+_NO_STEP = (Kind.CONST, Kind.PLACEHOLDER, Kind.VARIABLE, Kind.SEND, Kind.RECV)
+
+
+def delay_recvs(
+    parts: Sequence[Partition], played: Simulation, level: Mapping[int, int], context: Mapping[int, Any],
+    costs: CostModel,
+) -> list[Partition]:  # fmt: skip
+    """The partitions with Recvs as late as possible.
+
+    `played` is the simulation of the whole step, `level` and `context` say of its nodes on which level of clusters and
+    in which frames and branches they stand. Recvs within loops stay as they are: an iteration triggers them.
+    """
+    return [replace(p, graph=_delay(p.graph, played, level, context, costs)) for p in parts]
+
+
+def _delay(
+    graph: Graph, played: Simulation, level: Mapping[int, int], context: Mapping[int, Any], costs: CostModel
+) -> Graph:
+    known = [n for n in graph.nodes.values() if n.id in played.end and n.opdef.kind not in _NO_STEP]
+    always = sorted((n for n in known if not context[n.id]), key=lambda n: played.end[n.id])
+    nodes = dict(graph.nodes)
+    waiting: list[Node] = [n for n in nodes.values() if n.opdef.kind is Kind.RECV and not n.control]
+    for recv in waiting:
+        readers = [r for r in graph.consumers.get(Edge(recv.id, 0), ()) if r in played.begin]
+        if not readers:
+            continue
+        latest = min(played.begin[r] for r in readers) - costs.transfer_us(recv.specs[0])
+        lowest = min(level[r] for r in readers)
+        before = [n for n in always if played.end[n.id] <= latest and level[n.id] < lowest]
+        if before:
+            nodes[recv.id] = replace(recv, control=(before[-1].id,))
+    return Graph(nodes, graph.fetches, graph.targets, graph.feeds, graph.info)
