@@ -16,7 +16,7 @@ import numpy as np
 from tfnb.client.control_context import PLACES, Detached, context_of
 from tfnb.client.gradient_sums import total
 from tfnb.client.while_context import WhileContext
-from tfnb.errors import GraphError, InternalError
+from tfnb.errors import GraphError, InternalError, UnimplementedError
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import FILL, ZEROS_LIKE, zeros_like
@@ -24,7 +24,7 @@ from tfnb.ops.control_flow import CONTROL_TRIGGER, SWITCH
 from tfnb.ops.loop_stack import LOOP_STACK, LOOP_STACK_POP, LOOP_STACK_PUSH
 from tfnb.ops.math_binary import ADD
 from tfnb.ops.shaping import IDENTITY, SHAPE
-from tfnb.types import Shape, int32
+from tfnb.types import Shape, int32, variant
 
 __all__ = ["BackwardLoop", "differentiate"]
 
@@ -163,6 +163,9 @@ def differentiate(
         )
     if not loop.back_prop:
         return []
+    lists = [m for m, g in zip(loop.merges, arrived, strict=True) if g is not None and m.dtype is variant]
+    if lists:
+        raise UnimplementedError(f"gradients do not pass through lists of tensors in a loop ({loop.name})", lists[0].op)
     variables = [
         k for k, m in enumerate(loop.merges) if m.op in between and m.dtype.is_floating
     ]

@@ -166,7 +166,7 @@ def make_gradient(
             f"the function {function.name} draws random numbers, and its gradient would draw others; "
             "draw them outside and pass them"
         )
-    if any(op.opdef.writes for op in function.body.get_operations()):
+    if function.writes:
         raise UnimplementedError(f"the function {function.name} changes a variable, and its gradient would again")
     outside = function.body.outside
     body = FunctionBuilder(outside)
@@ -191,6 +191,11 @@ def make_gradient(
     known = [g is not None for g in found]
 
     def gradient(op: Any, *dys: Any) -> list[Any]:
+        for t, g in zip(op.outputs, dys, strict=True):
+            if g is not None and not _differentiable(t):
+                raise UnimplementedError(
+                    f"{op.name}: gradients do not pass through a list of tensors that a function returns", op
+                )
         full = [g if g is not None else s for g, s in zip(dys, op.outputs, strict=True)]
         outputs = made.opdef(*op.inputs, *full, graph=op.graph) if kept else []
         flat = iter(outputs if isinstance(outputs, list) else [outputs])

@@ -31,6 +31,8 @@ from tfnb.ops import CATALOG
 from tfnb.ops.concat import concat
 from tfnb.ops.constants import ones_like, zeros_like
 from tfnb.ops.math_binary import ADD_N
+from tfnb.ops.variants import VARIANT_ADD
+from tfnb.types import variant
 
 __all__ = ["API", "AggregationMethod", "NoGradient", "RegisterGradient", "gradients", "hessians"]
 
@@ -178,7 +180,7 @@ def _through_iteration(graph: Any, colocate: bool) -> Callable[..., list[Grad]]:
 
     def walk(loop: WhileContext, xs: list[Tensor], ys: list[Tensor], dys: list[Tensor]) -> list[Grad]:
         levels = loops_around(loop)
-        inner = _Backward(graph, xs, ys, set(xs), colocate, levels)
+        inner = _Backward(graph, xs, ys, {*xs, *loop.inputs}, colocate, levels)
         for y, dy in zip(ys, dys, strict=True):
             inner.add(y, dy)
         inner.run()
@@ -390,7 +392,8 @@ def _sum(parts: Sequence[Grad]) -> Grad:
             concat([s.indices for s in slices], 0),
             slices[0].dense_shape,
         )
-    return ADD_N([p.__tensor__() if isinstance(p, IndexedSlices) else p for p in parts])
+    dense = [p.__tensor__() if isinstance(p, IndexedSlices) else p for p in parts]
+    return VARIANT_ADD(dense) if dense[0].dtype is variant else ADD_N(dense)
 
 
 def hessians(ys: Any, xs: Any, name: str = "hessians", **kwargs: Any) -> list[Grad]:

@@ -129,6 +129,8 @@ class Function:
         self.captured = tuple(body.captured)
         self.gradient_function: Callable[[], Function] | None = None
         self.passed: dict[int, int] = {}  # result -> the argument, a variable's handle, that it hands back
+        # arguments' shapes -> the function for these, where its own shapes are less known
+        self.refined: Callable[[tuple[Shape, ...]], Function] | None = None
         self._gradient = gradient
         self._shapes = shapes
         self._inferred: dict[tuple[Shape, ...], tuple[Shape, ...]] = {}
@@ -154,6 +156,12 @@ class Function:
     def gradient(self) -> Callable[..., Any]:
         return self._gradient(self)
 
+    @cached_property
+    def writes(self) -> bool:
+        """Does it, or a function that it calls, change a variable?"""
+        called = (op.opdef.body for op in self.body.get_operations() if op.opdef.body is not None)
+        return any(op.opdef.writes for op in self.body.get_operations()) or any(f.writes for f in called)
+
     @property
     def effects(self) -> list[Operation]:
         """The body's operations that do something though nothing reads them."""
@@ -162,12 +170,15 @@ class Function:
     def _infer(self, c: Infer) -> tuple[Shape, ...]:
         if self._shapes is not None:
             return tuple(self._shapes(c))
-        if c.shapes not in self._inferred:
-            self._inferred[c.shapes] = self._result_shapes(c.shapes)
-        return self._inferred[c.shapes]
+        return self.result_shapes(c.shapes)
+
+    def result_shapes(self, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+        """The results' shapes for arguments of these shapes. Raises `ShapeError` for those that do not fit."""
+        if shapes not in self._inferred:
+            self._inferred[shapes] = self._result_shapes(shapes)
+        return self._inferred[shapes]
 
     def _result_shapes(self, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-        """The results' shapes for arguments of these shapes."""
         for a, given in zip(self.args, shapes, strict=True):
             if not a.shape.is_compatible_with(given):
                 raise ShapeError(f"{self.name}: the argument {a.op.name!r} has shape {given}, needed {a.shape}")
@@ -216,7 +227,7 @@ def copy_into(function: Function, target: Any, args: Sequence[Tensor], frame: st
         if frame and hasattr(attrs, "frame_name"):
             attrs = dataclasses.replace(attrs, frame_name=f"{frame}/{attrs.frame_name}")
         inputs = [first if t is None else t for t in known]
-        copied = target.create_op(op.opdef, inputs, attrs, op.types, op.name.rpartition("/")[2])
+        copied = target.create_op(op.opdef, inputs, attrs, op.types, op.name.rpartition("/")[2].lstrip("_"))
         if None in known:  # a loop's Merge, which its NextIteration follows
             copied.specs[0] = TensorSpec(op.specs[0].dtype, op.specs[0].shape, op.specs[0].ref)
             late.extend((copied, i, op.inputs[i]) for i, t in enumerate(known) if t is None)

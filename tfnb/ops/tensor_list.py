@@ -16,6 +16,7 @@ from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.shapes import scalar_shape
 from tfnb.ops.constants import ZEROS_LIKE
+from tfnb.ops.gather import UNSORTED_SEGMENT_SUM
 from tfnb.ops.handles import make_handle, resource_of
 from tfnb.ops.shaping import SHAPE
 from tfnb.ops.tensor_list_value import TensorList
@@ -241,6 +242,10 @@ def _split(call: HostCall, tensor: Any, sizes: Any, lengths: Any) -> tuple[Any]:
 # ---- gradients -----------------------------------------------------------------------------------
 
 
+def _size(t: Any) -> Any:
+    return SHAPE(t, out_type=int32)
+
+
 def _like(op: Any, handle: Any) -> Any:
     """An empty list of the kind that `handle` is, as the gradient of one that nothing else read."""
     dtype = op.types["element_dtype"]
@@ -254,7 +259,7 @@ def _blank(op: Any, handle: Any) -> Any:
 
 
 def _grad_push(op: Any, dlist: Any) -> tuple[Any, Any]:
-    rest, item = POP(dlist, SHAPE(op.inputs[1]), element_dtype=op.types["element_dtype"])
+    rest, item = POP(dlist, _size(op.inputs[1]), element_dtype=op.types["element_dtype"])
     return rest, item
 
 
@@ -263,11 +268,11 @@ def _grad_pop(op: Any, dlist: Any, ditem: Any) -> tuple[Any, None]:
 
 
 def _grad_stack(op: Any, dy: Any) -> tuple[Any, None]:
-    return FROM_TENSOR(dy, SHAPE(dy)[1:]), None
+    return FROM_TENSOR(dy, _size(dy)[1:]), None
 
 
 def _grad_from_tensor(op: Any, dlist: Any) -> tuple[Any, None]:
-    return STACK(dlist, SHAPE(op.inputs[0])[1:], element_dtype=op.types["element_dtype"]), None
+    return STACK(dlist, _size(op.inputs[0])[1:], element_dtype=op.types["element_dtype"]), None
 
 
 def _grad_get(op: Any, ditem: Any) -> tuple[Any, None, None]:
@@ -276,23 +281,25 @@ def _grad_get(op: Any, ditem: Any) -> tuple[Any, None, None]:
 
 def _grad_set(op: Any, dlist: Any) -> tuple[Any, None, Any]:
     _, index, item = op.inputs
-    ditem = GET(dlist, index, SHAPE(item), element_dtype=op.types["element_dtype"])
+    ditem = GET(dlist, index, _size(item), element_dtype=op.types["element_dtype"])
     return SET(dlist, index, ZEROS_LIKE(item)), None, ditem
 
 
 def _grad_gather(op: Any, dy: Any) -> tuple[Any, None, None]:
-    return SCATTER_INTO(_blank(op, op.inputs[0]), dy, op.inputs[1]), None, None
+    """An element that was taken twice gets both parts, so parts are summed, not set."""
+    parts = UNSORTED_SEGMENT_SUM(dy, op.inputs[1], LENGTH(op.inputs[0]))
+    return FROM_TENSOR(parts, _size(dy)[1:]), None, None
 
 
 def _grad_scatter(op: Any, dlist: Any) -> tuple[Any, ...]:
     tensor, indices = op.inputs[:2]
-    found = GATHER(dlist, indices, SHAPE(tensor)[1:], element_dtype=op.types["element_dtype"])
+    found = GATHER(dlist, indices, _size(tensor)[1:], element_dtype=op.types["element_dtype"])
     return (found, *(None,) * (len(op.inputs) - 1))
 
 
 def _grad_scatter_into(op: Any, dlist: Any) -> tuple[Any, Any, None]:
     _, tensor, indices = op.inputs
-    dtensor = GATHER(dlist, indices, SHAPE(tensor)[1:], element_dtype=op.types["element_dtype"])
+    dtensor = GATHER(dlist, indices, _size(tensor)[1:], element_dtype=op.types["element_dtype"])
     return SCATTER_INTO(dlist, ZEROS_LIKE(tensor), indices), dtensor, None
 
 

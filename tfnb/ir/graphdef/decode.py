@@ -22,7 +22,7 @@ from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.types import Shape, TensorSpec, unknown_shape
 
-__all__ = ["add_nodes", "import_graph_def"]
+__all__ = ["add_nodes", "common_shape", "import_graph_def"]
 
 _ROUNDS = 12  # of widening the shapes in loops, before all of them are taken as unknown
 
@@ -150,6 +150,8 @@ class _Import:
             for i in late:
                 groups[0].insert(i, groups[0][0])
         opdef = node.opdef
+        if opdef.body is not None and opdef.body.refined is not None:
+            opdef = opdef.body.refined(tuple(t.shape for g in groups for t in g)).opdef
         values: list[Any] = [
             g if a.number is not None or a.type_list else g[0]
             for a, g in zip(opdef.input_args, groups, strict=True)
@@ -220,7 +222,7 @@ class _Import:
                 DTypeError(f"its input {link} is {value.dtype.name}, the others {merge.specs[0].dtype.name}"),
             )
         shape = merge.specs[0].shape
-        common = _common(shape, value.shape)
+        common = common_shape(shape, value.shape)
         if common != shape:
             self.assumed[name] = common
             raise _Again
@@ -239,7 +241,7 @@ class _Import:
         return self._tensor(link) if ":" in text else self.made[link.name]
 
 
-def _common(a: Shape, b: Shape) -> Shape:
+def common_shape(a: Shape, b: Shape) -> Shape:
     """What holds for a tensor that has either shape."""
     if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
         return unknown_shape

@@ -21,7 +21,7 @@ from tfnb.ir.graphdef.tensor_proto import decode_dtype
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
-from tfnb.types import DType, bool_, int32, resource, variant
+from tfnb.types import DType, bool_, resource, variant
 
 __all__ = ["MAX_DEPTH", "Forms", "Library"]
 
@@ -34,20 +34,20 @@ _INPUT = re.compile(r"(\^?)([^:^]+)(?::([^:]+)(?::(\d{1,9}))?)?\Z")
 
 
 class _Call(NamedTuple):
-    """A call of functions by their names: the op ("" for a function's own), the selector's dtype, which arguments are
+    """A call of functions by their names: the op ("" for a function's own), the condition's dtype, which arguments are
     handles of variables (numbers of dtypes, 0 for others)."""
 
     op: str
     functions: tuple[str, ...]
-    dtype: DType
+    dtype: DType | None
     handles: tuple[int, ...]
 
 
-def _selector(node: Any) -> DType:
-    """The dtype of what decides between branches."""
-    if node.op in ("If", "StatelessIf"):
-        return decode_dtype(node.attr["Tcond"].type) if "Tcond" in node.attr else bool_
-    return int32
+def _condition(node: Any) -> DType | None:
+    """The dtype of the condition of an `If`."""
+    if node.op not in ("If", "StatelessIf"):
+        return None
+    return decode_dtype(node.attr["Tcond"].type) if "Tcond" in node.attr else bool_
 
 
 def _of_variants(node: Any) -> Any:
@@ -70,10 +70,10 @@ class Forms(Protocol):
     def symbolic(self, function: Function) -> Function:
         """(arguments, gradients of results) -> gradients of arguments."""
 
-    def branches(self, dtype: DType, functions: Sequence[Function]) -> Function:
-        """(condition or number of a branch, of `dtype`, arguments) -> the results of one of the functions.
+    def branches(self, dtype: DType | None, functions: Sequence[Function]) -> Function:
+        """(condition of `dtype`, arguments) -> the results of the first function if it is true, else of the second.
 
-        Of a condition the first is the branch taken when it is true.
+        Without a `dtype`: (number of a function, arguments) -> its results.
         """
 
     def loop(self, cond: Function, body: Function) -> Function:
@@ -144,8 +144,9 @@ class Library:
         passed = [handles.resolve(t) for t in (data[1:] if node.op in _BRANCHES else data)]
         kinds = tuple(0 if h is None else h.dtype for h in passed)
         plain = node.op not in (*LOOPS, *_BRANCHES, _GRADIENT) and not any(kinds)
-        dtype = _selector(node)
-        key = names[0] if plain else f"{node.op} of {', '.join(names)} for {dtype.name} {kinds if any(kinds) else ''}"
+        dtype = _condition(node)
+        of = "" if dtype is None else f" by {dtype.name}"
+        key = names[0] if plain else f"{node.op}{of} of {', '.join(names)}{f' for {kinds}' if any(kinds) else ''}"
         if not plain:
             self.calls[key] = _Call("" if node.op in self.defs else node.op, tuple(names), dtype, kinds)
         found = proto("node_def").NodeDef(name=node.name, device=node.device, op=key)
