@@ -1,4 +1,4 @@
-"""How graphs, sessions and devices look in a notebook, by IPython's own formatters.
+"""How graphs, operations, variables, sessions, devices and recorded steps look in a notebook, by IPython's formatters.
 
 `register` is called when tfnb is imported inside IPython. Nothing is patched, and no class of the core
 knows of it. Invariant: a display never fails; what it cannot draw it leaves to Python's `repr`.
@@ -8,26 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from IPython import get_ipython
 
 import tfnb.notebook as notebook
+from tfnb.client.variables import Variable
+from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
+from tfnb.session.default import get_default_session
 
 if TYPE_CHECKING:  # sessions load OpenCL, which `import tfnb` does not
     from tfnb.session.local import DeviceDescription
     from tfnb.session.session import Session
 
-__all__ = ["devices_html", "operation_html", "register", "session_html"]
+__all__ = ["devices_html", "operation_html", "register", "session_html", "steps_html", "variable_html"]
 
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def register() -> None:
-    """Teaches a running IPython to show graphs, sessions and devices; without one does nothing."""
+    """Teaches a running IPython to show our objects; without one does nothing."""
     shell = get_ipython()
     if shell is None:
         return
@@ -37,6 +41,9 @@ def register() -> None:
     html.for_type_by_name("tfnb.session.local", "DeviceDescription", lambda d: devices_html([d]))
     html.for_type(Operation, operation_html)
     html.for_type(Tensor, lambda tensor: operation_html(tensor.op))
+    html.for_type(Variable, variable_html)
+    html.for_type_by_name("tfnb.session.config", "RunMetadata", steps_html)
+    html.for_type_by_name("tfnb.session.recording", "Recording", steps_html)
 
 
 def session_html(session: Session) -> str:
@@ -74,6 +81,52 @@ def operation_html(op: Operation) -> str:
     if op.origin is not None:
         rows.append(("made at", str(op.origin)))
     return _table(("operation", op.name), rows)
+
+
+def variable_html(variable: Variable) -> str:
+    """A variable: shape, size, where it was made, and its values in the default session if there is one."""
+    dtype, shape = variable.dtype, variable.get_shape()
+    rows = [("type", f"{dtype.name} {shape}")]
+    size = shape.num_elements() if shape.is_fully_defined() else None
+    if size is not None:
+        rows.append(("size", f"{size:,} values, {_amount(size * dtype.size)}"))
+    op = variable.op
+    rows.append(("trained", "yes" if variable in op.graph.get_collection("trainable_variables") else "no"))
+    if op.device:
+        rows.append(("device", op.device))
+    rows.append(("starts as", variable.initial_value.name if variable.initial_value is not None else ""))
+    rows.append(("now", _values(variable)))
+    if op.origin is not None:
+        rows.append(("made at", str(op.origin)))
+    return _table(("variable", variable.name), [row for row in rows if row[1]])
+
+
+def _values(variable: Variable) -> str:
+    """What a variable holds in the default session."""
+    session = get_default_session()
+    if session is None or session.graph is not variable.op.graph:
+        return ""
+    try:
+        found = np.asarray(session.run(variable))
+    except OpError as e:
+        return f"{type(e).__name__}: {str(e).splitlines()[0]}"
+    if found.size > 8 and found.dtype.kind in "fiu":
+        mean = found.mean(dtype=np.float64)
+        bad = int(found.size - np.isfinite(found).sum())
+        told = f"from {found.min():.4g} to {found.max():.4g}, mean {mean:.4g}"
+        return f"{told}; {bad:,} are not finite" if bad else told
+    return np.array2string(found, threshold=8)
+
+
+def steps_html(steps: Any) -> str | None:
+    """A recording or the metadata of a run: its timeline, and the passes the step went through."""
+    try:
+        picture = notebook.timeline(steps)._repr_html_()
+    except InvalidArgumentError:  # nothing was recorded
+        picture = ""
+    passes = [(name, f"{len(graph.nodes):,} nodes") for name, graph in getattr(steps, "passes", ())
+              if hasattr(graph, "nodes")]  # fmt: skip
+    return (picture + (_table(("pass", "leaves"), passes) if passes else "")) or None
 
 
 def _spec(tensor: Tensor) -> str:

@@ -31,14 +31,39 @@ def time_text(us: float) -> str:
 
 
 def timeline_html(model: TraceModel, most: int = 8) -> str:
-    """An SVG of the lanes and a table of the `most` expensive operations."""
+    """Where the time went, an SVG of the lanes, and a table of the `most` expensive operations."""
+    left = "<td style='text-align:left'>"
     rows = "".join(
-        f"<tr><td style='text-align:left'>{escape(r['name'])}</td><td>{escape(r['op'])}</td><td>{r['count']}</td>"
-        f"<td>{time_text(r['total_us'])}</td><td>{r['share']:.1%}</td></tr>"
+        f"<tr>{left}{escape(r['name'][:200])}</td><td>{escape(r['op'][:100])}</td><td>{r['count']:,}</td>"
+        f"<td>{time_text(r['total_us'])}</td><td>{r['share']:.1%}</td>{left}{escape(_last(r['made']))}</td></tr>"
         for r in model.table()[:most]
     )
-    head = "".join(f"<th>{h}</th>" for h in ("operation", "type", "runs", "total", "share"))
-    return f"{_svg(model)}<table class='tfnb-table'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    head = "".join(f"<th>{h}</th>" for h in ("operation", "type", "runs", "total", "share", "made by"))
+    table = f"<table class='tfnb-table'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    notes = "".join(f"<p>{escape(note)}</p>" for note in model.notes)
+    return f"{_account(model)}{_svg(model)}{table}{notes}"
+
+
+def _last(made: str) -> str:
+    """The line itself, which stands under where it is; else where it is."""
+    lines = [line.strip() for line in made.splitlines()]
+    return lines[-1][:200] if lines else ""
+
+
+def _account(model: TraceModel) -> str:
+    """Kernels and gaps as one bar: together they are the time of the steps."""
+    kinds = {"kernels": "kernel", "host kernels": "host", "launching": "launch", "other": "wait"}
+    total = sum(us for _, us in model.account) or 1.0
+    told = "; ".join(f"{name} {time_text(us)} ({us / total:.1%})" for name, us in model.account)
+    x, bars = 0.0, ""
+    for name, us in model.account:
+        width = us / total * _WIDTH
+        bars += f'<rect x="{x:.1f}" width="{width:.1f}" height="8" fill="{COLOURS[kinds[name]]}"/>'
+        x += width
+    return (
+        f'<div>{escape(told)}</div><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} 8" role="img" '
+        f'style="max-width:{_WIDTH}px;width:100%" aria-label="{escape(told)}">{bars}</svg>'
+    )
 
 
 def _svg(model: TraceModel) -> str:

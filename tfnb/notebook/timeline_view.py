@@ -107,11 +107,7 @@ class Timeline:
     @property
     def account(self) -> list[tuple[str, float]]:
         """Where the time of all steps went, in microseconds: kernels, and the gaps between them by what filled them."""
-        every = [s.account for s in self.model.steps]
-        return [
-            ("kernels", sum(a.kernels_us for a in every)), ("host kernels", sum(a.host_us for a in every)),
-            ("launching", sum(a.launch_us for a in every)), ("other", sum(a.other_us for a in every)),
-        ]  # fmt: skip
+        return self.model.account
 
     # ---- for people ------------------------------------------------------------------------
 

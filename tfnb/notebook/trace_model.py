@@ -62,6 +62,15 @@ class TraceModel:
         """From the first begin to the last end."""
         return float(self.end.max()) if len(self.end) else 0.0
 
+    @property
+    def account(self) -> list[tuple[str, float]]:
+        """Where the time of all steps went, in microseconds: kernels, and the gaps between them by what filled them."""
+        every = [s.account for s in self.steps]
+        return [
+            ("kernels", sum(a.kernels_us for a in every)), ("host kernels", sum(a.host_us for a in every)),
+            ("launching", sum(a.launch_us for a in every)), ("other", sum(a.other_us for a in every)),
+        ]  # fmt: skip
+
     def table(self) -> list[dict[str, Any]]:
         """What kernels and host kernels cost, the most expensive first: per label, how often, and microseconds."""
         took = self.end - self.start
@@ -72,17 +81,27 @@ class TraceModel:
         np.maximum.at(longest, self.label[own], took[own])
         example = {int(self.label[i]): int(i) for i in np.flatnonzero(own)[::-1]}
         every = float(total.sum()) or 1.0
-        return [
-            {"label": int(k), "name": self.labels[k], "op": self._op(example[int(k)]),
-             "kind": self.events[example[int(k)]].kind, "count": int(count[k]), "total_us": float(total[k]),
-             "mean_us": float(total[k] / count[k]), "max_us": float(longest[k]), "share": float(total[k] / every)}
-            for k in np.argsort(-total, kind="stable") if count[k]
-        ]  # fmt: skip
+        found = []
+        for k in np.argsort(-total, kind="stable").tolist():
+            if not count[k]:
+                continue
+            i = example[k]
+            found.append(
+                {"label": k, "name": self.labels[k], "op": self._op(i), "made": self._made(i),
+                 "kind": self.events[i].kind, "count": int(count[k]), "total_us": float(total[k]),
+                 "mean_us": float(total[k] / count[k]), "max_us": float(longest[k]), "share": float(total[k] / every)}
+            )  # fmt: skip
+        return found
 
     def _op(self, i: int) -> str:
         t = self.events[i]
         node = self.graph_nodes.get(t.name)
         return str(t.op if node is None else node.type)
+
+    def _made(self, i: int) -> str:
+        """The user's line that made what an event computes."""
+        node = self.graph_nodes.get(self.events[i].name)
+        return "" if node is None or node.origin is None else str(node.origin)
 
     def card(self, i: int) -> dict[str, Any]:
         """What is known of an event: op, shapes, bytes, the user's line."""

@@ -9,11 +9,12 @@ export interface Lane {
   readonly rows: number;
 }
 
-/** What the events of one label cost; `share` is of all kernels and host kernels. */
+/** What the events of one label cost; `share` is of all kernels and host kernels, `made` the line that made it. */
 export interface CostRow {
   readonly label: number;
   readonly name: string;
   readonly op: string;
+  readonly made: string;
   readonly kind: string;
   readonly count: number;
   readonly total_us: number;

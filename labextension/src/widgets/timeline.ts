@@ -2,7 +2,7 @@
 // place of the picture in the cell's output, which it finds by its key, and again wherever that output is drawn anew.
 import type { AnyModel, Initialize } from "@anywidget/types";
 import type { EventCard, FromKernel, ToKernel } from "../protocol/timeline";
-import { drawTimeline } from "../views/timeline/timeline";
+import { drawTimeline, type TimelineView } from "../views/timeline/timeline";
 import { columnsOf, Trace } from "../views/timeline/trace";
 import { listen } from "./channel/listen";
 
@@ -18,6 +18,7 @@ declare global {
 class Channel {
   private trace: Trace | null = null;
   private readonly places: HTMLElement[] = [];
+  private readonly shown: TimelineView[] = [];
   private readonly cards = new Map<number, (card: EventCard) => void>();
 
   constructor(private readonly model: AnyModel<State>) {
@@ -38,10 +39,13 @@ class Channel {
   }
 
   private draw(trace: Trace, place: HTMLElement): void {
-    drawTimeline(place, trace, {
-      card: (event) => this.card(event),
-      save: () => this.tell({ type: "chrome" }),
-    });
+    const card = (event: number) => this.card(event);
+    const save = () => this.tell({ type: "chrome" });
+    this.shown.push(drawTimeline(place, trace, { card, save }));
+  }
+
+  dispose(): void {
+    for (const view of this.shown.splice(0)) view.dispose();
   }
 
   private card(event: number): Promise<EventCard> {
@@ -82,6 +86,7 @@ const initialize: Initialize<State> = async ({ model }) => {
   for (const place of document.querySelectorAll(`[data-tfnb-view="${CSS.escape(key)}"]`)) {
     if (place instanceof HTMLElement) channel.mount(place);
   }
+  return () => channel.dispose();
 };
 
 export default { initialize };

@@ -4,7 +4,7 @@ import { make } from "./dom";
 import { timeText } from "./texts";
 
 const MOST_ROWS = 500;
-type Key = Exclude<keyof CostRow, "label" | "kind">;
+type Key = Exclude<keyof CostRow, "label" | "kind" | "made">;
 const COLUMNS: readonly (readonly [Key, string, (row: CostRow) => string])[] = [
   ["name", "operation", (r) => r.name],
   ["op", "type", (r) => r.op],
@@ -74,7 +74,7 @@ export class Costs {
     const cells = COLUMNS.map(([, , told]) => make("td", { text: told(row) }));
     const line = make(
       "tr",
-      { attributes: { tabindex: "0", title: row.name.slice(0, 500) } },
+      { attributes: { tabindex: "0", title: `${row.name}\n${row.made}`.slice(0, 500) } },
       ...cells,
     );
     line.dataset.label = String(row.label);
