@@ -6,8 +6,7 @@ the kernel only what a chosen node's card tells. Invariant: a saved notebook sho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -21,7 +20,7 @@ from tfnb.notebook.graph.model import GraphModel, graph_model
 from tfnb.notebook.graph.picture import graph_picture
 from tfnb.notebook.outlet import in_kernel
 
-__all__ = ["GraphView", "show_graph"]
+__all__ = ["GraphView", "LiveGraph", "show_graph"]
 
 COLOURS = ("structure", "device", "time", "memory")
 LEAST_HEIGHT, MOST_HEIGHT = 220, 4000
@@ -32,6 +31,62 @@ class GraphChannel(anywidget.AnyWidget):
 
     _esm = widget_module("graph_widget")
     key = Unicode().tag(sync=True)
+
+
+class LiveGraph:
+    """A place in the page for one of several graphs, each made when it is first asked for; `options` as in TypeScript.
+
+    `first`: the number of the graph that is shown at first.
+    """
+
+    def __init__(
+        self, graphs: Sequence[tuple[str, Callable[[], GraphModel]]], options: Mapping[str, Any], first: int = 0
+    ) -> None:
+        self._graphs = graphs
+        self._options = dict(options)
+        self._first = first
+        self._models: dict[int, GraphModel] = {}
+        self._messages: dict[int, bytes] = {}
+        self._channel: GraphChannel | None = None
+
+    def model(self, stage: int) -> GraphModel:
+        if stage not in self._models:
+            self._models[stage] = self._graphs[stage][1]()
+        return self._models[stage]
+
+    def html(self) -> str:
+        """The picture, and where a kernel is there the place for the live view."""
+        picture = graph_picture(self.model(self._first), self._options)
+        if not in_kernel() or not self.model(self._first).nodes[0]:
+            return picture
+        key = uuid4().hex
+        self._channel = GraphChannel(key=key)
+        self._channel.on_msg(self._asked)
+        return (
+            f'<div id="tfnb-{key}" class="tfnb-graph-place" data-tfnb-view="{key}">{picture}</div>'
+            f'<script>globalThis.tfnbViews?.["{key}"]?.(document.getElementById("tfnb-{key}"))</script>'
+        )
+
+    def _asked(self, channel: Any, message: Any, buffers: Any) -> None:
+        answer = self.answer(message)
+        if answer is not None:
+            channel.send(answer[0], buffers=answer[1])
+
+    def answer(self, message: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]] | None:
+        """What the browser gets for one of its messages, and its buffers; None for what is no message of its."""
+        stage = message.get("stage", self._first)
+        if not isinstance(stage, int) or not 0 <= stage < len(self._graphs):
+            return None
+        if message.get("type") == "graph":
+            if stage not in self._messages:
+                self._messages[stage] = self.model(stage).to_bytes()
+            names = [name for name, _ in self._graphs]
+            told = {"type": "graph", "stage": stage, "stages": names, "options": self._options}
+            return told, [self._messages[stage]]
+        box, model = message.get("box"), self.model(stage)
+        if message.get("type") == "card" and isinstance(box, int) and 0 <= box < len(model.tree.parent):
+            return {"type": "card", "stage": stage, "card": model.card(box)}, []
+        return None
 
 
 def show_graph(
@@ -76,14 +131,10 @@ class GraphView:
             self.model.box(path)
         if colour is None and self.model.time_us is not None:
             colour = "time"
-        self._options: dict[str, Any] = {"colour": colour or "structure", "height": int(height)}
+        options: dict[str, Any] = {"colour": colour or "structure", "height": int(height)}
         if open is not None:
-            self._options["open"] = [str(path) for path in open]
-        self._channel: GraphChannel | None = None
-
-    @cached_property
-    def _message(self) -> bytes:
-        return self.model.to_bytes()
+            options["open"] = [str(path) for path in open]
+        self._live = LiveGraph([("", lambda: self.model)], options)
 
     def __repr__(self) -> str:
         m = self.model
@@ -96,22 +147,4 @@ class GraphView:
         return "\n".join(lines + ["       ..."] * (len(parts) > 20))
 
     def _repr_html_(self) -> str:
-        picture = graph_picture(self.model, self._options)
-        if not in_kernel():
-            return picture
-        key = uuid4().hex
-        self._channel = GraphChannel(key=key)
-        self._channel.on_msg(self._asked)
-        return (
-            f'<div id="tfnb-{key}" class="tfnb-graph-place" data-tfnb-view="{key}">{picture}</div>'
-            f'<script>globalThis.tfnbViews?.["{key}"]?.(document.getElementById("tfnb-{key}"))</script>'
-        )
-
-    def _asked(self, channel: Any, message: Any, buffers: Any) -> None:
-        what = message.get("type")
-        if what == "ready":
-            channel.send({"type": "graph", "options": self._options}, buffers=[self._message])
-        elif what == "card":
-            box = message.get("box")
-            if isinstance(box, int) and 0 <= box < len(self.model.tree.parent):
-                channel.send({"type": "card", "card": self.model.card(box)})
+        return self._live.html()

@@ -6,14 +6,19 @@ Invariant: looking changes nothing: no step is run, and no state is touched.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from html import escape
 from typing import Any
 
 from tfnb.errors import DTypeError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graph import Graph, Node
+from tfnb.notebook.graph import GraphModel, graph_model
+from tfnb.notebook.graph.clusters import clusters_table
+from tfnb.notebook.graph_widget import LiveGraph
+from tfnb.passes.cluster import Clustered
 from tfnb.passes.prune import Request
 from tfnb.runtime.kernels import ClusterKernel
 from tfnb.session.compile import compile_step
@@ -38,14 +43,20 @@ class ClusterText:
     launches: tuple[str, ...]
     why_not: tuple[str, ...]
 
+    def notes(self) -> list[tuple[str, str]]:
+        """For the card of a node in it: what it launches, and the generated code."""
+        told = [("launches", "\n".join(self.launches)), ("not fused", "\n".join(self.why_not))]
+        return [row for row in told if row[1]] + [("generated OpenCL", source) for source in self.sources]
+
 
 @dataclass(frozen=True)
 class PassView:
-    """`stages`: (name, graph) after each; `clusters` of the last one."""
+    """`stages`: (name, graph) after each; `clusters` of the last one, `clustered` its graph for each partition."""
 
     stages: tuple[tuple[str, Graph], ...]
     clusters: tuple[ClusterText, ...]
     singles: tuple[str, ...]
+    clustered: tuple[Clustered, ...] = ()
 
     def __repr__(self) -> str:
         lines = []
@@ -63,6 +74,18 @@ class PassView:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        return self._live.html() + self._listing()
+
+    @cached_property
+    def _live(self) -> LiveGraph:
+        """The stages one after the other, and the clusters with their OpenCL; these are shown first."""
+        graphs: list[tuple[str, Callable[[], GraphModel]]]
+        graphs = [(name, partial(graph_model, g)) for name, g in self.stages]
+        told = {(c.device, c.name): c.notes() for c in self.clusters}
+        graphs.append(("clusters", lambda: graph_model(clusters_table(self.clustered, told))))
+        return LiveGraph(graphs, {}, len(graphs) - 1)
+
+    def _listing(self) -> str:
         parts = []
         before = None
         for name, g in self.stages:
@@ -129,7 +152,7 @@ def show_passes(session: Session, fetches: Any, feeds: Sequence[Any] = ()) -> Pa
         )  # fmt: skip
     singles = tuple(_line(part.graph, part.graph.nodes[i]) for part in fresh.clustered for i in part.singles)
     graphs = tuple((name, g) for name, g in stages if isinstance(g, Graph))
-    return PassView(graphs, tuple(clusters), singles)
+    return PassView(graphs, tuple(clusters), singles, fresh.clustered)
 
 
 def _launch(step: Any, modules: Sequence[Any]) -> str:

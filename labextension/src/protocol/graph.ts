@@ -57,13 +57,15 @@ export interface GraphCard {
   code: [string, string][];
 }
 
-/** From the widget's kernel. */
+/** From the widget's kernel: the graph of a stage (of several that the compiler went through), or details. */
 export type GraphMessage =
-  | { type: "graph"; options: GraphOptions }
-  | { type: "card"; card: GraphCard };
+  | { type: "graph"; stage: number; stages: string[]; options: GraphOptions }
+  | { type: "card"; stage: number; card: GraphCard };
 
-/** To the widget's kernel. */
-export type GraphRequest = { type: "ready" } | { type: "card"; box: number };
+/** To the widget's kernel. Without a stage: that which is shown at first. */
+export type GraphRequest =
+  | { type: "graph"; stage?: number }
+  | { type: "card"; stage: number; box: number };
 
 export interface GraphOptions {
   colour?: ColourBy;

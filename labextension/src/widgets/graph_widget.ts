@@ -3,7 +3,8 @@
 
 import type { AnyModel } from "@anywidget/types";
 import type { GraphCard, GraphMessage, GraphOptions, GraphRequest } from "../protocol/graph";
-import { drawGraph, GraphModel, type GraphView } from "../views/graph/view";
+import { drawStages } from "../views/graph/stages";
+import { GraphModel } from "../views/graph/view";
 
 interface Traits {
   key: string;
@@ -12,25 +13,30 @@ interface Traits {
 type Places = Record<string, (place: HTMLElement) => void>;
 
 class Live {
-  private readonly asked = new Map<number, (card: GraphCard) => void>();
+  private readonly graphs = new Map<number, GraphModel>();
+  private readonly wanted = new Map<number, ((model: GraphModel) => void)[]>();
+  private readonly cards = new Map<string, (card: GraphCard) => void>();
   private readonly waiting: HTMLElement[] = [];
-  private readonly shown: GraphView[] = [];
-  private graph: { model: GraphModel; options: GraphOptions } | null = null;
+  private readonly shown: { dispose(): void }[] = [];
+  private told: { stages: string[]; first: number; options: GraphOptions } | null = null;
 
   constructor(private readonly channel: AnyModel<Traits>) {}
 
   receive = async (message: GraphMessage, buffers: readonly DataView[]): Promise<void> => {
     if (message.type === "card") {
-      this.asked.get(message.card.box)?.(message.card);
-      this.asked.delete(message.card.box);
-    } else if (message.type === "graph" && buffers[0] && !this.graph) {
-      const packed = buffers[0];
-      const bytes = new Uint8Array(
-        packed.buffer as ArrayBuffer,
-        packed.byteOffset,
-        packed.byteLength,
+      const key = `${message.stage} ${message.card.box}`;
+      this.cards.get(key)?.(message.card);
+      this.cards.delete(key);
+    } else if (message.type === "graph" && buffers[0]) {
+      const { buffer, byteOffset, byteLength } = buffers[0];
+      const model = await GraphModel.read(
+        new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength),
       );
-      this.graph = { model: await GraphModel.read(bytes), options: message.options };
+      const { stage, stages, options } = message;
+      this.graphs.set(stage, model);
+      this.told ??= { stages, first: stage, options };
+      for (const done of this.wanted.get(stage) ?? []) done(model);
+      this.wanted.delete(stage);
       for (const place of this.waiting.splice(0)) this.show(place);
     }
   };
@@ -38,22 +44,34 @@ class Live {
   mount = (place: HTMLElement): void => {
     if (place.dataset.tfnbMounted) return;
     place.dataset.tfnbMounted = "true";
-    if (this.graph) this.show(place);
-    else if (this.waiting.push(place) === 1) this.send({ type: "ready" });
+    if (this.told) this.show(place);
+    else if (this.waiting.push(place) === 1) this.send({ type: "graph" });
   };
 
   private send(request: GraphRequest): void {
     this.channel.send(request);
   }
 
+  private load = (stage: number): Promise<GraphModel> => {
+    const known = this.graphs.get(stage);
+    if (known) return Promise.resolve(known);
+    return new Promise((done) => {
+      this.wanted.set(stage, [...(this.wanted.get(stage) ?? []), done]);
+      this.send({ type: "graph", stage });
+    });
+  };
+
+  private details = (stage: number, box: number): Promise<GraphCard> =>
+    new Promise((done) => {
+      this.cards.set(`${stage} ${box}`, done);
+      this.send({ type: "card", stage, box });
+    });
+
   private show(place: HTMLElement): void {
-    if (!this.graph) return;
-    const details = (box: number): Promise<GraphCard> =>
-      new Promise((done) => {
-        this.asked.set(box, done);
-        this.send({ type: "card", box });
-      });
-    this.shown.push(drawGraph(place, this.graph.model, { ...this.graph.options, details }));
+    if (!this.told) return;
+    const { stages, first, options } = this.told;
+    const { load, details } = this;
+    this.shown.push(drawStages(place, { names: stages, first, load, details }, options));
   }
 
   dispose(): void {
@@ -69,10 +87,8 @@ export default {
     const key = model.get("key");
     model.on("msg:custom", live.receive);
     page.tfnbViews[key] = live.mount;
-    for (const place of document.querySelectorAll<HTMLElement>(
-      `[data-tfnb-view="${CSS.escape(key)}"]`,
-    ))
-      live.mount(place);
+    const places = document.querySelectorAll<HTMLElement>(`[data-tfnb-view="${CSS.escape(key)}"]`);
+    for (const place of places) live.mount(place);
     return () => live.dispose();
   },
 };

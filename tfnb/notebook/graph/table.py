@@ -19,7 +19,7 @@ from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.tensor_proto import decode_array, decode_dtype, decode_shape
 from tfnb.types import Shape
 
-__all__ = ["UPDATES", "GraphTable", "graph_table", "is_variable", "shape_text"]
+__all__ = ["UPDATES", "GraphTable", "graph_table", "is_variable", "shape_text", "table_of_nodes"]
 
 # A value is told in the card when it is no larger; a text no longer.
 SMALL_VALUE = 64
@@ -98,7 +98,7 @@ def _of_operations(ops: Sequence[Any]) -> GraphTable:
     row = {op: i for i, op in enumerate(ops)}
     edges = [(row[t.op], t.index, i) for i, op in enumerate(ops) for t in op.inputs if t.op in row]
     control = [(row[c], i) for i, op in enumerate(ops) for c in op.control_inputs if c in row]
-    return _of_nodes(ops, edges, control)
+    return table_of_nodes(ops, edges, control)
 
 
 def _of_stage(graph: Graph) -> GraphTable:
@@ -106,22 +106,23 @@ def _of_stage(graph: Graph) -> GraphTable:
     row = {node.id: i for i, node in enumerate(nodes)}
     edges = [(row[e.id], e.port, i) for i, node in enumerate(nodes) for e in node.inputs]
     control = [(row[c], i) for i, node in enumerate(nodes) for c in node.control]
-    return _of_nodes(nodes, edges, control)
+    return table_of_nodes(nodes, edges, control)
 
 
-def _of_nodes(
-    nodes: Sequence[Any], edges: Sequence[tuple[int, int, int]], control: Sequence[tuple[int, int]]
-) -> GraphTable:
-    """Operations and step-side nodes have the same fields, but for their edges."""
+def table_of_nodes(
+    nodes: Sequence[Any], edges: Sequence[tuple[int, int, int]], control: Sequence[tuple[int, int]],
+    names: list[str] | None = None, notes: dict[str, list[tuple[str, str]]] | None = None,
+) -> GraphTable:  # fmt: skip
+    """Of operations or step-side nodes: `edges` are (row, port, row), `names` what they are called here."""
     specs = _Specs()
     outputs = [tuple(specs.number(s.dtype.name, s.shape) for s in node.specs) for node in nodes]
-    sizes = [
-        _size(node.specs[0].shape) if is_variable(node.type) and node.specs else 0 for node in nodes
-    ]
-    return _table(
-        [n.name for n in nodes], [n.type for n in nodes], [n.device or "" for n in nodes], list(specs.texts), outputs,
-        sizes, edges, control, lambda i: _told(nodes[i]),
+    sizes = [_size(node.specs[0].shape) if is_variable(node.type) and node.specs else 0 for node in nodes]
+    table = _table(
+        names or [n.name for n in nodes], [n.type for n in nodes], [n.device or "" for n in nodes], list(specs.texts),
+        outputs, sizes, edges, control, lambda i: _told(nodes[i]),
     )  # fmt: skip
+    table.notes.update(notes or {})
+    return table
 
 
 def _table(

@@ -20,6 +20,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.assets import widget_module, widget_style
 from tfnb.notebook.graph import graph_model
 from tfnb.notebook.graph_file import read_graph
+from tfnb.notebook.graph_widget import LiveGraph
 from tfnb.notebook.loss_figure import bokehjs_zipped
 from tfnb.notebook.timeline_view import Timeline
 from tfnb.notebook.trace_file import read_trace
@@ -111,20 +112,12 @@ class GraphDocument:
     """A graph out of a file."""
 
     def __init__(self, place: str, _admits: Callable[[str], bool]) -> None:
-        self._model = graph_model(read_graph(place))
+        model = graph_model(read_graph(place))
+        self._live = LiveGraph([("", lambda: model)], {"colour": "structure"})
 
     def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
-        answers: Answers = []
-        for message in messages:
-            what = message.get("type") if isinstance(message, dict) else None
-            if what == "ready":
-                options = {"colour": "structure"}
-                answers.append(({"type": "graph", "options": options}, [self._model.to_bytes()]))
-            elif what == "card":
-                box = message.get("box")
-                if isinstance(box, int) and 0 <= box < len(self._model.tree.parent):
-                    answers.append(({"type": "card", "card": self._model.card(box)}, []))
-        return {}, answers, 0.0
+        found = (self._live.answer(message) for message in messages if isinstance(message, dict))
+        return {}, [answer for answer in found if answer is not None], 0.0
 
 
 KINDS: dict[str, Callable[[str, Callable[[str], bool]], Document]] = {

@@ -12,6 +12,8 @@ export interface Part {
   inlet: number;
   outlet: number;
   inner: number;
+  /** Of its width, what stands beside the box itself on either side. */
+  inset: number;
 }
 
 export interface Job {
@@ -42,6 +44,8 @@ export interface Layout {
 
 const GAP = 8;
 const BESIDE = 28;
+// Beside higher boxes edges go straight down.
+const TALL = 48;
 // From so many edges on a quicker way to rank, which is less tight.
 const MANY = 220;
 
@@ -59,7 +63,7 @@ function layoutOne(job: Job, found: readonly Layout[]): Layout {
     rankdir: "TB",
     nodesep: 22,
     edgesep: 12,
-    ranksep: 20,
+    ranksep: 23,
     ranker: job.edges.length > MANY ? "longest-path" : "network-simplex",
   });
   sizes.forEach(([width, height], i) => {
@@ -108,7 +112,9 @@ function sizeOf(part: Part, found: readonly Layout[]): Point {
 
 /** Moves what dagre placed into the frame, with what stands beside it, and mends the ends of edges. */
 function frame(placed: Layout, job: Job, found: readonly Layout[]): void {
-  const [left, top, right, bottom, title] = job.frame;
+  const [left, top, right, , title] = job.frame;
+  // A port stands on the border itself.
+  const bottom = job.outlet < 0 ? job.frame[3] : 2;
   let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
   const grow = (x: number, y: number): void => {
     [x0, y0, x1, y1] = [Math.min(x0, x), Math.min(y0, y), Math.max(x1, x), Math.max(y1, y)];
@@ -151,40 +157,115 @@ function putBeside(placed: Layout, height: number): Point {
   return [x + column, tallest];
 }
 
-/** Edges leave a box at its lower side and enter at its upper side, below and above each other where they can. */
+/** Edges leave a box at its lower side and enter at its upper side, and bend only where they pass other boxes. */
 function mendEnds(placed: Layout, job: Job, found: readonly Layout[]): void {
+  const out = new Map<number, number>();
+  for (const [from] of job.edges) out.set(from, (out.get(from) ?? 0) + 1);
+  const into = new Map<number, number>();
+  for (const [, to] of job.edges) into.set(to, (into.get(to) ?? 0) + 1);
+  const layers = layersOf(placed);
   job.edges.forEach(([from, to], k) => {
     const route = placed.routes[k];
     if (!route || route.points.length < 2) return;
     const down = centerY(placed, from) <= centerY(placed, to);
-    const first = route.points[1] ?? route.points[0];
-    const last = route.points[route.points.length - 2];
-    if (!first || !last) return;
-    route.points[0] = anchor(placed, job, found, from, first, down ? "outlet" : "inlet");
-    route.points[route.points.length - 1] = anchor(
-      placed,
-      job,
-      found,
-      to,
-      last,
-      down ? "inlet" : "outlet",
-    );
-    straighten(route);
+    // For labels dagre puts a layer between each two layers of boxes: a bend there serves nothing but a label.
+    const bends = route.points.slice(1, -1).filter((_, i) => i % 2 === 1);
+    const toward = bends[0] ?? center(placed, job, found, to, down ? "inlet" : "outlet");
+    const back =
+      bends[bends.length - 1] ?? center(placed, job, found, from, down ? "outlet" : "inlet");
+    const a = anchor(placed, job, found, from, toward, down ? "outlet" : "inlet");
+    const b = anchor(placed, job, found, to, back, down ? "inlet" : "outlet");
+    route.points = upright([a, ...bends, b], centerY(placed, from), centerY(placed, to), layers);
+    const fans = (out.get(from) ?? 0) > (into.get(to) ?? 0);
+    if (route.label) route.label = labelOn(route.points, route.label, fans);
   });
 }
 
-/** Between two neighbouring layers one curve does, without the bend that dagre made for the label. */
-function straighten(route: Layout["routes"][number]): void {
-  const [a, bend, b] = route.points;
-  if (route.points.length !== 3 || !a || !b || !bend) return;
-  const between = bend[0] >= Math.min(a[0], b[0]) - 1 && bend[0] <= Math.max(a[0], b[0]) + 1;
-  if (route.label && between) return;
-  route.points = [a, b];
-  if (route.label) route.label = [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2];
+/** Middles of one layer differ by rounding errors alone. */
+const layerAt = (middle: number): number => Math.round(middle + 0.17);
+
+/** The upper and lower side of each layer of boxes, by where its middle is. */
+function layersOf(placed: Layout): Map<number, Point> {
+  const found = new Map<number, Point>();
+  placed.corners.forEach(([, y], i) => {
+    const height = placed.sizes[i]?.[1] ?? 0;
+    const middle = layerAt(y + height / 2);
+    const [top, bottom] = found.get(middle) ?? [y, y + height];
+    found.set(middle, [Math.min(top, y), Math.max(bottom, y + height)]);
+  });
+  return found;
+}
+
+/** Beside tall boxes an edge goes straight down; it moves aside only between two layers. */
+function upright(
+  points: readonly Point[],
+  from: number,
+  to: number,
+  layers: Map<number, Point>,
+): Point[] {
+  const last = points.length - 1;
+  return points.flatMap((point, i) => {
+    const middle = i === 0 ? from : i === last ? to : point[1];
+    const [top, bottom] = layers.get(layerAt(middle)) ?? [middle, middle];
+    const [x, y] = point;
+    const sides: Point[] =
+      from <= to
+        ? [
+            [x, top],
+            [x, bottom],
+          ]
+        : [
+            [x, bottom],
+            [x, top],
+          ];
+    if (bottom - top < TALL) return [point];
+    if (i === 0)
+      return Math.abs((sides[1]?.[1] ?? y) - y) > 4 ? [point, sides[1] as Point] : [point];
+    if (i === last)
+      return Math.abs((sides[0]?.[1] ?? y) - y) > 4 ? [sides[0] as Point, point] : [point];
+    return sides;
+  });
+}
+
+/** Where the label stands on the curve: in the middle of its layer, or between two layers nearer to the end where the
+ * edges lie further apart. */
+function labelOn(points: readonly Point[], label: Point, fans: boolean): Point {
+  for (let i = 0; i + 1 < points.length; i++) {
+    const [a, b] = [points[i] as Point, points[i + 1] as Point];
+    if ((label[1] - a[1]) * (label[1] - b[1]) > 0) continue;
+    if (Math.abs(label[1] - a[1]) < 1 || Math.abs(label[1] - b[1]) < 1) return label;
+    const t = Math.abs(b[0] - a[0]) < 30 ? 0.5 : fans ? 0.62 : 0.38;
+    const s = t * t * (3 - 2 * t);
+    return [a[0] + (b[0] - a[0]) * s, a[1] + (b[1] - a[1]) * t];
+  }
+  return label;
 }
 
 function centerY(placed: Layout, part: number): number {
   return (placed.corners[part]?.[1] ?? 0) + (placed.sizes[part]?.[1] ?? 0) / 2;
+}
+
+/** Where an edge to or from a part would go if nothing were in its way. */
+function center(
+  placed: Layout,
+  job: Job,
+  found: readonly Layout[],
+  part: number,
+  side: "inlet" | "outlet",
+): Point {
+  const [x, y] = placed.corners[part] ?? [0, 0];
+  const port = portOf(job, found, part, side);
+  return [x + (port >= 0 ? port : (placed.sizes[part]?.[0] ?? 0) / 2), y];
+}
+
+function portOf(
+  job: Job,
+  found: readonly Layout[],
+  part: number,
+  side: "inlet" | "outlet",
+): number {
+  const given = job.parts[part];
+  return (given && given.inner >= 0 ? found[given.inner] : given)?.[side] ?? -1;
 }
 
 function anchor(
@@ -198,9 +279,9 @@ function anchor(
   const [x, y] = placed.corners[part] ?? [0, 0];
   const [w, h] = placed.sizes[part] ?? [0, 0];
   const edge = side === "inlet" ? y : y + h;
-  const given = job.parts[part];
-  const port = (given && given.inner >= 0 ? found[given.inner] : given)?.[side] ?? -1;
+  const port = portOf(job, found, part, side);
   if (port >= 0) return [x + port, edge];
-  const margin = Math.min(w / 2, 14 + w / 6);
+  const inset = job.parts[part]?.inset ?? 0;
+  const margin = Math.min(w / 2, inset + 12 + (w - 2 * inset) / 6);
   return [Math.min(Math.max(toward[0], x + margin), x + w - margin), edge];
 }

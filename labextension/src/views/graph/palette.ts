@@ -157,7 +157,7 @@ export class Palette {
     if (this.column) {
       const share = this.most ? Math.min(1, at(this.column, box) / this.most) : 0;
       return {
-        bands: [[this.by === "time" ? TIME : MEMORY, 1]],
+        bands: share ? [[this.by === "time" ? TIME : MEMORY, 1]] : [],
         strength: share ? 0.08 + 0.77 * Math.sqrt(share) : 0,
       };
     }

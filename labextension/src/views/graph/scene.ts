@@ -61,7 +61,7 @@ interface Plan {
 
 const ROOM = 22;
 const MOST_BESIDE = 14;
-const FRAME: Job["frame"] = [16, 30, 16, 16, 0];
+const FRAME: Job["frame"] = [14, 25, 14, 14, 0];
 const ROOT: Job["frame"] = [16, 20, 16, 16, 0];
 
 export class Arrangement {
@@ -170,12 +170,15 @@ export class Arrangement {
     const found = this.known.get(key);
     if (found) {
       const { width, height, inlet, outlet } = found.layout;
-      return { key, part: { width, height, inlet, outlet, inner: -1 } };
+      return { key, part: { width, height, inlet, outlet, inner: -1, inset: 0 } };
     }
     const plan = this.plan(scope, (box) => this.request(box, jobs, fresh).part);
     jobs.push(plan.job);
     fresh.push([key, plan]);
-    return { key, part: { width: 0, height: 0, inlet: -1, outlet: -1, inner: jobs.length - 1 } };
+    return {
+      key,
+      part: { width: 0, height: 0, inlet: -1, outlet: -1, inner: jobs.length - 1, inset: 0 },
+    };
   }
 
   private plan(scope: number, inside: (box: number) => Part): Plan {
@@ -214,7 +217,8 @@ export class Arrangement {
 
   private part(box: number, own: Face | undefined, inside: (box: number) => Part): Part {
     if (this.opened.has(box) && this.canOpen(box)) return inside(box);
-    return { width: own?.width ?? 0, height: own?.height ?? 0, inlet: -1, outlet: -1, inner: -1 };
+    const { width, height, inner } = own ?? { width: 0, height: 0, inner: 0 };
+    return { width, height, inlet: -1, outlet: -1, inner: -1, inset: (width - inner) / 2 };
   }
 
   private addEdges(plan: Plan): void {
@@ -236,7 +240,7 @@ export class Arrangement {
       const ends = plan.parts.map((b, i) => [b, i] as const).filter(([b]) => at(column, b) > 0);
       if (!ends.length) return;
       job[which] = job.parts.length;
-      job.parts.push({ width: 1, height: 1, inlet: -1, outlet: -1, inner: -1 });
+      job.parts.push({ width: 1, height: 1, inlet: -1, outlet: -1, inner: -1, inset: 0 });
       for (const [, i] of ends) {
         const [from, to] = which === "inlet" ? [job.inlet, i] : [i, job.outlet];
         plan.edges.push({ bundle: -1, from, to, label: "", width: 0 });

@@ -1,0 +1,71 @@
+// Several graphs in one place, one at a time: the stages that a step went through in the compiler.
+
+import type { GraphCard, GraphOptions } from "../../protocol/graph";
+import { make } from "./dom";
+import { drawGraph, type GraphModel, type GraphView } from "./view";
+
+export interface Stages {
+  names: readonly string[];
+  /** The one that is shown at first. */
+  first: number;
+  load: (stage: number) => Promise<GraphModel>;
+  details: (stage: number, box: number) => Promise<GraphCard>;
+}
+
+/** Draws the first stage, with buttons for the others above it where there are any. */
+export function drawStages(
+  host: HTMLElement,
+  stages: Stages,
+  options: GraphOptions,
+): { dispose(): void } {
+  const place = make("div");
+  const bar = make("div", { className: "tfnb-graph-stages", role: "tablist" });
+  let view: GraphView | null = null;
+  let wanted = -1;
+  const show = async (stage: number): Promise<void> => {
+    wanted = stage;
+    const model = await stages.load(stage);
+    if (wanted !== stage) return;
+    view?.dispose();
+    const details = (box: number): Promise<GraphCard> => stages.details(stage, box);
+    view = drawGraph(place, model, { ...options, details });
+    for (const [k, tab] of [...bar.children].entries()) {
+      tab.setAttribute("aria-selected", String(k === stage));
+    }
+  };
+  if (stages.names.length > 1) {
+    bar.append(
+      ...stages.names.map((name, k) =>
+        make("button", {
+          type: "button",
+          role: "tab",
+          text: `${k + 1} ${name}`,
+          click: () => void show(k),
+        }),
+      ),
+    );
+    bar.addEventListener("keydown", (e) => e.stopPropagation());
+    bar.addEventListener("focusin", (e) => {
+      (e.target as Element).setAttribute("data-lm-suppress-shortcuts", "true");
+    });
+    host.replaceChildren(make("style", { text: STYLE }), bar, place);
+  } else host.replaceChildren(place);
+  void show(stages.first);
+  return {
+    dispose: (): void => {
+      view?.dispose();
+      host.replaceChildren();
+    },
+  };
+}
+
+const STYLE = `
+.tfnb-graph-stages { display: flex; flex-wrap: wrap; gap: 2px; margin-bottom: 3px; }
+.tfnb-graph-stages button {
+  font: 12px "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif; cursor: pointer;
+  color: var(--jp-ui-font-color1, CanvasText); background: var(--jp-layout-color1, Canvas);
+  border: 1px solid var(--jp-border-color1, #c4c4c4); border-radius: 3px; padding: 3px 8px;
+}
+.tfnb-graph-stages button[aria-selected="true"] {
+  border-color: var(--jp-brand-color1, #0072b2); font-weight: 600;
+}`;
