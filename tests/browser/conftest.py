@@ -201,6 +201,9 @@ class Notebook:
     def open(self, name):
         self.page.goto(f"{self.lab.url}/doc/tree/{name}?token={TOKEN}&reset")
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+        self.wait_for_session()
+
+    def wait_for_session(self):
         self.page.wait_for_function(SESSION_READY, timeout=60_000)
 
     def theme(self, name):

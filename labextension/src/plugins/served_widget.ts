@@ -29,8 +29,9 @@ export class ServedWidget extends Widget {
     this.path = path;
     this.addClass("tfnb-served");
     this.addClass(`tfnb-served-${kind}`);
-    this.node.setAttribute("role", "region");
-    this.node.setAttribute("aria-label", `${LABELS[kind]} of ${path}`);
+    // The widget's own node is called "main area content" by JupyterLab.
+    this.place.setAttribute("role", "region");
+    this.place.setAttribute("aria-label", `${LABELS[kind]} of ${path}`);
     this.node.tabIndex = -1;
     this.status.className = "tfnb-served-status";
     this.status.setAttribute("role", "status");

@@ -22,7 +22,9 @@ async function request(path: string, init: RequestInit): Promise<Response> {
 export async function exchange(name: string, kind: Kind, path: string, told: Told): Promise<Turn> {
   const body = JSON.stringify({ name, kind, path, ...told });
   const response = await request("document", { method: "POST", body });
-  return unpacked(await response.arrayBuffer()) as Turn;
+  const found = unpacked(await response.arrayBuffer()) as Turn | { readonly fault: string };
+  if ("fault" in found) throw new Error(found.fault);
+  return found;
 }
 
 /** The document is closed. */

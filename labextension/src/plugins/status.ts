@@ -90,8 +90,11 @@ class StatusPanel extends Widget {
     if (!this.isVisible || this.asking) return;
     const { kernel } = this;
     if (!kernel) return this.say("Open a notebook to see the devices and sessions of its kernel.");
-    if (kernel.status === "busy")
-      return this.tell("The kernel is busy: this is how it was before.");
+    if (kernel.status !== "idle") {
+      this.ran = true; // asked when it is idle
+      const known = this.body.childElementCount > 0;
+      return this.tell(known ? "The kernel is busy: this is how it was." : "The kernel is busy.");
+    }
     this.asking = true;
     try {
       const found = await ask(kernel);

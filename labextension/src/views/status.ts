@@ -38,7 +38,8 @@ function deviceItem(device: Device): HTMLElement {
 }
 
 function sessionItem(session: OpenSession): HTMLElement {
-  const nodes = `a graph of ${session.nodes.toLocaleString("en")} operations`;
+  const number = session.nodes.toLocaleString("en");
+  const nodes = `a graph of ${number} ${session.nodes === 1 ? "operation" : "operations"}`;
   const used = session.in_use ? `${amount(session.in_use)} in use` : "";
   return item(nodes, session.devices.join(", "), used);
 }

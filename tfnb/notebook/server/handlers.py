@@ -29,7 +29,6 @@ _NAME = re.compile(r"[\w-]{8,80}\Z")
 STATUS = {
     errors.NotFoundError: 404,
     errors.PermissionDeniedError: 403,
-    errors.ResourceExhaustedError: 413,
     errors.InvalidArgumentError: 400,
 }
 
@@ -54,7 +53,8 @@ class _Handler(APIHandler):
 
 
 class DocumentHandler(_Handler):
-    """POST document: {name, kind, path, state, messages, first} -> a turn as one framed body. DELETE: it was closed."""
+    """POST document: {name, kind, path, state, messages, first} -> a framed turn, or {fault} for a file that is damaged
+    or too large. DELETE: it was closed."""
 
     @web.authenticated
     @authorized("read", resource="contents")
@@ -77,7 +77,11 @@ class DocumentHandler(_Handler):
         place = place_of(root, told["path"], hidden)
         documents = self.settings["tfnb_documents"]()
         name, kind = str(told["name"]), str(told.get("kind"))
-        return packed(documents.turn(name, kind, place, inside_only(root, hidden), told))
+        try:
+            return packed(documents.turn(name, kind, place, inside_only(root, hidden), told))
+        except (errors.DataLossError, errors.ResourceExhaustedError) as fault:
+            # The request was all right, the file is not: no failed request for the browser's console.
+            return packed({"fault": fault.message[:600]})
 
     @web.authenticated
     @authorized("read", resource="contents")

@@ -1,0 +1,169 @@
+"""JupyterLab's extension: files open with a double click, drawn by the notebook's widgets and without a kernel."""
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+
+HOSTILE = "<img src=x onerror=hurt=1><script>hurt=1</script>[a](javascript:hurt=1)"
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" onload="hurt=1"></svg>'
+PLUGINS = ("tfnb:documents", "tfnb:commands", "tfnb:status")
+# File, what is drawn in it, what it is called.
+FILES = {
+    "events": ("tfevents", ".tfnb-card canvas", "summaries of runs"),
+    "graph": ("model.pb", ".tfnb-graph-view canvas", "dataflow graph"),
+    "text": ("model.pbtxt", ".tfnb-graph-view canvas", "dataflow graph"),
+    "trace": ("step.trace.json", ".tfnb-tl canvas", "timeline"),
+}
+
+
+@pytest.fixture(scope="module")
+def logs(lab):
+    """Two runs, graphs, a trace, and what is hostile or broken."""
+    root = lab.root / "logs"
+    for run, rate in (("fast", 20.0), ("slow", 60.0)):
+        write_run(root / run, rate, range(0, 200, 2))
+    graph, recording = trained()
+    tf.train.write_graph(graph, str(root / "fast"), "model.pbtxt")
+    tf.train.write_graph(graph, str(root / "fast"), "model.pb", as_text=False)
+    tf.timeline(recording).save(root / "fast" / "step.trace.json")
+    hostile = root / "hostile"
+    with tf.summary.FileWriter(str(hostile / SVG.replace("/", ":"))) as writer:
+        for step in range(5):
+            summary = tf.Summary()
+            summary.value.add(tag=HOSTILE, simple_value=step)
+            writer.add_summary(summary, step)
+    (hostile / "names.pbtxt").write_text(
+        "".join(
+            f'node {{ name: "{name}" op: "{name}" attr {{ key: "{name}" value {{ s: "{name}" }} }} }}\n'
+            for name in (HOSTILE, SVG.replace('"', "'"), "plain")
+        )
+    )
+    (hostile / "names.trace.json").write_text(
+        tf.timeline(recording).chrome_trace().replace("MatMul", HOSTILE)
+    )
+    (hostile / f"{HOSTILE.replace('/', ':')}.pb").write_bytes(b"\x00\x01no graph")
+    return root
+
+
+def write_run(folder, rate, steps):
+    with tf.summary.FileWriter(str(folder)) as writer:
+        for step in steps:
+            summary = tf.Summary()
+            for name, value in (("loss", np.exp(-step / rate)), ("accuracy", 1 - np.exp(-step / 30) / 2)):
+                summary.value.add(tag=name, simple_value=float(value))
+            writer.add_summary(summary, step)
+
+
+def trained():
+    """A small graph, and a recording of its steps."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.placeholder(tf.float32, [None, 784], name="image")
+        hidden = x
+        for k, size in enumerate((64, 10)):
+            with tf.name_scope(f"layer{k}"):
+                shape = [hidden.get_shape().as_list()[1], size]
+                w = tf.Variable(tf.truncated_normal(shape, stddev=0.1), name="w")
+                hidden = tf.nn.relu(tf.matmul(hidden, w))
+        y = tf.nn.softmax(hidden, name="y")
+        init = tf.global_variables_initializer()
+        with tf.Session() as sess:
+            sess.run(init)
+            sess.run(y, {x: np.ones((4, 784))})
+            with tf.profile() as recording:
+                for _ in range(5):
+                    sess.run(y, {x: np.ones((4, 784))})
+    return graph, recording
+
+
+def open_folder(notebook, path):
+    """JupyterLab with a folder of the served one in its file browser."""
+    notebook.page.goto(f"{notebook.lab.url}/lab/tree/{path}?token=tests-only&reset")
+    notebook.page.wait_for_selector(".jp-DirListing-item", timeout=60_000)
+
+
+def double_click(notebook, name):
+    notebook.page.locator(".jp-DirListing-item", has_text=name).first.dblclick(timeout=20_000)
+
+
+@pytest.mark.parametrize("kind", list(FILES))
+def test_a_double_click_opens_the_viewer(notebook, logs, kind):
+    name, drawn, label = FILES[kind]
+    open_folder(notebook, "logs/fast")
+    double_click(notebook, name)
+    region = notebook.page.locator(".tfnb-served").first
+    region.locator(drawn).first.wait_for(timeout=30_000)
+    assert region.get_by_role("region", name=f"{label} of logs/fast/").count() == 1
+    assert region.locator(".tfnb-served-status").inner_text() == ""
+    for theme in ("Light", "Dark"):
+        notebook.theme(f"JupyterLab {theme}")
+        notebook.page.wait_for_timeout(800)  # what draws on a canvas draws again
+        notebook.shot(f"extension_{kind}_{theme.lower()}")
+
+
+def test_names_and_texts_are_only_ever_text(notebook, logs):
+    open_folder(notebook, "logs/hostile")
+    for name, drawn in (("names.pbtxt", ".tfnb-graph-view canvas"), ("names.trace.json", ".tfnb-tl canvas")):
+        double_click(notebook, name)
+        notebook.page.locator(f".tfnb-served:visible {drawn}").first.wait_for(timeout=30_000)
+    assert HOSTILE in notebook.page.locator(".tfnb-served:visible .tfnb-tl").inner_text()
+    double_click(notebook, ".pb")
+    status = notebook.page.locator(".tfnb-served:visible .tfnb-served-status")
+    status.get_by_text("cannot be shown: no GraphDef").wait_for(timeout=20_000)
+    notebook.page.evaluate("void jupyterapp.commands.execute('tfnb:open-folder', {path: 'logs/hostile'})")
+    viewer = notebook.page.locator(".tfnb-served:visible .tfnb-viewer")
+    viewer.locator("h4", has_text=HOSTILE).wait_for(timeout=30_000)
+    assert SVG.replace("/", ":") in viewer.inner_text()
+    assert notebook.page.evaluate("typeof hurt") == "undefined"
+    injected = notebook.page.locator(".tfnb-served img, .tfnb-served svg[onload], .tfnb-served script, .tfnb-served a")
+    assert injected.count() == 0
+
+
+def test_a_folder_of_runs_grows(notebook, logs):
+    open_folder(notebook, "logs")
+    item = notebook.page.locator(".jp-DirListing-item", has_text="slow")
+    item.click()
+    notebook.command("tfnb:open-folder")
+    viewer = notebook.page.locator(".tfnb-served:visible")
+    viewer.locator(".tfnb-card canvas").first.wait_for(timeout=30_000)
+    assert viewer.locator(".tfnb-card h4").all_inner_texts() == ["accuracy", "loss"]
+    with tf.summary.FileWriter(str(logs / "slow")) as writer:
+        summary = tf.Summary()
+        summary.value.add(tag="later", simple_value=1.0)
+        writer.add_summary(summary, 300)
+    viewer.locator(".tfnb-card h4", has_text="later").wait_for(timeout=20_000)
+
+
+def test_launcher_palette_and_status(notebook, logs):
+    open_folder(notebook, "logs")
+    page = notebook.page
+    found = page.evaluate("names => names.map(name => jupyterapp.hasPlugin(name))", list(PLUGINS))
+    assert found == [True] * 3
+    notebook.command("launcher:create")
+    cards = page.locator(".jp-LauncherCard:visible", has_text="tfnb")
+    cards.first.wait_for(timeout=20_000)
+    assert cards.all_inner_texts() == ["tfnb: new notebook", "tfnb: open log directory"]
+    notebook.shot("extension_launcher")
+    cards.first.click()
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+    page.get_by_text("import tfnb as tf").wait_for(timeout=20_000)
+    notebook.wait_for_session()
+    page.locator("[data-id='tfnb-status']").click()
+    panel = page.locator("#tfnb-status")
+    notebook.page.wait_for_timeout(3000)
+    print(panel.inner_text())
+    notebook.shot("debug")
+    panel.get_by_text("This kernel has not imported tfnb.").wait_for(timeout=2_000)
+    page.evaluate(
+        "jupyterapp.shell.currentWidget.content.model.cells.get(0).sharedModel.setSource("
+        "'import tfnb as tf\\nx = tf.ones([2])\\nsess = tf.Session()')"
+    )
+    notebook.run_all()
+    panel.locator("[aria-label='Open sessions'] li").wait_for(timeout=30_000)
+    assert "device:CPU:0" in panel.locator("[aria-label='Devices']").inner_text()
+    assert "a graph of 1 operation" in panel.locator("[aria-label='Open sessions']").inner_text()
+    for theme in ("Light", "Dark"):
+        notebook.theme(f"JupyterLab {theme}")
+        notebook.page.wait_for_timeout(800)
+        notebook.shot(f"extension_status_{theme.lower()}")
