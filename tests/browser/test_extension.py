@@ -151,10 +151,7 @@ def test_launcher_palette_and_status(notebook, logs):
     notebook.wait_for_session()
     page.locator("[data-id='tfnb-status']").click()
     panel = page.locator("#tfnb-status")
-    notebook.page.wait_for_timeout(3000)
-    print(panel.inner_text())
-    notebook.shot("debug")
-    panel.get_by_text("This kernel has not imported tfnb.").wait_for(timeout=2_000)
+    panel.get_by_text("This kernel has not imported tfnb.").wait_for(timeout=20_000)
     page.evaluate(
         "jupyterapp.shell.currentWidget.content.model.cells.get(0).sharedModel.setSource("
         "'import tfnb as tf\\nx = tf.ones([2])\\nsess = tf.Session()')"
