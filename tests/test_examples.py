@@ -138,10 +138,25 @@ def test_profile(tmp_path):
     assert "prune" in text and "1 tensors compared, 0 differ" in text
 
 
+def test_many_devices(tmp_path):
+    text = executed("08_many_devices", tmp_path)
+    assert accuracy(text) > 0.9
+    assert re.search(r"partition CPU:0: \d+ nodes, \d+ Sends, [1-9]\d* Recvs\n +half1/hidden", text)
+    assert "root of 144: 12.0" in text
+    assert re.search(r"partition CPU:\d \[.*'_control_merge'.*'_control_next'", text)
+    assert "cannot place the node on '/device:GPU:7': there is no such device" in text and "3.0" in text
+    assert "would end there at" in text and re.search(r"costs of [1-9]\d* ops and shapes are measured", text)
+    assert "lanes with kernels: CPU:0, CPU:1, CPU:2" in text
+    whole, short = re.findall(r"(\d+) bytes sent, mean (1\.\d+)", text)
+    assert (int(whole[0]), int(short[0])) == (4000, 2000)
+    assert float(whole[1]) == pytest.approx(float(short[1]), rel=5e-3)
+
+
 NOTEBOOKS = [
     *("01_first_graph", "02_mnist", "03_control_flow", "04_input_pipeline", "05_save_and_restore"),
     "06_viewer",
     "07_profile",
+    "08_many_devices",
 ]
 
 

@@ -51,7 +51,10 @@ class ClusterText:
 
 @dataclass(frozen=True)
 class PassView:
-    """`stages`: (name, graph) after each; `clusters` of the last one, `clustered` its graph for each partition."""
+    """`stages`: (name, graph) after each; `clusters` of the last one, `clustered` its graph for each partition.
+
+    A step on several devices ends with a stage for each: "partition CPU:1".
+    """
 
     stages: tuple[tuple[str, Graph], ...]
     clusters: tuple[ClusterText, ...]
@@ -63,8 +66,8 @@ class PassView:
         before = None
         for name, g in self.stages:
             size = len(g.nodes)
-            change = "" if before in (None, size) else f" ({size - before:+,})"
-            lines.append(f"{name:10} {size:6,} nodes{change}")
+            change = "" if before in (None, size) or _device_of(name) else f" ({size - before:+,})"
+            lines.append(f"{name:15} {size:6,} nodes{change}")
             before = size
         for c in self.clusters:
             lines.append(f"cluster {c.name} on {c.device}: {len(c.nodes):,} nodes, {len(c.launches):,} launches")
@@ -90,7 +93,7 @@ class PassView:
         before = None
         for name, g in self.stages:
             size = len(g.nodes)
-            change = "" if before in (None, size) else f", {size - before:+,}"
+            change = "" if before in (None, size) or _device_of(name) else f", {size - before:+,}"
             listing = [_line(g, g.nodes[i]) for i in g.order[:_MOST]]
             if size > _MOST:
                 listing.append(f"... and {size - _MOST:,} more")
@@ -112,6 +115,17 @@ class PassView:
 def _fold(title: str, text: str) -> str:
     style = "max-height:30em;overflow:auto;font-size:12px"
     return f"<details><summary>{escape(title)}</summary><pre style='{style}'>{escape(text)}</pre></details>"
+
+
+def _stage_name(name: str, g: Graph) -> str:
+    if name != "partition":
+        return name
+    return f"{name} {next(iter(g.nodes.values())).device.rpartition('device:')[2]}"
+
+
+def _device_of(name: str) -> str:
+    """Of a stage that is one partition, the device."""
+    return name.partition(" ")[2]
 
 
 def _line(g: Graph, node: Node) -> str:
@@ -151,7 +165,7 @@ def show_passes(session: Session, fetches: Any, feeds: Sequence[Any] = ()) -> Pa
             )
         )  # fmt: skip
     singles = tuple(_line(part.graph, part.graph.nodes[i]) for part in fresh.clustered for i in part.singles)
-    graphs = tuple((name, g) for name, g in stages if isinstance(g, Graph))
+    graphs = tuple((_stage_name(name, g), g) for name, g in stages if isinstance(g, Graph))
     return PassView(graphs, tuple(clusters), singles, fresh.clustered)
 
 

@@ -23,6 +23,9 @@ from tfnb.placement.loops import unsplittable
 __all__ = ["Choice", "Group", "Placement", "Rules", "check_devices", "first_device", "place", "random_device"]
 
 
+_EVERYWHERE = (Kind.CONST, Kind.PLACEHOLDER)
+
+
 @dataclass(frozen=True, eq=False)
 class Group:
     """Nodes that go to one device. `feasible`: the devices they may go to, the default first; `why`: what forbids
@@ -104,7 +107,8 @@ class Placement:
         if not self.groups:
             return f"{len(self.graph.nodes)} nodes on {', '.join(devices)}: there is no other device, and no wish"
         lines = []
-        order = sorted(range(len(self.groups)), key=lambda k: -len(self.groups[k].nodes))
+        tell = [k for k, g in enumerate(self.groups) if any(n.opdef.kind not in _EVERYWHERE for n in g.nodes)]
+        order = sorted(tell, key=lambda k: -len(self.groups[k].nodes))
         for device in devices:
             here = [k for k in order if self.choices[k].device == device]
             n = sum(len(self.groups[k].nodes) for k in here)
@@ -113,6 +117,7 @@ class Placement:
                 group, choice = self.groups[k], self.choices[k]
                 why = f"{group.why}; {choice.why}" if group.why else choice.why
                 lines.append(f"  {_names(group.nodes)}: {why}")
+        lines.append("constants and fed values are wherever they are read")
         return "\n".join(lines)
 
 
