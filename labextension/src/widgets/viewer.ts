@@ -1,5 +1,5 @@
-// The browser's side of tfnb/notebook/viewer/view.py: a model keeps what the kernel has sent; each of its views is a
-// page of its own.
+// The browser's side of tfnb/notebook/viewer/view.py. The model is never displayed itself: it keeps what the kernel has
+// sent and draws a page in each place of the notebook that bears its name, also in places that are made later.
 import type { AnyModel } from "@anywidget/types";
 import type {
   Answer,
@@ -12,8 +12,9 @@ import type {
   Wanted,
 } from "../protocol/viewer";
 import { firstOptions, type Options } from "../views/viewer/options";
-import { drawViewer, type ViewerSource } from "../views/viewer/viewer";
+import { drawViewer, type ViewerPage, type ViewerSource } from "../views/viewer/viewer";
 import "../views/viewer/viewer.css";
+import { listen } from "./channel/listen";
 
 interface State {
   library: string; // the id of the model that brings BokehJS
@@ -26,25 +27,9 @@ interface State {
 }
 type Model = AnyModel<State>;
 
-interface Held {
-  contents: Map<string, Content>;
-  /** What the reader chose stays when the notebook takes the view off the page and makes it anew. */
-  options: Options;
-}
-
-// By `picture`, which names a model: anywidget gives each of its views another object for it.
-const held = new Map<string, Held>();
 const key = (kind: string, tag: string) => `${kind}\n${tag}`;
-
-function keep(model: Model): Held {
-  const name = model.get("picture");
-  const known = held.get(name) ?? { contents: new Map(), options: firstOptions() };
-  held.set(name, known);
-  for (const content of model.get("changes")) {
-    known.contents.set(key(content.kind, content.tag), content);
-  }
-  return known;
-}
+const GONE =
+  "the kernel is gone: what is shown stays as it was; run the cell again for a live view";
 
 async function library(model: Model): Promise<BlobPart> {
   const id = model.get("library").slice("IPY_MODEL_".length);
@@ -52,8 +37,7 @@ async function library(model: Model): Promise<BlobPart> {
   return found.get("source");
 }
 
-function sourceOf(model: Model): ViewerSource {
-  const { contents } = keep(model);
+function sourceOf(model: Model, contents: Map<string, Content>): ViewerSource {
   return {
     templates: model.get("templates"),
     hasKernel: model.get("has_kernel") !== false,
@@ -69,42 +53,98 @@ function sourceOf(model: Model): ViewerSource {
   };
 }
 
-// The saved picture is for when there is no kernel: while a view lives, it is hidden.
-function hidePicture(id: string): () => void {
-  const style = document.createElement("style");
-  style.textContent = `#${CSS.escape(id)} { display: none; }`;
-  document.head.append(style);
-  return () => style.remove();
+/** A place in the page; it is drawn when it is first seen, and the kernel is told while it is. */
+interface Place {
+  page: ViewerPage | null;
+  seen: boolean;
 }
 
-const GONE =
-  "the kernel is gone: what is shown stays as it was; run the cell again for a live view";
+class Live {
+  private readonly contents = new Map<string, Content>();
+  private readonly places = new Map<Element, Place>();
+  /** What the reader chose holds for all places, and when one is drawn anew. */
+  private readonly options: Options = firstOptions();
+  private readonly source: ViewerSource;
+  private readonly hiding = document.createElement("style");
+  private readonly watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) this.see(target, isIntersecting);
+  });
+
+  constructor(private readonly model: Model) {
+    this.source = sourceOf(model, this.contents);
+    this.keep();
+    // The saved picture is for when there is no kernel: while a view lives, it is hidden.
+    this.hiding.textContent = `#${CSS.escape(model.get("picture"))} { display: none; }`;
+    model.on("change:catalogue", () => this.each((page) => page.catalogueChanged()));
+    model.on("change:changes", () => {
+      this.keep();
+      this.each((page) => page.contentsChanged());
+    });
+    model.on("msg:custom", (told: Answer, buffers: Bytes[]) =>
+      this.each((page) => page.answer(told, buffers)),
+    );
+    const gone = () => this.each((page) => page.note(GONE));
+    (model.on as (event: string, act: () => void) => void)("comm_live_update", gone);
+  }
+
+  private keep(): void {
+    for (const content of this.model.get("changes")) {
+      this.contents.set(key(content.kind, content.tag), content);
+    }
+  }
+
+  private each(act: (page: ViewerPage) => void): void {
+    for (const { page } of this.places.values()) if (page) act(page);
+  }
+
+  mount(host: HTMLElement): void {
+    if (this.places.has(host)) return;
+    // Those that are no longer in the page are given up when there is another one.
+    for (const [old, place] of this.places) if (!old.isConnected) this.giveUp(old, place);
+    this.places.set(host, { page: drawViewer(host, this.source, this.options), seen: false });
+    this.watcher.observe(host);
+    document.head.append(this.hiding);
+  }
+
+  private see(host: Element, seen: boolean): void {
+    const place = this.places.get(host);
+    if (!place || place.seen === seen) return;
+    place.seen = seen;
+    if (seen && !place.page)
+      place.page = drawViewer(host as HTMLElement, this.source, this.options);
+    this.model.send({ op: seen ? "hello" : "bye" });
+  }
+
+  private giveUp(host: Element, place: Place): void {
+    place.page?.close();
+    place.page = null;
+    host.replaceChildren();
+  }
+
+  close(): void {
+    this.watcher.disconnect();
+    for (const [host, place] of this.places) this.giveUp(host, place);
+    this.places.clear();
+    this.hiding.remove();
+  }
+}
+
+type Places = Record<string, (place: HTMLElement) => void>;
 
 export default {
-  initialize({ model }: { model: Model }) {
-    keep(model);
-    model.on("change:changes", () => keep(model));
-    return () => held.delete(model.get("picture"));
-  },
-
-  render({ model, el }: { model: Model; el: HTMLElement }) {
-    const { options } = keep(model);
-    const page = drawViewer(el, sourceOf(model), options);
-    const unhide = hidePicture(model.get("picture"));
-    // The same kind of handler for each event, so that all are taken off again.
-    const handlers: [string, (...args: never[]) => void][] = [
-      ["change:catalogue", () => page.catalogueChanged()],
-      ["change:changes", () => page.contentsChanged()],
-      ["msg:custom", (told: Answer, buffers: Bytes[]) => page.answer(told, buffers)],
-      ["comm_live_update", () => page.note(GONE)],
-    ];
-    for (const [event, act] of handlers) model.on(event as "msg:custom", act as () => void);
-    model.send({ op: "hello" });
+  async initialize({ model }: { model: Model }): Promise<() => void> {
+    const name = model.get("picture");
+    const live = new Live(model);
+    await listen(model, name);
+    const page = globalThis as { tfnbViews?: Places };
+    page.tfnbViews ??= {};
+    const views = page.tfnbViews;
+    views[name] = (place) => live.mount(place);
+    const places = document.querySelectorAll<HTMLElement>(`[data-tfnb-view="${CSS.escape(name)}"]`);
+    for (const place of places) live.mount(place);
     return () => {
-      for (const [event, act] of handlers) model.off(event, act as () => void);
-      model.send({ op: "bye" });
-      unhide();
-      page.close();
+      delete views[name];
+      live.close();
     };
   },
 };

@@ -26,7 +26,7 @@ def picture_html(runs: Sequence[tuple[str, Run]], tags: Sequence[str], told: str
     more = len(tags) - MOST_CHARTS
     rest = f"<p>and {more:,} more charts</p>" if more > 0 else ""
     return (
-        f'<div id="{escape(place)}" class="tfnb-view-picture"><p>{escape(told)}</p>'
+        f'<div id="{escape(place)}" class="tfnb-view-picture"><p>{escape(told)} (a picture: run the cell for the live view)</p>'
         '<div style="display:grid;grid-template-columns:repeat(auto-fill,minmax(280px,1fr));gap:8px">'
         f"{charts}</div>{rest}</div>"
     )

@@ -37,7 +37,11 @@ MOST_ROWS = 2_000_000
 
 
 class ViewerModel(anywidget.AnyWidget):
-    """What the browser knows of a view. `wanted` comes from there, all else goes there."""
+    """What the browser knows of a view. `wanted` comes from there, all else goes there.
+
+    Never displayed itself, so that a notebook without its kernel shows a picture and no fault: the browser's side draws
+    in the places that bear its name.
+    """
 
     _esm = widget_module("viewer")
     _css = widget_style("viewer")
@@ -151,15 +155,19 @@ class View:
         if first:
             self._start()
         assert self._model is not None
-        seen = {"version_major": 2, "version_minor": 0, "model_id": self._model.model_id}
         told = {"tfnb": "view"}
-        bundle = {"application/vnd.jupyter.widget-view+json": seen, "text/plain": repr(self)}
-        display(bundle, raw=True, metadata=told)
+        place = f"{self._place}-{uuid4().hex}"
+        html = (
+            f'<div id="{place}" data-tfnb-view="{self._place}"></div>'
+            f'<script>globalThis.tfnbViews?.["{self._place}"]?.(document.getElementById("{place}"))</script>'
+        )
+        display({"text/html": html, "text/plain": repr(self)}, raw=True, metadata=told)
         if first:
             display(self._picture(), raw=True, metadata=told, display_id=self._place)
 
     def _start(self) -> None:
         self._model = ViewerModel(
+            model_id=self._place,
             library=shared_library(),
             templates=templates(),
             catalogue=self._state.catalogue(),

@@ -39,8 +39,8 @@ const CARDS = {
 };
 const MANY = 12; // scalar charts on a page
 const FEW = 6; // other cards
-const REDRAW = 120; // milliseconds between drawings, and as many times what the last one took:
-const REST = 2;
+const REDRAW = 120; // milliseconds between drawings
+const REST = 2; // and, of news that nobody asked for, as many times what the last one took
 
 type Tab = Kind | "parameters";
 
@@ -93,11 +93,8 @@ export class ViewerPage implements SideDesk {
     this.newer,
   );
   private readonly side: Side;
-  readonly redraw = calmly(
-    () => Promise.all([...this.cards.values()].map((card) => card.update())),
-    REDRAW,
-    REST,
-  );
+  readonly redraw = calmly(() => this.update(), REDRAW);
+  private readonly news = calmly(() => this.update(), REDRAW, REST);
   private readonly pointAll = calmly(() => {
     for (const card of this.cards.values()) card.point?.(this.cursor);
   }, 30);
@@ -180,7 +177,11 @@ export class ViewerPage implements SideDesk {
 
   /** To be called when the source has other contents. */
   contentsChanged(): void {
-    this.redraw();
+    this.news();
+  }
+
+  private update(): Promise<unknown> {
+    return Promise.all([...this.cards.values()].map((card) => card.update()));
   }
 
   answer(message: Answer, buffers: readonly Bytes[]): void {
@@ -332,6 +333,7 @@ export class ViewerPage implements SideDesk {
 
   close(): void {
     this.redraw.cancel();
+    this.news.cancel();
     this.tell.cancel();
     this.pointAll.cancel();
     this.clear();
