@@ -1,4 +1,4 @@
-"""Reading a log of a million scalars in 50 runs: the viewer's reader beside TensorBoard's: `python -m benchmarks.event_files`.
+"""Reading a million scalars of 50 runs, the viewer beside TensorBoard: `python -m benchmarks.event_files`.
 
 Each reads the same files, in turns, in a process of its own: seconds from the first look at the folder until all
 points are in, and the process's peak memory (libraries and all). TensorBoard has two loaders: the one in Python, which

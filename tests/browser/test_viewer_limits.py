@@ -1,10 +1,8 @@
 """The viewer under much data and under loss: a million points, 1,000 runs, 10,000 tags; a reloaded page, a lost kernel."""
 
 import struct
-import time
 
 import numpy as np
-import pytest
 
 import tfnb as tf
 from tfnb.summary.records import frame
@@ -57,10 +55,8 @@ def test_a_million_points_of_a_thousand_runs(notebook):
     write_much(notebook.lab.root / "much")
     notebook.lab.write("much.ipynb", ["import tfnb as tf, numpy\nview = tf.view('much')", "view"])
     notebook.open("much.ipynb")
-    start = time.monotonic()
     notebook.command("notebook:run-cell-and-select-next")
     page.wait_for_function(f"() => ({DRAWN})() >= 2", timeout=60_000)
-    print(f"first plots after {time.monotonic() - start:.1f} s")
     told = page.evaluate(TELLS)
     assert "40 of 1,000 runs shown; the first 300 of 1,000 listed" in told
     assert "1–12 of 10,002" in told
@@ -77,9 +73,7 @@ def test_a_million_points_of_a_thousand_runs(notebook):
     page.wait_for_function(f"() => ({TELLS})().includes('1,000 of 1,000 runs shown')")
     page.wait_for_function(f"() => ({TELLS})().includes('of 500,000 points drawn')", timeout=60_000)
     notebook.shot("viewer-much")
-    longest = page.evaluate("() => window.longest")
-    print(f"the page's longest pause: {longest:.0f} ms")
-    assert longest < 5_000
+    assert page.evaluate("() => window.longest") < 5_000
     assert notebook.errors() == []
 
 
@@ -101,11 +95,10 @@ EXECUTE = """code => void window.jupyterapp.shell.currentWidget.sessionContext.s
     .requestExecute({code})"""
 
 
-def wait_newest(page, text, times=1):
+def wait_newest(page, pattern):
     page.wait_for_function(
-        f"([text, times]) => ({NEWEST})().filter(t => t.includes(text)).length === times", arg=[text, times],
-        timeout=30_000,
-    )  # fmt: skip
+        f"pattern => ({NEWEST})().some(t => new RegExp(pattern).test(t))", arg=pattern, timeout=40_000
+    )
 
 
 def open_again(notebook):
@@ -121,12 +114,12 @@ def test_reload_and_two_viewers_and_a_lost_kernel(notebook):
     notebook.lab.write("kept.ipynb", [LIVE])
     notebook.open("kept.ipynb")
     notebook.run_all()
-    wait_newest(page, "b: 1.0")
+    wait_newest(page, "b: 1\\.0")
     notebook.save("kept.ipynb")
     open_again(notebook)  # the kernel lives: so does the viewer again
-    wait_newest(page, "b: 1.0")
+    wait_newest(page, "b: 1\\.0")
     page.evaluate(EXECUTE, "log(range(200, 400))")
-    wait_newest(page, "b: 1.0004")
+    wait_newest(page, "b: 1\\.000[34]")
     # Another viewer, on the folder that the first one's writers fill.
     page.evaluate(EXECUTE, "log(range(400, 402))")
     notebook.lab.write("second.ipynb", ["import tfnb as tf\nsecond = tf.view('kept')"])
@@ -134,17 +127,17 @@ def test_reload_and_two_viewers_and_a_lost_kernel(notebook):
     other.watch()
     other.open("second.ipynb")
     other.run_all()
-    wait_newest(other.page, "b: 1.0003")
+    wait_newest(other.page, "b: 1\\.000[34]")
     page.evaluate(EXECUTE, "log(range(402, 1000))")
-    wait_newest(other.page, "b: 1,")
-    wait_newest(page, "b: 1,")
+    wait_newest(other.page, "b: 1$")
+    wait_newest(page, "b: 1$")
     assert other.complaints == []
     other.command("kernelmenu:shutdown")
     other.page.close()
     # The kernel goes: the viewer says so and keeps what it shows.
     page.evaluate("() => void window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
     page.wait_for_function("() => document.querySelector('.tfnb-status').textContent.includes('kernel is gone')")
-    wait_newest(page, "b: 1,")
+    wait_newest(page, "b: 1$")
     page.get_by_label("log scale").check()  # what needs no kernel still works
     open_again(notebook)  # no kernel that knows it: the saved picture is shown, in words and lines
     page.locator(".tfnb-view-picture svg").first.wait_for(timeout=20_000)
