@@ -54,6 +54,9 @@ class Rendezvous:
         if waiter is not None:
             waiter(item, None)
 
+    def flush(self) -> None:
+        """Called by a step before it waits: what was held back to go together goes now."""
+
     def recv_async(self, key: Hashable, callback: Callback) -> None:
         """Call `callback` once: at once if a value or an error is there, else when one comes."""
         with self._lock:

@@ -290,6 +290,7 @@ class Step:
             raise self._outer.error
         if self._is_alone and self._pending == self._receiving and self._done.empty():
             raise InternalError(f"the parts of the step wait for each other:\n{self.explain()}")
+        self._context.rendezvous.flush()
         left = None if self._deadline is None else self._deadline - time.monotonic()
         try:
             completion = self._done.get(timeout=left if left is None else max(left, 0.0))

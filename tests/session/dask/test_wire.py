@@ -9,16 +9,26 @@ from hypothesis.extra import numpy as arrays
 
 from tfnb.errors import InvalidArgumentError, OpError, ResourceExhaustedError
 from tfnb.session.dask import wire
-from tfnb.session.dask.wire import Assembly, Head, Kind, chunks, pack, unpack
+from tfnb.session.dask.wire import (
+    Assembly,
+    Head,
+    Kind,
+    Message,
+    bundled,
+    chunks,
+    pack,
+    unbundled,
+    unpack,
+)
 
 DTYPES = st.sampled_from(
     [np.float32, np.float64, np.int8, np.uint16, np.int64, np.bool_, np.complex64, ml_dtypes.bfloat16]
 )
 
 
-def transmitted(value, **more):
+def transmitted(value, is_dead=False):
     assembly = None
-    for head, data in chunks(Kind.TENSOR, 7, 1, 5, "edge a", value, **more):
+    for head, data in chunks(Message(Kind.TENSOR, 5, "edge a", value, is_dead), 7, 1):
         found = unpack(head, 1 << 30)
         assembly = assembly or Assembly(found)
         complete = assembly.add(found, data)
@@ -52,7 +62,7 @@ def test_strings(texts):
 def test_long_tensors_go_in_chunks(monkeypatch):
     monkeypatch.setattr(wire, "CHUNK", 1000)
     value = np.arange(1203, dtype=np.float32)[::-1].reshape(3, 401).T  # not contiguous either
-    parts = list(chunks(Kind.TENSOR, 1, 2, 3, "k", value))
+    parts = list(chunks(Message(Kind.TENSOR, 3, "k", value), 1, 2))
     assert [len(d) for _, d in parts] == [1000] * 4 + [812]
     np.testing.assert_array_equal(transmitted(value).value(), value)
 
@@ -112,3 +122,12 @@ def test_strings_whose_lengths_lie():
     bad.add(head, memoryview(np.array([3, 2**63], "<u8").tobytes() + b"abcd"))
     with pytest.raises(InvalidArgumentError, match="strings of 'key'"):
         bad.value()
+
+
+@given(st.lists(st.tuples(st.binary(max_size=20), st.binary(max_size=50)), max_size=6), st.integers(1, 9))
+def test_bundles(pairs, cut):
+    data = bundled((head, memoryview(body)) for head, body in pairs)
+    assert [(h, bytes(d)) for h, d in unbundled(memoryview(data))] == pairs
+    if data:
+        with pytest.raises(InvalidArgumentError, match="bundle"):
+            list(unbundled(memoryview(data)[: len(data) - min(cut, len(pairs[-1][0]) + len(pairs[-1][1]) + 7)]))

@@ -12,7 +12,7 @@ import itertools
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,12 +26,13 @@ from tfnb.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from tfnb.session.dask.wire import Assembly, Head, Kind, chunks, unpack
+from tfnb.session.dask.wire import Assembly, Head, Message, bundled, chunks, unbundled, unpack
 
 __all__ = ["Channel", "Peer"]
 
 _QUEUED = 32  # chunks on the way to a peer before its senders wait
 _PATIENCE_MS = 200  # how long a waiting sender does not look whether its channel was closed
+_SMALL = 1 << 14  # bytes: what is sent in one piece with its neighbours
 _LIMIT = 8 << 30
 
 
@@ -92,18 +93,29 @@ class Channel:
         if peer.public_key:
             self._members.keys.add(peer.public_key)
 
-    def send(
-        self, peer: Peer, kind: Kind, step: int, key: str, value: np.ndarray, is_dead: bool = False
-    ) -> int:
-        """Sends a message; the bytes of its data. The value may be changed as soon as this returns.
+    def send(self, peer: Peer, *messages: Message) -> int:
+        """Sends messages, small neighbours in one piece; the bytes of their data.
 
-        Raises `UnavailableError` when the peer was dropped, `ClosedSessionError` when this channel was closed.
+        Values may be changed as soon as this returns. Raises `UnavailableError` when the peer was dropped,
+        `ClosedSessionError` when this channel was closed.
         """
-        way = self._way(peer)
-        message, sent = next(self._messages), 0
-        for head, data in chunks(kind, self.sender, message, step, key, value, is_dead):
-            way.push((head, data), f"{key!r} of step {step}")
-            sent += len(data)
+        way, sent, small = self._way(peer), 0, []
+        what = f"{messages[0].key!r} of step {messages[0].step}"
+        for message in messages:
+            pairs = chunks(message, self.sender, next(self._messages))
+            if message.value.nbytes <= _SMALL and message.value.dtype != object:
+                head, data = next(pairs)
+                small.append((head, data))
+                sent += len(data)
+                continue
+            if small:
+                way.push((bundled(small),), what)
+                small = []
+            for head, data in pairs:
+                way.push((head, data), what)
+                sent += len(data)
+        if small:
+            way.push((bundled(small),), what)
         return sent
 
     def drop(self, peer: Peer) -> None:
@@ -183,18 +195,26 @@ class Channel:
             if len(frames) == 2 and frames[0].bytes == self._stop_word:
                 return
             try:
-                whole = self._assembled(frames)
+                for head, data in self._pairs(frames):
+                    whole = self._assembled(unpack(head, self._limit), data)
+                    if whole is not None:
+                        self._receive(*whole)
             except OpError as e:
                 self._refuse(e)
-                continue
-            if whole is not None:
-                self._receive(*whole)
 
-    def _assembled(self, frames: Sequence[Any]) -> tuple[Head, np.ndarray] | None:
-        """The message that these frames complete, if they do."""
-        if len(frames) != 2:
-            raise InvalidArgumentError(f"a message of {len(frames)} frames came from a peer; needed 2")
-        head, data = unpack(frames[0].bytes, self._limit), memoryview(frames[1].buffer)
+    def _pairs(self, frames: Sequence[Any]) -> Iterable[tuple[bytes, memoryview]]:
+        if len(frames) == 1:
+            return unbundled(memoryview(frames[0].buffer))
+        if len(frames) == 2:
+            return ((frames[0].bytes, memoryview(frames[1].buffer)),)
+        raise InvalidArgumentError(f"a message of {len(frames)} frames came from a peer; needed 1 or 2")
+
+    def _assembled(self, head: Head, data: memoryview) -> tuple[Head, np.ndarray] | None:
+        """The message that this chunk completes, if it does."""
+        if not head.offset and len(data) == head.nbytes:  # most come whole
+            whole = Assembly(head)
+            whole.add(head, data)
+            return head, whole.value()
         name = head.sender, head.message
         with self._lock:
             assembly = self._partial.get(name)
@@ -230,7 +250,7 @@ class _Way:
         self._lock = threading.Lock()
         self._dropped = False
 
-    def push(self, frames: tuple[bytes, memoryview], what: str) -> None:
+    def push(self, frames: Sequence[bytes | memoryview], what: str) -> None:
         start = time.monotonic()
         while True:
             with self._lock:

@@ -29,7 +29,7 @@ from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
 from tfnb.session.dask.directory import Directory
 from tfnb.session.dask.parts import encode_part
-from tfnb.session.dask.task import FEED, FETCH, Reply, Task, task_of
+from tfnb.session.dask.task import FETCH, Reply, Task, task_of
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
 
@@ -222,11 +222,9 @@ class Master:
         self, number: int, share: _Share, handle: str, feeds: Sequence[np.ndarray], timeout: float | None,
         gathering: _Gathering,
     ) -> None:  # fmt: skip
-        for k in share.feeds:
-            self.home.push(share.task, number, f"{FEED}{k}", feeds[k], False, None)
         numbers = [k if k in share.feeds else None for k in range(len(feeds))]
         what = {"call": "run", "handle": handle, "feeds": numbers, "fetches": share.fetches, "timeout": timeout}
-        self.home.call(share.task, number, what, gathering.reply)
+        self.home.call(share.task, number, what, gathering.reply, {k: feeds[k] for k in share.feeds})
 
     def _stop(self, number: int, gathering: _Gathering, error: BaseException) -> None:
         """Tells the tasks that still run, and waits a while for them."""

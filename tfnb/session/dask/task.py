@@ -32,11 +32,11 @@ from tfnb.runtime.executor import Executor, HostThreads, PlanPart
 from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.resources import ResourceManager, reset_shared
 from tfnb.runtime.transfer import Key
-from tfnb.runtime.values import Value, to_host
+from tfnb.runtime.values import Value, nbytes_of, to_host
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.channel import Channel, Peer
 from tfnb.session.dask.failures import decode_error, encode_error
-from tfnb.session.dask.wire import Head, Kind
+from tfnb.session.dask.wire import Head, Kind, Message
 from tfnb.settings import load_settings
 
 __all__ = ["FEED", "FETCH", "Reply", "Task", "key_text", "task_of"]
@@ -44,6 +44,7 @@ __all__ = ["FEED", "FETCH", "Reply", "Task", "key_text", "task_of"]
 FEED, FETCH = "feed ", "fetch "
 _REMEMBERED = 4096  # ended steps whose late messages are known for what they are
 _MOST_STEPS = 256  # that run at once
+_SOON = 1 << 14  # bytes: larger values are sent by the pool
 
 
 class Reply(NamedTuple):
@@ -64,18 +65,36 @@ def key_text(key: Key) -> str:
 
 
 class _Meeting(Rendezvous):
-    """A step's rendezvous at one task: what is for another is pushed there."""
+    """A step's rendezvous at one task: what is for another is pushed there.
+
+    Small values wait for each other until the step waits for something (`flush`), and then go in one piece.
+    """
 
     def __init__(self, task: Task, step: int) -> None:
         super().__init__()
         self._task, self._step = task, step
+        self._outgoing: dict[str, list[Message]] = {}  # task -> what goes there; of the step's own thread
 
     def send(self, key: Any, value: Any, is_dead: bool = False) -> None:
         target = task_of(key.target) if isinstance(key, Key) else self._task.name
         if target == self._task.name:
             super().send(key_text(key) if isinstance(key, Key) else key, value, is_dead)
+            return
+        ticket = None if is_dead else getattr(value, "ticket", None)
+        if is_dead or (nbytes_of(value) < _SOON and (ticket is None or ticket.done)):
+            array = np.zeros((), np.int32) if is_dead else np.asarray(to_host(value))
+            self.add(target, Message(Kind.TENSOR, self._step, key_text(key), array, is_dead))
         else:
-            self._task.push(target, self._step, key_text(key), value, is_dead, self)
+            self._task.push(target, Message(Kind.TENSOR, self._step, key_text(key), np.zeros(())), value)
+
+    def add(self, target: str, message: Message) -> None:
+        """Goes to another task at the next `flush`."""
+        self._outgoing.setdefault(target, []).append(message)
+
+    def flush(self) -> None:
+        outgoing, self._outgoing = self._outgoing, {}
+        for target, messages in outgoing.items():
+            self._task.channel.send(self._task.peer(target), *messages)
 
     def recv_async(self, key: Any, callback: Any) -> None:
         super().recv_async(key_text(key) if isinstance(key, Key) else key, callback)
@@ -141,7 +160,8 @@ class Task:
         for tell in callbacks:
             tell(Reply(name, UnavailableError(f"the task {name} was lost during the step")))
 
-    def _peer(self, name: str) -> Peer:
+    def peer(self, name: str) -> Peer:
+        """How a task is reached. Raises `UnavailableError` for one that is lost."""
         with self._lock:
             peer = self._peers.get(name)
         if peer is None:
@@ -171,9 +191,11 @@ class Task:
         if executor is None:
             raise NotFoundError(f"{self.name} knows no step {handle!r}: it was restarted, or the step was dropped")
         run = self.begun(step)
-        return executor.run(
+        found = executor.run(
             feeds, timeout=timeout, recorder=recorder, rendezvous=run.rendezvous, cancellation=run.cancellation
         )
+        run.rendezvous.flush()
+        return found
 
     def begun(self, step: int) -> _Run:
         """A step that has not ended. Raises `AbortedError` when it has."""
@@ -215,30 +237,29 @@ class Task:
 
     # ---- messages --------------------------------------------------------------------------
 
-    def push(self, target: str, step: int, key: str, value: Any, is_dead: bool, meeting: Rendezvous | None) -> None:
-        """Sends a tensor to another task; from the pool where it must be waited for, or is large."""
+    def push(self, target: str, message: Message, value: Value) -> None:
+        """Sends a value to another task once it is computed, from the pool."""
+
         def send() -> None:
             try:
-                array = np.zeros((), np.int32) if is_dead else np.asarray(to_host(value))
-                self.channel.send(self._peer(target), Kind.TENSOR, step, key, array, is_dead)
+                self.channel.send(self.peer(target), message._replace(value=np.asarray(to_host(value))))
             except BaseException as e:
-                if meeting is None:
-                    raise
-                self.stop(step, e if isinstance(e, OpError) else UnavailableError(f"cannot send {key!r}: {e}"))
+                text = f"cannot send {message.key!r}: {e}"
+                self.stop(message.step, e if isinstance(e, OpError) else UnavailableError(text))
 
-        ticket = getattr(value, "ticket", None)
-        if meeting is None or (getattr(value, "nbytes", 0) < 65536 and (ticket is None or ticket.done)):
-            send()
-        else:
-            self.threads.submit(send)
+        self.threads.submit(send)
 
-    def call(self, target: str, step: int, what: Mapping[str, Any], reply: Callable[[Reply], None] | None) -> None:
+    def call(
+        self, target: str, step: int, what: Mapping[str, Any], reply: Callable[[Reply], None] | None,
+        feeds: Mapping[int, np.ndarray] | None = None,
+    ) -> None:  # fmt: skip
         """Asks another task to do something in a step; `reply` is called once, when it says how that ended."""
+        values = [Message(Kind.TENSOR, step, f"{FEED}{k}", v) for k, v in (feeds or {}).items()]
         if reply is not None:
             with self._lock:
                 self._waiting[step, target] = reply
         try:
-            self.channel.send(self._peer(target), Kind.CALL, step, self.name, _json(what))
+            self.channel.send(self.peer(target), *values, Message(Kind.CALL, step, self.name, _json(what)))
         except OpError as e:
             with self._lock:
                 waiting = self._waiting.pop((step, target), None)
@@ -273,17 +294,18 @@ class Task:
 
     def _answer(self, head: Head, what: Mapping[str, Any]) -> None:
         """Runs a step for its master, `head.key`, and sends it the fetches and how it ended."""
-        answer: dict[str, Any] = {}
+        step, answer, messages = head.step, {}, []
         try:
-            feeds = self._feeds(head.step, what["feeds"])
-            found = self.run(head.step, str(what["handle"]), feeds, what.get("timeout"))
-            for number, value in zip(what["fetches"], found, strict=True):
-                self.channel.send(self._peer(head.key), Kind.TENSOR, head.step, f"{FETCH}{number}", value)
+            feeds = self._feeds(step, what["feeds"])
+            found = self.run(step, str(what["handle"]), feeds, what.get("timeout"))
+            messages = [
+                Message(Kind.TENSOR, step, f"{FETCH}{k}", v) for k, v in zip(what["fetches"], found, strict=True)
+            ]
         except BaseException as e:
             answer["error"] = encode_error(e, self.name)
-        self.end(head.step)
+        self.end(step)
         try:
-            self.channel.send(self._peer(head.key), Kind.REPLY, head.step, self.name, _json(answer))
+            self.channel.send(self.peer(head.key), *messages, Message(Kind.REPLY, step, self.name, _json(answer)))
         except OpError:
             self.refused += 1  # the master is gone; nobody is left to tell
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ResourceExhaustedError
 from tfnb.types import DType, as_dtype, string
 
-__all__ = ["CHUNK", "Assembly", "Head", "Kind", "chunks", "pack", "unpack"]
+__all__ = ["CHUNK", "Assembly", "Head", "Kind", "Message", "bundled", "chunks", "pack", "unbundled", "unpack"]
 
 CHUNK = 1 << 20  # bytes: small enough to stay in the cache on its way, large enough that heads cost nothing
 _FIXED = struct.Struct("<4sBBBBQQQQQHH")
@@ -32,6 +32,16 @@ class Kind(IntEnum):
     CALL = 2  # a request, its arguments as JSON in uint8
     REPLY = 3  # its answer
     STOP = 4  # a channel's own, to its reader
+
+
+class Message(NamedTuple):
+    """What is sent: `value` of a dead token means nothing."""
+
+    kind: Kind
+    step: int
+    key: str
+    value: np.ndarray
+    is_dead: bool = False
 
 
 class Head(NamedTuple):
@@ -109,15 +119,36 @@ def _bytes_of(value: np.ndarray, dtype: DType) -> memoryview:
     return flat.view(np.uint8).data
 
 
-def chunks(
-    kind: Kind, sender: int, message: int, step: int, key: str, value: np.ndarray, is_dead: bool = False
-) -> Iterator[tuple[bytes, memoryview]]:
-    """The heads and data of a message, one pair at least."""
+def chunks(message: Message, sender: int, number: int) -> Iterator[tuple[bytes, memoryview]]:
+    """The heads and data of a message, one pair at least; `number` is another for each message of a sender."""
+    kind, step, key, value, is_dead = message
     dtype = as_dtype(value.dtype)
     data = _bytes_of(value, dtype)
-    head = Head(kind, sender, message, step, key, dtype.name, value.shape, len(data), is_dead=is_dead)
+    head = Head(kind, sender, number, step, key, dtype.name, value.shape, len(data), is_dead=is_dead)
     for offset in range(0, max(len(data), 1), CHUNK):
         yield pack(head._replace(offset=offset)), data[offset : offset + CHUNK]
+
+
+_LENGTHS = struct.Struct("<II")
+
+
+def bundled(pairs: Iterable[tuple[bytes, memoryview]]) -> bytes:
+    """Small messages in one piece: each costs more on its own than its copy does."""
+    return b"".join(part for head, data in pairs for part in (_LENGTHS.pack(len(head), len(data)), head, data))
+
+
+def unbundled(data: memoryview) -> Iterator[tuple[bytes, memoryview]]:
+    """The heads and data that `bundled` put together. Raises `InvalidArgumentError` for anything else."""
+    at = 0
+    while at < len(data):
+        if len(data) - at < _LENGTHS.size:
+            raise InvalidArgumentError(f"{len(data) - at} bytes at the end of a bundle are no message")
+        heads, body = _LENGTHS.unpack_from(data, at)
+        start = at + _LENGTHS.size
+        at = start + heads + body
+        if at > len(data):
+            raise InvalidArgumentError(f"a bundle of {len(data)} bytes names a message that ends at {at}")
+        yield bytes(data[start : start + heads]), data[start + heads : at]
 
 
 class Assembly:
