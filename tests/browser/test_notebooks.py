@@ -48,3 +48,21 @@ def test_mnist(notebook):
                if c.cell_type == "code" for o in c.outputs if "data" in o)  # fmt: skip
     size = (notebook.lab.root / "02_mnist.ipynb").stat().st_size
     assert size < 300_000, f"the saved notebook has {size} bytes"
+
+
+@pytest.mark.slow
+def test_the_slowest_operation_is_one_click_away(notebook):
+    notebook.open("07_profile.ipynb")
+    notebook.run_all(300)
+    assert notebook.errors() == []
+    slowest = notebook.show(".tfnb-tl button.slowest")
+    assert "similarity" in slowest.text_content()
+    slowest.click()
+    card = notebook.page.locator(".tfnb-tl .card")
+    card.get_by_text("similarity = tf.matmul").wait_for()
+    for theme in ("Light", "Dark"):
+        notebook.theme(f"JupyterLab {theme}")
+        notebook.show(".tfnb-tl .summary").evaluate("e => e.scrollIntoView({block: 'start'})")
+        assert card.is_visible()
+        notebook.page.wait_for_timeout(200)
+        notebook.shot(f"07-slowest-{theme.lower()}")

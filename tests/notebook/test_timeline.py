@@ -93,6 +93,23 @@ def test_the_critical_path_of_a_step_follows_its_data():
     assert len(json.loads(view.chrome_trace())["traceEvents"]) > 5
 
 
+@pytest.mark.opencl
+def test_a_gradient_names_the_operation_it_is_of_and_its_line():
+    with tf.Graph().as_default(), tf.Session() as session:
+        w = tf.Variable(tf.ones([40, 30]))
+        y = tf.matmul(tf.ones([20, 40]), w, name="product")  # the line
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(y * y))
+        session.run(tf.global_variables_initializer())
+        with tf.profile(session) as recording:
+            session.run(train)
+    view = tf.timeline(recording)
+    names = [n for t in view.model.events for n in t.nodes]
+    (gradient,) = {n for n in names if "product_grad" in n and "MatMul" in n}
+    i = next(i for i, t in enumerate(view.model.events) if gradient in t.nodes)
+    (card,) = (c for c in view.model.card(i)["nodes"] if c["name"] == gradient)
+    assert card["gradient_of"] == "product" and "# the line" in card["origin"]
+
+
 def test_the_picture_shows_names_as_text_and_stays_small():
     evil = "<script>alert(1)</script>"
     times = StepTimes(kernel(evil if k % 2 else "b", k, k + 0.9) for k in range(20_000))

@@ -8,6 +8,7 @@ begin, within a row no two overlap, and their number, the lanes and the rows are
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,7 @@ __all__ = ["KINDS", "MOST_EVENTS", "Step", "TraceModel", "trace_model"]
 KINDS = ("kernel", "host", "launch", "compile", "transfer", "schedule", "wait")
 MOST_EVENTS = 2_000_000
 FARTHEST_US = 1e15  # some thirty years from the begin
+_GRADIENT = re.compile(r"gradients(?:_\d+)?/(.+?)_grad/")
 _Given = tuple[float, float, Sequence[NodeStats], Any]
 
 
@@ -99,25 +101,36 @@ class TraceModel:
         return str(t.op if node is None else node.type)
 
     def _made(self, i: int) -> str:
-        """The user's line that made what an event computes."""
-        node = self.graph_nodes.get(self.events[i].name)
-        return "" if node is None or node.origin is None else str(node.origin)
+        """The user's line that made what an event computes; for a gradient that of the operation it is of."""
+        node = self._forward(self.events[i].name) or self.graph_nodes.get(self.events[i].name)
+        return _origin(node)
+
+    def _forward(self, name: str) -> Any:
+        """The node whose gradient a node computes, by its name: `gradients/NAME_grad/...`; None for others."""
+        found = _GRADIENT.search(name)
+        return self.graph_nodes.get(found.group(1)) if found else None
 
     def card(self, i: int) -> dict[str, Any]:
         """What is known of an event: op, shapes, bytes, the user's line."""
         t = self.events[i]
-        nodes = []
-        for name in t.nodes[:20]:
-            node = self.graph_nodes.get(name)
-            specs = [] if node is None else [f"{s.dtype.name} {s.shape}" for s in node.specs]
-            origin = "" if node is None or node.origin is None else str(node.origin)
-            nodes.append({"name": name, "op": "" if node is None else node.type, "shapes": specs, "origin": origin})
         return {
             "name": self.labels[self.label[i]], "op": self._op(i), "kind": t.kind, "device": t.device,
             "lane": t.lane, "nbytes": t.nbytes, "detail": t.detail, "woken_by": t.woken_by, "step": int(self.step[i]),
-            "nodes": nodes, "more": max(len(t.nodes) - 20, 0), "start_us": float(self.start[i]),
-            "took_us": float(t.took_us),
+            "nodes": [self._node_card(name) for name in t.nodes[:20]], "more": max(len(t.nodes) - 20, 0),
+            "start_us": float(self.start[i]), "took_us": float(t.took_us),
         }  # fmt: skip
+
+    def _node_card(self, name: str) -> dict[str, Any]:
+        node, forward = self.graph_nodes.get(name), self._forward(name)
+        return {
+            "name": name, "op": "" if node is None else node.type, "origin": _origin(forward or node),
+            "shapes": [] if node is None else [f"{s.dtype.name} {s.shape}" for s in node.specs],
+            "gradient_of": "" if forward is None else forward.name,
+        }  # fmt: skip
+
+
+def _origin(node: Any) -> str:
+    return "" if node is None or node.origin is None else str(node.origin)
 
 
 def trace_model(found: Any) -> TraceModel:

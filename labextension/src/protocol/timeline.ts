@@ -42,6 +42,8 @@ export interface NodeCard {
   readonly op: string;
   readonly shapes: readonly string[];
   readonly origin: string;
+  /** The node whose gradient it computes, or "": then `origin` is the line of that node. */
+  readonly gradient_of: string;
 }
 
 /** What the kernel knows of an event beyond its columns. */

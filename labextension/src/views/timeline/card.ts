@@ -36,5 +36,6 @@ function line(name: string, value: string): HTMLElement[] {
 function nodeLines(node: NodeCard): HTMLElement[] {
   const op = node.op ? ` (${node.op})` : "";
   const made = node.origin ? [...line("made at", " "), make("pre", { text: node.origin })] : [];
-  return [make("div", { text: `${node.name}${op} ${node.shapes.join(", ")}` }), ...made];
+  const of = line("is the gradient of", node.gradient_of);
+  return [make("div", { text: `${node.name}${op} ${node.shapes.join(", ")}` }), ...of, ...made];
 }

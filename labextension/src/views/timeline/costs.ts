@@ -8,11 +8,11 @@ type Key = Exclude<keyof CostRow, "label" | "kind" | "made">;
 const COLUMNS: readonly (readonly [Key, string, (row: CostRow) => string])[] = [
   ["name", "operation", (r) => r.name],
   ["op", "type", (r) => r.op],
-  ["count", "runs", (r) => r.count.toLocaleString("en")],
+  ["share", "share", (r) => `${(100 * r.share).toFixed(1)}%`],
   ["total_us", "total", (r) => timeText(r.total_us)],
+  ["count", "runs", (r) => r.count.toLocaleString("en")],
   ["mean_us", "mean", (r) => timeText(r.mean_us)],
   ["max_us", "longest", (r) => timeText(r.max_us)],
-  ["share", "share", (r) => `${(100 * r.share).toFixed(1)}%`],
 ];
 
 export class Costs {
