@@ -12,7 +12,7 @@ import tfnb as tf
 from tfnb.notebook import trace_model as trace_model_module
 from tfnb.notebook.trace_causes import causes, critical_path
 from tfnb.notebook.trace_lanes import MOST_LANES, MOST_ROWS
-from tfnb.notebook.trace_model import KINDS, trace_model
+from tfnb.notebook.trace_model import KINDS
 from tfnb.session.config import NodeStats, StepTimes
 
 CPU = "/device:CPU:0"
