@@ -48,7 +48,7 @@ def test_nested_loops_and_branches(monkeypatch, fast):
 def test_which_loops_run_as_lists_of_steps():
     i = tf.while_loop(lambda i: i < 1000, lambda i: i + 1, [0])
     x = tf.while_loop(lambda i, x: i < 3, lambda i, x: [i + 1, tf.tanh(x)], [0, tf.ones([4])])[1]
-    with tf.Session() as session:
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 1})) as session:
         assert session.run(i) == 1000
         session.run(x)
         kernels = [

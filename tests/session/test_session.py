@@ -221,7 +221,8 @@ def test_a_variable_without_elements_has_a_value(sess):
 def test_placement_is_logged_once_per_step(capfd):
     with tf.Graph().as_default():
         y = tf.add(tf.placeholder(tf.float32, [], name="x"), 1.0, name="y")
-        with tf.Session(config=tf.ConfigProto(log_device_placement=True)) as session:
+        one = tf.ConfigProto(device_count={"CPU": 1}, log_device_placement=True)
+        with tf.Session(config=one) as session:
             for value in (1.0, 2.0):
                 session.run(y, {"x:0": value})
     lines = capfd.readouterr().err.splitlines()
