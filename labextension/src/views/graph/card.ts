@@ -42,6 +42,10 @@ export class Card {
     );
   }
 
+  wait(box: number, told: string): void {
+    if (box === this.box) this.more.replaceChildren(make("p", { className: "rest", text: told }));
+  }
+
   /** When what was asked for has come. */
   fill(card: GraphCard): void {
     if (card.box !== this.box) return;

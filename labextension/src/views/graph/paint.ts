@@ -51,13 +51,8 @@ export function paint(pen: Pen, what: Painting, window: Window): void {
 const meets = (b: SceneBox, w: Window): boolean =>
   b.x < w.x1 && b.x + b.width > w.x0 && b.y < w.y1 && b.y + b.height > w.y0;
 
-function edgeMeets(e: SceneEdge, w: Window): boolean {
-  let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
-  for (const [x, y] of e.points) {
-    [x0, x1] = [Math.min(x0, x), Math.max(x1, x)];
-    [y0, y1] = [Math.min(y0, y), Math.max(y1, y)];
-  }
-  return x0 < w.x1 && x1 > w.x0 && y0 < w.y1 && y1 > w.y0;
+function edgeMeets({ bounds }: SceneEdge, w: Window): boolean {
+  return bounds[0] < w.x1 && bounds[2] > w.x0 && bounds[1] < w.y1 && bounds[3] > w.y0;
 }
 
 const isDim = ({ marks }: Painting, box: number): boolean =>

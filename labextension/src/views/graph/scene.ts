@@ -30,6 +30,8 @@ export interface SceneEdge {
   start: number;
   stop: number;
   points: Point[];
+  /** The box around these: left, top, right, bottom. */
+  bounds: [number, number, number, number];
   label: string;
   labelAt: Point | null;
   labelWidth: number;
@@ -351,6 +353,12 @@ export class Arrangement {
         start: piece ? from : at(start, edge.bundle),
         stop: piece ? to : at(stop, edge.bundle),
         points,
+        bounds: [
+          Math.min(...points.map(([px]) => px)),
+          Math.min(...points.map(([, py]) => py)),
+          Math.max(...points.map(([px]) => px)),
+          Math.max(...points.map(([, py]) => py)),
+        ],
         label: edge.label,
         labelAt: route.label && edge.label ? [x + route.label[0], y + route.label[1]] : null,
         labelWidth: edge.width,

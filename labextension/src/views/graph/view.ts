@@ -27,6 +27,7 @@ export interface ViewOptions extends GraphOptions {
 
 const READABLE = 0.8;
 const LARGEST = 1.2;
+const PATIENCE = 1500;
 
 /** Draws `model` in `host`; the drawing ends with `dispose`. */
 export function drawGraph(
@@ -187,6 +188,7 @@ export class GraphView {
 
   private async arrange(): Promise<void> {
     this.scene = await this.arrangement.scene();
+    this.canvas.dataset.boxes = String(this.scene.boxes.length);
     this.restyle();
   }
 
@@ -249,10 +251,23 @@ export class GraphView {
       this.card.show(box);
       if (box >= 0) {
         this.say(this.told(box));
-        void this.options.details?.(box).then((card) => card && this.card.fill(card));
+        this.ask(box);
       }
     }
     this.later();
+  }
+
+  /** What the columns do not tell; a kernel that is busy or gone may never answer. */
+  private ask(box: number): void {
+    if (!this.options.details) return;
+    const late = setTimeout(
+      () => this.card.wait(box, "the kernel is busy or gone: attributes come when it answers"),
+      PATIENCE,
+    );
+    void this.options.details(box).then((card) => {
+      clearTimeout(late);
+      if (card) this.card.fill(card);
+    });
   }
 
   /** All that the chosen box is computed from, or all that depends on it; again to see the rest. */
