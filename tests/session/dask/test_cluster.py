@@ -113,6 +113,17 @@ def test_python_functions_run_in_this_process(cluster):
     assert calls == [os.getpid()]
 
 
+def test_a_data_set_here_feeds_a_task(cluster):
+    data = tf.data.Dataset.range(5).map(lambda i: i * i)
+    item = data.make_one_shot_iterator().get_next()
+    with worker_device(1):
+        more = item + 100
+    with tf.Session(cluster.target) as sess:
+        assert [sess.run(more) for _ in range(5)] == [100, 101, 104, 109, 116]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            sess.run(more)
+
+
 def test_errors_name_the_node_the_line_and_the_task(cluster):
     with worker_device(1):
         bad = tf.check_numerics(tf.log(tf.constant([-1.0])), "no logarithm", name="checked")

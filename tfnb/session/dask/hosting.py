@@ -22,7 +22,7 @@ from tfnb.session.compile import Context, plan_part
 from tfnb.session.dask.channel import Peer
 from tfnb.session.dask.failures import encode_error
 from tfnb.session.dask.parts import decode_part
-from tfnb.session.dask.task import Task
+from tfnb.session.dask.task import Share, Task
 from tfnb.session.placing import Placing
 
 __all__ = ["HANDLER", "Host"]
@@ -84,10 +84,12 @@ class Host:
         """Learns how the other tasks are reached."""
         self.task.meet({name: Peer(*p) for name, p in peers.items()})
 
-    def register(self, handle: str, parts: list[Any]) -> None:
+    def register(self, handle: str, parts: list[Any], share: list[Any], master: str) -> None:
         """Compiles the task's parts of a step, as `encode_part` made them. Their fetches count from 0 here."""
         decoded = [decode_part(*p) for p in parts]
-        self.task.register(handle, [plan_part(part, known, self._context) for part, known in decoded])
+        plans = [plan_part(part, known, self._context) for part, known in decoded]
+        task, feeds, fetches, n_feeds = share
+        self.task.register(handle, plans, Share(task, tuple(feeds), tuple(fetches), n_feeds), master)
 
     def status(self) -> dict[str, Any]:
         """For tables: bytes in use, at their peak, cached and allowed of each device; messages that were refused."""

@@ -23,13 +23,14 @@ from tfnb.errors import (
     ClosedSessionError,
     DeadlineExceededError,
     OpError,
-    UnimplementedError,
 )
-from tfnb.session.compile import CompiledStep, Context
+from tfnb.passes.prune import Request
+from tfnb.runtime.executor import Executor
+from tfnb.session.compile import CompiledStep, Context, compile_step
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
 from tfnb.session.dask.directory import Directory
 from tfnb.session.dask.parts import encode_part
-from tfnb.session.dask.task import FETCH, Reply, Task, task_of
+from tfnb.session.dask.task import FETCH, Reply, Share, Task, task_of
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
 
@@ -40,21 +41,12 @@ _FIND = 60.0  # seconds for all tasks to come up
 
 
 @dataclass(frozen=True)
-class _Share:
-    """What one task has of a step: numbers of the feeds it reads and of the fetches it makes."""
-
-    task: str
-    feeds: tuple[int, ...]
-    fetches: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class _Registered:
     """A step whose parts the tasks hold under `handle`; `incarnations` says which tasks those were."""
 
     handle: str
-    home: _Share | None
-    shares: tuple[_Share, ...]
+    home: Share | None
+    shares: tuple[Share, ...]
     incarnations: dict[str, int]
 
 
@@ -112,6 +104,9 @@ class Master:
         self._lock = threading.Lock()
         self._ended = threading.Condition(self._lock)
         self._closed = False
+        here = Placing({d.name: 0 for d in home.devices.values()})
+        self._here = Context(home.devices, home.resources, home.settings, here)
+        home.resources.compile_function = self.function
         self._registered: weakref.WeakKeyDictionary[CompiledStep, _Registered] = weakref.WeakKeyDictionary()
         self._others = [t for t in tasks if t != home.name]
         self._running: dict[int, _Gathering] = {}
@@ -198,7 +193,7 @@ class Master:
         try:
             meeting = self.home.begun(number).rendezvous
             for share in registered.shares:
-                self._start(number, share, registered.handle, feeds, timeout, gathering)
+                self.home.call(share, number, registered.handle, feeds, timeout, gathering.reply)
             if home is not None:
                 for k, v in zip(home.fetches, self.home.run(number, registered.handle, feeds, timeout), strict=True):
                     found[k] = v
@@ -218,21 +213,12 @@ class Master:
                 raise
             raise gathering.error from None
 
-    def _start(
-        self, number: int, share: _Share, handle: str, feeds: Sequence[np.ndarray], timeout: float | None,
-        gathering: _Gathering,
-    ) -> None:  # fmt: skip
-        numbers = [k if k in share.feeds else None for k in range(len(feeds))]
-        what = {"call": "run", "handle": handle, "feeds": numbers, "fetches": share.fetches, "timeout": timeout}
-        self.home.call(share.task, number, what, gathering.reply, {k: feeds[k] for k in share.feeds})
-
     def _stop(self, number: int, gathering: _Gathering, error: BaseException) -> None:
         """Tells the tasks that still run, and waits a while for them."""
         reason = CancelledError(f"the step was stopped: {error}")
         self.home.stop(number, reason)
         for task in gathering.open:
-            said = {"class": "CancelledError", "message": reason.message, "task": self.home.name}
-            self.home.call(task, number, {"call": "stop", "error": said}, None)
+            self.home.tell_to_stop(task, number, reason)
         gathering.wait(time.monotonic() + _GRACE, until_error=False)
 
     # ---- registering -----------------------------------------------------------------------
@@ -251,25 +237,31 @@ class Master:
         handle = f"{self.prefix} {secrets.token_hex(6)}"
         home = None
         if step.parts:
-            self.home.register(handle, [p._replace(fetches=tuple(f)) for p, f in _local(step.parts)])
-            home = _share(self.home.name, step.parts)
+            home = _share(self.home.name, step.parts, len(step.graph.feeds))
+            local = [p._replace(fetches=tuple(f)) for p, f in _local(step.parts)]
+            self.home.register(handle, local, home, self.home.name)
         shares = [self._send(task, handle, step) for task in sorted(needed)]
         found = _Registered(handle, home, tuple(shares), now)
         with self._lock:
             self._registered[step] = found
         return found
 
-    def _send(self, task: str, handle: str, step: CompiledStep) -> _Share:
+    def _send(self, task: str, handle: str, step: CompiledStep) -> Share:
         parts = [p for p in step.elsewhere if task_of(p.device) == task]
         assert step.grouping is not None
         encoded = [encode_part(replace(p, fetches=tuple(f)), step.grouping) for p, f in _local(parts)]
-        self.directory.call(task, "register", handle=handle, parts=[list(e) for e in encoded])
-        return _share(task, parts)
+        share = _share(task, parts, len(step.graph.feeds))
+        sent = [list(e) for e in encoded]
+        self.directory.call(task, "register", handle=handle, parts=sent, share=list(share), master=self.home.name)
+        return share
 
     # ---- the rest of what a session asks its worker for --------------------------------------
 
     def function(self, fetches: Sequence[Any], feeds: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
-        raise UnimplementedError("data sets with functions run in a session of one process only")
+        """A part of a graph as a function of arrays, in this process: what data sets map with."""
+        step = compile_step(Request(tuple(fetches), (), tuple(feeds)), self._here)
+        run = Executor.of_parts(step.parts, self.home.threads, self.home.settings.fast_loops).run
+        return lambda *values: run(values)
 
     def reset(self, containers: Sequence[str] | None) -> None:
         """Drops the state in these containers (None: in all) of every task."""
@@ -305,6 +297,6 @@ def _fetches(part: Any) -> tuple[int, ...]:
     return tuple(part.fetches if part.fetches is not None else range(len(part.plan.fetches)))
 
 
-def _share(task: str, parts: Sequence[Any]) -> _Share:
-    feeds = sorted({k for p in parts for k in (p.feeds or ())})
-    return _Share(task, tuple(feeds), tuple(sorted(k for p in parts for k in _fetches(p))))
+def _share(task: str, parts: Sequence[Any], n_feeds: int) -> Share:
+    feeds = {k for p in parts for k in (range(n_feeds) if p.feeds is None else p.feeds)}
+    return Share(task, tuple(sorted(feeds)), tuple(sorted(k for p in parts for k in _fetches(p))), n_feeds)

@@ -7,6 +7,7 @@ it is dropped, what waits for it is woken.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections import OrderedDict
@@ -39,12 +40,30 @@ from tfnb.session.dask.failures import decode_error, encode_error
 from tfnb.session.dask.wire import Head, Kind, Message
 from tfnb.settings import load_settings
 
-__all__ = ["FEED", "FETCH", "Reply", "Task", "key_text", "task_of"]
+__all__ = ["FETCH", "Reply", "Share", "Task", "key_text", "task_of"]
 
 FEED, FETCH = "feed ", "fetch "
 _REMEMBERED = 4096  # ended steps whose late messages are known for what they are
 _MOST_STEPS = 256  # that run at once
+_NOTHING = np.zeros(0, np.uint8)
 _SOON = 1 << 14  # bytes: larger values are sent by the pool
+
+
+class Share(NamedTuple):
+    """What one task has of a step: the numbers of the feeds that it reads, and of the fetches that it makes."""
+
+    task: str
+    feeds: tuple[int, ...]
+    fetches: tuple[int, ...]
+    n_feeds: int  # of the whole step
+
+
+class _Registered(NamedTuple):
+    """A task's parts of a step, and the master that they are from."""
+
+    executor: Executor
+    share: Share
+    master: str
 
 
 class Reply(NamedTuple):
@@ -129,7 +148,7 @@ class Task:
         self._loops = ThreadPoolExecutor(_MOST_STEPS, thread_name_prefix="tfnb-step")
         self._lock = threading.Lock()
         self._peers: dict[str, Peer] = {}
-        self._registered: dict[str, Executor] = {}
+        self._registered: dict[str, _Registered] = {}
         self._running: dict[int, _Run] = {}
         self._ended: OrderedDict[int, None] = OrderedDict()
         self._waiting: dict[tuple[int, str], Callable[[Reply], None]] = {}  # a master's, for its tasks' replies
@@ -170,11 +189,11 @@ class Task:
 
     # ---- subgraphs and steps ---------------------------------------------------------------
 
-    def register(self, handle: str, parts: Sequence[PlanPart]) -> None:
-        """Keeps the task's parts of a step under a handle of its master."""
+    def register(self, handle: str, parts: Sequence[PlanPart], share: Share, master: str) -> None:
+        """Keeps the task's parts of a step under a handle of its master, the task `master`."""
         executor = Executor.of_parts(parts, self.threads, self.settings.fast_loops)
         with self._lock:
-            self._registered[handle] = executor
+            self._registered[handle] = _Registered(executor, share, master)
 
     def deregister(self, prefix: str) -> None:
         """Forgets the steps of a master, whose handles begin so."""
@@ -186,15 +205,18 @@ class Task:
         self, step: int, handle: str, feeds: Sequence[Value], timeout: float | None = None, recorder: Any = None
     ) -> list[np.ndarray]:
         """Runs a registered step in this thread; the fetches of the task's parts, in order. Then call `end`."""
-        with self._lock:
-            executor = self._registered.get(handle)
-        if executor is None:
-            raise NotFoundError(f"{self.name} knows no step {handle!r}: it was restarted, or the step was dropped")
-        run = self.begun(step)
+        executor, run = self._known(handle).executor, self.begun(step)
         found = executor.run(
             feeds, timeout=timeout, recorder=recorder, rendezvous=run.rendezvous, cancellation=run.cancellation
         )
         run.rendezvous.flush()
+        return found
+
+    def _known(self, handle: str) -> _Registered:
+        with self._lock:
+            found = self._registered.get(handle)
+        if found is None:
+            raise NotFoundError(f"{self.name} knows no step {handle!r}: it was restarted, or the step was dropped")
         return found
 
     def begun(self, step: int) -> _Run:
@@ -250,21 +272,27 @@ class Task:
         self.threads.submit(send)
 
     def call(
-        self, target: str, step: int, what: Mapping[str, Any], reply: Callable[[Reply], None] | None,
-        feeds: Mapping[int, np.ndarray] | None = None,
+        self, share: Share, step: int, handle: str, feeds: Sequence[np.ndarray], timeout: float | None,
+        reply: Callable[[Reply], None],
     ) -> None:  # fmt: skip
-        """Asks another task to do something in a step; `reply` is called once, when it says how that ended."""
-        values = [Message(Kind.TENSOR, step, f"{FEED}{k}", v) for k, v in (feeds or {}).items()]
-        if reply is not None:
-            with self._lock:
-                self._waiting[step, target] = reply
+        """Has another task run its share of a step; `reply` is called once, when it says how that ended."""
+        target = share.task
+        values = [Message(Kind.TENSOR, step, f"{FEED}{k}", feeds[k]) for k in share.feeds]
+        limit = np.array([] if timeout is None else [timeout])
+        with self._lock:
+            self._waiting[step, target] = reply
         try:
-            self.channel.send(self.peer(target), *values, Message(Kind.CALL, step, self.name, _json(what)))
+            self.channel.send(self.peer(target), *values, Message(Kind.CALL, step, handle, limit))
         except OpError as e:
             with self._lock:
                 waiting = self._waiting.pop((step, target), None)
             if waiting is not None:
                 waiting(Reply(target, e))
+
+    def tell_to_stop(self, target: str, step: int, error: OpError) -> None:
+        """Has another task stop a step, if it is there."""
+        with contextlib.suppress(OpError):
+            self.channel.send(self.peer(target), Message(Kind.STOP, step, self.name, _told(error, self.name)))
 
     def _receive(self, head: Head, value: np.ndarray) -> None:
         try:
@@ -273,53 +301,45 @@ class Task:
                 if run is not None:
                     Rendezvous.send(run.rendezvous, head.key, value, head.is_dead)
             elif head.kind is Kind.CALL:
-                self._called(head, _object(value))
+                self._loops.submit(self._answer, head.step, head.key, float(value[0]) if value.size else None)
             elif head.kind is Kind.REPLY:
-                self._replied(head, _object(value))
+                self._replied(head, value)
             else:
-                raise InvalidArgumentError(f"a message of the kind {head.kind} came")
+                self.stop(head.step, _heard(value) or CancelledError("the step was stopped"))
         except OpError as e:
             self._refuse(e)
 
     def _refuse(self, error: OpError) -> None:
         self.refused += 1
 
-    def _called(self, head: Head, what: Mapping[str, Any]) -> None:
-        if what.get("call") == "stop":
-            self.stop(head.step, decode_error(what.get("error", {})))
-        elif what.get("call") == "run":
-            self._loops.submit(self._answer, head, what)
-        else:
-            raise InvalidArgumentError(f"a peer called {what.get('call')!r}")
-
-    def _answer(self, head: Head, what: Mapping[str, Any]) -> None:
-        """Runs a step for its master, `head.key`, and sends it the fetches and how it ended."""
-        step, answer, messages = head.step, {}, []
+    def _answer(self, step: int, handle: str, timeout: float | None) -> None:
+        """Runs a step for its master, and sends it the fetches and how it ended."""
+        messages, said, master = [], _NOTHING, ""
         try:
-            feeds = self._feeds(step, what["feeds"])
-            found = self.run(step, str(what["handle"]), feeds, what.get("timeout"))
-            messages = [
-                Message(Kind.TENSOR, step, f"{FETCH}{k}", v) for k, v in zip(what["fetches"], found, strict=True)
-            ]
+            _, share, master = self._known(handle)
+            found = self.run(step, handle, self._feeds(step, share), timeout)
+            messages = [Message(Kind.TENSOR, step, f"{FETCH}{k}", v) for k, v in zip(share.fetches, found, strict=True)]
         except BaseException as e:
-            answer["error"] = encode_error(e, self.name)
+            said = _told(e, self.name)
         self.end(step)
         try:
-            self.channel.send(self.peer(head.key), *messages, Message(Kind.REPLY, step, self.name, _json(answer)))
+            self.channel.send(self.peer(master), *messages, Message(Kind.REPLY, step, self.name, said))
         except OpError:
             self.refused += 1  # the master is gone; nobody is left to tell
 
-    def _feeds(self, step: int, numbers: Sequence[int | None]) -> list[Value]:
+    def _feeds(self, step: int, share: Share) -> list[Value]:
         """The values of a step's feeds; those that no part here reads were not sent and are not looked at."""
-        run, none = self.begun(step), np.zeros(())
-        return [none if n is None else run.rendezvous.recv(f"{FEED}{n}").value for n in numbers]
+        run = self.begun(step)
+        found: list[Value] = [_NOTHING] * share.n_feeds
+        for k in share.feeds:
+            found[k] = run.rendezvous.recv(f"{FEED}{k}").value
+        return found
 
-    def _replied(self, head: Head, what: Mapping[str, Any]) -> None:
+    def _replied(self, head: Head, value: np.ndarray) -> None:
         with self._lock:
             tell = self._waiting.pop((head.step, head.key), None)
         if tell is not None:
-            error = what.get("error")
-            tell(Reply(head.key, None if error is None else decode_error(error)))
+            tell(Reply(head.key, _heard(value)))
 
     # ---- the end ---------------------------------------------------------------------------
 
@@ -352,15 +372,16 @@ class Task:
             device.close()
 
 
-def _json(what: Mapping[str, Any]) -> np.ndarray:
-    return np.frombuffer(json.dumps(what).encode(), np.uint8)
+def _told(error: BaseException, task: str) -> np.ndarray:
+    """An error as a message's value."""
+    return np.frombuffer(json.dumps(encode_error(error, task)).encode(), np.uint8)
 
 
-def _object(value: np.ndarray) -> dict[str, Any]:
+def _heard(value: np.ndarray) -> OpError | None:
+    """The error that a message's value tells of, if any."""
+    if not value.size:
+        return None
     try:
-        found = json.loads(value.tobytes())
+        return decode_error(dict(json.loads(value.tobytes())))
     except ValueError as e:
-        raise InvalidArgumentError(f"a message is no JSON: {e}") from e
-    if not isinstance(found, dict):
-        raise InvalidArgumentError(f"a message is no JSON object but {type(found).__name__}")
-    return found
+        raise InvalidArgumentError(f"a message tells of an error in no JSON: {e}") from e

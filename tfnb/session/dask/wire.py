@@ -28,10 +28,10 @@ _MOST_DIMS = 32
 class Kind(IntEnum):
     """What a message is for."""
 
-    TENSOR = 1  # a Send's value, for the step's rendezvous
-    CALL = 2  # a request, its arguments as JSON in uint8
-    REPLY = 3  # its answer
-    STOP = 4  # a channel's own, to its reader
+    TENSOR = 1  # a Send's value, a feed or a fetch, for the step's rendezvous
+    CALL = 2  # run a step: its handle is the key, the value its timeout in seconds, if any
+    REPLY = 3  # how it ended: the key is the task, the value an error as JSON, or nothing
+    STOP = 4  # stop a step: the value is why, as JSON
 
 
 class Message(NamedTuple):
