@@ -59,6 +59,13 @@ class Settings:
         default="",
         metadata={"env": "TFNB_PLACEMENT", "help": "GraphOptions.placement of a session that does not say it"},
     )
+    keep_memory: bool = field(
+        default=True,
+        metadata={
+            "env": "TFNB_KEEP_MEMORY",
+            "help": "0: large arrays that host kernels free go back to the system at once (Linux)",
+        },
+    )
     keep_source: str = field(
         default="",
         metadata={"env": "TFNB_KEEP_SOURCE", "help": "a folder that gets every generated OpenCL program"},

@@ -107,3 +107,15 @@ def test_nan_wins_in_max_and_min(device):
     assert np.flatnonzero(np.isnan(found[4])).tolist() == [37]
     assert np.isnan(found[5]).sum() == 2
     assert np.isnan(found[6])
+
+
+def test_digamma(device):
+    x = np.concatenate([samples(1e-6, 1e6), samples(-20.0, 20.0)])
+    want = special.psi(x.astype(np.float64))
+    error = np.abs(run(device, "digamma", x) - want)
+    assert (error / (1 + np.abs(want)))[x > 0].max() <= 1.5e-6
+    away = np.abs(x - np.rint(x)) > 0.01  # near a pole the argument's own rounding shows
+    assert (error / (1 + np.abs(want)))[(x < 0) & away].max() <= 1e-4
+    edges = run(device, "digamma", np.resize(np.array([0, -0.0, -1, -2, -np.inf, np.nan, -1e9], np.float32), 35))
+    assert np.isnan(edges).all()
+    assert np.isposinf(run(device, "digamma", np.full(20, np.inf, np.float32))).all()

@@ -6,6 +6,7 @@ import numpy as np
 from cases import Case, arr
 
 _I, _F = np.int32, np.float32
+_COMPLEX = np.array([0.5 + 1j, -1.5 - 0.25j, 2 + 0.5j], np.complex64)
 _POLE = np.array([np.inf, 0.0, 2.0, np.inf], _F)
 _MASKED = np.array([0.0, 0.0, 1.0, 0.0], _F)
 
@@ -41,6 +42,15 @@ CASES: tuple[Case, ...] = (
     ),
     Case("Cumprod", ((arr(2, 3) + 1j * arr(2, 3)).astype(np.complex64), _I(1)), note="complex"),
     Case("Cumsum", ((arr(2, 3) + 1j * arr(2, 3)).astype(np.complex64), _I(0)), note="complex"),
+    Case("Transpose", (arr(2, 3, 4), np.array([-1, 0, -2], _I)), note="negative"),
+    Case("GatherNd", (_COMPLEX, np.array([[1], [0]], _I)), note="complex"),
+    *(
+        Case(op, (_COMPLEX, _COMPLEX * 2), note="complex", float32_only=True)
+        for op in ("ReciprocalGrad", "InvGrad", "SqrtGrad", "RsqrtGrad", "TanhGrad", "SigmoidGrad")
+    ),
+    *(Case(op, (_COMPLEX,), note="complex") for op in ("Reciprocal", "Sqrt", "Rsqrt")),
+    Case("Substr", (np.array([b"hello"], object), np.array([1], _I), np.array([-1], _I))),
+    Case("Digamma", (np.array([0.0, -0.0, -1.0, 2.5], _F),), note="poles", grad=False),
     Case("ClipByValue", (arr(7), _F(0.5), _F(-0.5)), note="inverted", grad=False),
     Case("Lgamma", (np.array([-np.inf, np.inf, np.nan, 2.5], _F),), note="special", grad=False),
     *(

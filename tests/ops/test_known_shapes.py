@@ -7,6 +7,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ops import CATALOG
 
 
 @pytest.fixture
@@ -57,6 +58,7 @@ def test_static_shape(name, batch):
 
 BAD = {
     "add": (lambda x: x + tf.zeros([27]), ShapeError, "cannot be broadcast"),
+    "clip": (lambda x: CATALOG["ClipByValue"](x, tf.zeros([28]), 1.0), ShapeError, "limit"),
     "reshape": (lambda x: tf.reshape(tf.zeros([5]), [2, 3]), ShapeError, "5 elements, needed 6"),
     "two unknown": (lambda x: tf.reshape(x, [-1, -1]), InvalidArgumentError, "at most one"),
     "matmul": (

@@ -10,7 +10,10 @@ from evaluate import evaluate
 
 from tfnb.errors import InvalidArgumentError
 
-_I = np.int32
+_I, _F = np.int32, np.float32
+_AT, _V, _S = np.array([[1, 2]]), np.array([7]), np.array([3, 3])
+_ONE = np.array([1], _I)
+_POOL = {"ksize": (1, 4, 4, 1), "strides": (1, 1, 1, 1), "padding": "VALID"}
 
 
 @pytest.mark.parametrize("knowledge", ["shapes", "nothing"])
@@ -31,6 +34,16 @@ _I = np.int32
             ),
             "is not a shape",
         ),
+        (Case("Sum", (arr(2, 3), np.array([1, -1], _I))), "stands twice"),
+        (Case("OneHot", (ints(2, lo=0, hi=2), _I(2), _F(1), _F(0)), {"axis": -2}), "axis"),
+        (Case("MaxPool", (arr(1, 2, 2, 1),), _POOL), "does not fit"),
+        (Case("HistogramFixedWidth", (arr(3), arr(3), _I(2)), {"dtype": "int32"}), "two numbers"),
+        (Case("EditDistance", (_AT, _V, _S, _AT[:, :1], _V, _S)), "rank"),
+        (Case("Split", (_I(0), arr(0)), {"num_split": 0}), "at least 1"),
+        (Case("SparseSliceGrad", (arr(1), _AT, np.array([0, 0]), _AT + 5)), "has no element"),
+        (Case("StridedSlice", (arr(3), _ONE, _ONE, -_ONE), {"shrink_axis_mask": 1}), "negative"),
+        (Case("MatrixSetDiagV3", (arr(2, 2), arr(3, 2), np.array([0, 1], _I))), "diagonals"),
+        (Case("SparseToDense", (_AT, np.array([4]), arr(1), _F(0))), "dimensions"),
     ],
     ids=lambda x: x.op if isinstance(x, Case) else None,
 )

@@ -13,10 +13,11 @@ from building import CATALOG, backprop, build
 from cases import Case
 from evaluate import evaluate
 
+from tfnb.errors import OpError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE
 from tfnb.types import Shape
 
-__all__ = ["difference"]
+__all__ = ["differences"]
 
 PLAIN = {tf.quint8: tf.uint8, tf.qint8: tf.int8, tf.qint32: tf.int32}
 KINDS = {t.name: t for t in PLAIN}
@@ -26,6 +27,10 @@ TOLERANCE = {
 }  # fmt: skip
 
 SINGLE = ("CTCBeamSearchDecoder", "CTCLoss", "CropAndResizeGradImage")  # computed in float32
+DIFFERENTIATED = {  # how many of the outputs, where TensorFlow passes nothing on from the others
+    **dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), 1),
+    **dict.fromkeys(("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"), 3),
+}
 UP_TO_SIGN = ("Qr", "SelfAdjointEigV2", "Svd")  # either sign of a vector is right
 
 
@@ -37,6 +42,18 @@ class Outcome(NamedTuple):
     error: BaseException | None = None
 
 
+def _dys(case: Case, values: list[Any]) -> list[Any]:
+    """What flows back from each output: None where it is no float, or TensorFlow passes nothing on."""
+    count = DIFFERENTIATED.get(case.op, len(values))
+    return [_weights(v) if _is_float(v) and k < count else None for k, v in enumerate(values)]
+
+
+def _names(case: Case) -> list[str]:
+    """The argument that each flat input belongs to."""
+    args = zip(CATALOG[case.op].input_args, case.inputs, strict=True)
+    return [a.name for a, x in args for _ in (x if isinstance(x, list) else [x])]
+
+
 def ours(case: Case, gradients: bool) -> Outcome:
     """tfnb's, by the host kernels."""
     try:
@@ -46,7 +63,7 @@ def ours(case: Case, gradients: bool) -> Outcome:
         return Outcome(None, None, e)
     grad = CATALOG[case.op].grad
     floats = [i for i, x in enumerate(built.arrays) if _is_float(x)]
-    weights = [_weights(v) if _is_float(v) else None for v in values]
+    weights = _dys(case, values)
     if not gradients or grad is None or grad is NOT_DIFFERENTIABLE or not floats:
         return Outcome(values, None)
     if all(w is None for w in weights):
@@ -59,7 +76,24 @@ def ours(case: Case, gradients: bool) -> Outcome:
     except Exception as e:
         return Outcome(values, None, e)
     pairs = zip(floats, found, strict=True)
-    return Outcome(values, [np.zeros_like(built.arrays[i]) if g is None else g for i, g in pairs])
+    grads = {i: np.zeros_like(built.arrays[i]) if g is None else g for i, g in pairs}
+    if case.op.startswith("FusedBatchNormGrad") and case.attrs.get("is_training", True):
+        _through_moments(case, grads)
+    return Outcome(values, list(grads.values()))
+
+
+def _through_moments(case: Case, grads: dict[int, Any]) -> None:
+    """In training TensorFlow takes the mean and variance for functions of x, which has their gradients too."""
+    x, mean = case.arrays()[1], case.arrays()[3]
+    if 1 not in grads or 3 not in grads:
+        return
+    first = case.attrs.get("data_format") == "NCHW"
+    like = (-1, 1, 1) if first else (-1,)
+    n = max(x.size // max(mean.size, 1), 1)
+    by_mean, by_variance = (grads[i].reshape(like) for i in (3, 4))
+    away = x - x.mean((0, 2, 3) if first else (0, 1, 2)).reshape(like)
+    grads[1] = (grads[1] + by_mean / n + 2 / n * away * by_variance).astype(x.dtype)
+    grads[3], grads[4] = np.zeros_like(grads[3]), np.zeros_like(grads[4])
 
 
 def _tensor(x: Any) -> Any:
@@ -97,7 +131,7 @@ def theirs(case: Case, gradients: bool) -> Outcome:
         values = [_array(t) for t in outputs]
     except Exception as e:
         return Outcome(None, None, e)
-    pairs = [(t, _weights(v)) for t, v in zip(outputs, values, strict=True) if _is_float(v)]
+    pairs = [(t, w) for t, w in zip(outputs, _dys(case, values), strict=True) if w is not None]
     if not gradients or not floats or not pairs:
         return Outcome(values, None)
     try:
@@ -140,27 +174,33 @@ def unequal(case: Case, a: Any, b: Any) -> str | None:
     return None if same.all() else f"{a[~same][:5]}, TensorFlow's {b[~same][:5]}"
 
 
-def difference(case: Case, gradients: bool = True) -> tuple[str, str] | None:
-    """(kind, what) of the first difference: "accepted" and "refused" (by us alone), "value", "gradient"."""
+def differences(case: Case, gradients: bool = True) -> list[tuple[str, str]]:
+    """(kind, what) of each difference: "accepted" and "refused" (by us alone), "value", "gradient"; and "fault", an
+    error that is none of ours.
+
+    Gradients are compared where the values that they flow back from agree.
+    """
     gradients = gradients and case.grad and case.op not in UP_TO_SIGN
     mine, other = ours(case, gradients), theirs(case, gradients)
     if mine.values is None or other.values is None:
+        if mine.error is not None and not isinstance(mine.error, OpError):
+            return [("fault", f"{type(mine.error).__name__}: {mine.error}")]
         if mine.values is None and other.values is None:
-            return None
+            return []
         if mine.values is None:
-            return "refused", f"{type(mine.error).__name__}: {mine.error}"
+            return [("refused", f"{type(mine.error).__name__}: {mine.error}")]
         absent = isinstance(other.error, (tf.errors.NotFoundError, tf.errors.UnimplementedError))
-        return None if absent else ("accepted", str(other.error)[:300])
+        return [] if absent else [("accepted", str(other.error)[:300])]
     if len(mine.values) != len(other.values):
-        return "value", f"{len(mine.values)} outputs, TensorFlow has {len(other.values)}"
-    for k, (a, b) in enumerate(zip(mine.values, other.values, strict=True)):
-        if what := unequal(case, a, b):
-            return "value", f"output {k}: {what}"
-    if other.grads is None:
-        return None
+        return [("value", f"{len(mine.values)} outputs, TensorFlow has {len(other.values)}")]
+    pairs = enumerate(zip(mine.values, other.values, strict=True))
+    unlike = {k: what for k, (a, b) in pairs if (what := unequal(case, a, b))}
+    found = [("value", f"output {k}: {what}") for k, what in unlike.items()]
+    if other.grads is None or any(k < DIFFERENTIATED.get(case.op, k + 1) for k in unlike):
+        return found
     if mine.error is not None:
-        return "gradient", f"{type(mine.error).__name__}: {mine.error}"
-    for k, (a, b) in enumerate(zip(mine.grads or [], other.grads, strict=False)):
-        if what := unequal(case, a, b):
-            return "gradient", f"of float input {k}: {what}"
-    return None
+        return [*found, ("gradient", f"{type(mine.error).__name__}: {mine.error}")]
+    names = [n for n, x in zip(_names(case), case.arrays(), strict=True) if _is_float(x)]
+    triples = zip(names, mine.grads or [], other.grads, strict=False)
+    found += [("gradient", f"of {n}: {what}") for n, a, b in triples if (what := unequal(case, a, b))]
+    return found

@@ -176,7 +176,7 @@ class Printer:
             return f"fabs({args[0]})"
         if op == "pow" and e.args[1].op == "const" and e.args[1].value in (1.0, 2.0):
             return args[0] if e.args[1].value == 1.0 else f"({args[0]} * {args[0]})"
-        if op in _BUILTIN:
+        if op in _BUILTIN and not (op == "erf" and wide == "float"):
             return f"{op}({args[0]})"
         if op == "atan2":
             return f"atan2({args[0]}, {args[1]})"
@@ -184,7 +184,8 @@ class Printer:
             return f"({args[0]} < {args[1]} ? {args[1]} : {args[0]})"
         if op == "min" and e.args[1].op == "const" and e.args[1].value == e.args[1].value:
             return f"({args[0]} > {args[1]} ? {args[1]} : {args[0]})"
-        if op in _SPECIAL and not (op == "erfinv" and wide == "float"):
+        lanes = op == "digamma" and width > 1
+        if op in _SPECIAL and not (wide == "float" and (op == "erfinv" or lanes)):
             self.kernel.need("fused/special.clh", wide, width)
             return f"t_{op}({args[0]})"
         self.kernel.need("lib/math.clh", wide, width)

@@ -7,9 +7,12 @@ leased to at most one array; every array a user can hold keeps its lease alive t
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import weakref
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,11 +20,27 @@ import numpy as np
 from tfnb.devices.buffers import MemoryStats
 from tfnb.errors import ResourceExhaustedError
 
-__all__ = ["ALIGNMENT", "PAD", "Block", "HostPool", "capacity_of", "numpy_block"]
+__all__ = ["ALIGNMENT", "PAD", "Block", "HostPool", "capacity_of", "keep_freed_memory", "numpy_block"]
 
 ALIGNMENT = 128
 PAD = 256
 _KEEP = 1 << 28  # bytes of free blocks kept whatever the limit
+
+
+_WHOLE = 1 << 26  # arrays from here on still come from the system and go back to it
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Makes the process keep what NumPy frees: clearing new pages costs more than most host kernels.
+
+    Only where the C library is glibc; elsewhere nothing changes.
+    """
+    tune = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if tune is not None:
+        tune(_M_MMAP_THRESHOLD, _WHOLE)
+        tune(_M_TRIM_THRESHOLD, _KEEP)
 
 
 class Block(np.ndarray):

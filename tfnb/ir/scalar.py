@@ -18,7 +18,7 @@ __all__ = ["BINARY", "COMPARE", "UNARY", "Expr", "arg", "const", "index", "load"
 # name -> arity. Result dtype is the operands' unless the op is in COMPARE/PREDICATE (bool).
 _UNARY = (
     "neg abs exp expm1 log log1p sqrt rsqrt tanh sigmoid sin cos tan asin acos atan sinh cosh asinh acosh"
-    " atanh erf erfc erfinv lgamma digamma floor ceil rint sign not bitnot recip"
+    " atanh erf erfc erfinv lgamma digamma floor ceil rint sign not bitnot recip conj"
 )
 UNARY = frozenset(_UNARY.split())
 PREDICATE = frozenset(("isnan", "isinf", "isfinite"))
@@ -248,6 +248,11 @@ def _unary(name: str) -> Any:
     f.__name__ = name
     f.__doc__ = f"The element's `{name}`."
     return f
+
+
+def conj(x: Expr) -> Expr:
+    """The complex conjugate; a real element as it is."""
+    return unary("conj", x) if x.dtype.is_complex else x
 
 
 neg, abs_, exp, expm1, log, log1p = map(_unary, ("neg", "abs", "exp", "expm1", "log", "log1p"))

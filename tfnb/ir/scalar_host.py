@@ -58,7 +58,7 @@ def _truncmod(a: _Array, b: _Array) -> _Array:
 def _pow(a: _Array, b: _Array) -> _Array:
     if a.dtype.kind in "iu":
         return np.where(b < 0, np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0)),
-                        np.power(a, np.abs(b)))
+                        np.power(a, np.maximum(b, 0)))
     return np.power(a, b)
 
 
@@ -70,6 +70,10 @@ def _special(name: str) -> Callable[[_Array], _Array]:
 def _lgamma(x: _Array) -> _Array:
     found = _special("gammaln")(x)
     return np.where(np.isneginf(x), np.abs(found), found)  # infinite on both sides, as in C
+
+
+def _digamma(x: _Array) -> _Array:
+    return np.where(x == 0, x.dtype.type(np.nan), _special("digamma")(x))  # a pole like the others
 
 
 def _sigmoid(x: _Array) -> _Array:
@@ -85,7 +89,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
     "erf": _special("erf"), "erfc": _special("erfc"), "erfinv": _special("erfinv"), "lgamma": _lgamma,
-    "digamma": _special("digamma"), "floor": np.floor, "ceil": np.ceil, "rint": np.rint, "sign": np.sign,
+    "conj": np.conjugate, "digamma": _digamma, "floor": np.floor, "ceil": np.ceil, "rint": np.rint, "sign": np.sign,
     "not": np.logical_not, "bitnot": np.invert, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _div, "floordiv": _floordiv,
     "floormod": _floormod, "truncmod": _truncmod, "pow": _pow, "max": np.maximum, "min": np.minimum,

@@ -105,9 +105,14 @@ def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
 
 
 def normalize_axes(axes: Any, rank: int) -> tuple[int, ...]:
-    """Sorted non-negative axes without repetition; `axes` is a NumPy value of rank 0 or 1."""
-    flat = [int(a) for a in axes.reshape(-1)]
-    return tuple(sorted({normalize_axis(a, rank) for a in flat}))
+    """Sorted non-negative axes; `axes` is a NumPy value of rank 0 or 1.
+
+    Raises `InvalidArgumentError` for an axis out of range, or twice.
+    """
+    found = sorted(normalize_axis(int(a), rank) for a in axes.reshape(-1))
+    if len(set(found)) < len(found):
+        raise InvalidArgumentError(f"an axis stands twice in {axes.reshape(-1).tolist()}")
+    return tuple(found)
 
 
 def reduced(c: Infer, keep_dims: bool) -> Shape:

@@ -13,7 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
-from tfnb.ir.shapes import scalar_shape, with_rank
+from tfnb.ir.shapes import with_rank
 from tfnb.ops.batch_norm_grad import (
     FUSED_BATCH_NORM_GRAD,
     FUSED_BATCH_NORM_GRAD_V2,
@@ -79,7 +79,7 @@ def _infer(c: Infer) -> tuple[Shape, ...]:
 
 
 def _infer_v3(c: Infer) -> tuple[Shape, ...]:
-    return (*_infer(c), scalar_shape(c))
+    return (*_infer(c), Shape((0,)))
 
 
 def _host(
@@ -107,7 +107,7 @@ def _host(
 
 
 def _host_v3(call: HostCall, *inputs: np.ndarray) -> Any:
-    return (*_host(call, *inputs), np.zeros((), inputs[1].dtype))
+    return (*_host(call, *inputs), np.zeros(0, inputs[1].dtype))
 
 
 def _flat(a: BatchNormAttrs, moments: Any) -> Any:
@@ -137,7 +137,7 @@ def _expand(op: Any, x: Any, scale: Any, offset: Any, mean: Any, variance: Any) 
 
 
 def _expand_v3(op: Any, *inputs: Any) -> Any:
-    nothing = inputs[0].graph.to_tensor(np.zeros((), inputs[1].dtype.np))
+    nothing = inputs[0].graph.to_tensor(np.zeros(0, inputs[1].dtype.np))
     return (*_expand(op, *inputs), nothing)
 
 
@@ -244,7 +244,7 @@ FUSED_BATCH_NORM_V3 = OpDef(
     "FusedBatchNormV3",
     "x: T, scale: U, offset: U, mean: U, variance: U",
     "y: T, " + _OUTPUTS.replace("%s", "U") + ", reserve_space_3: U",
-    "FusedBatchNormV2 with one more output, a 0 that its gradient takes.\n\n    " + _DOC,
+    "FusedBatchNormV2 with one more output, an empty vector that its gradient takes.\n\n    " + _DOC,
     types=MIXED,
     attrs=BatchNormAttrs,
     infer=_infer_v3,

@@ -20,7 +20,7 @@ from tfnb.ops.math_unary import RSQRT
 from tfnb.ops.reduce_sum import SUM
 from tfnb.ops.shaping import RESHAPE, size_of
 from tfnb.ops.windows import attrs_of, channels_first
-from tfnb.types import DEVICE_FLOATS, Shape, bfloat16, float16, float32
+from tfnb.types import DEVICE_FLOATS, Shape, bfloat16, float16, float32, scalar
 
 __all__ = [
     "FUSED_BATCH_NORM_GRAD",
@@ -81,7 +81,7 @@ def _infer(c: Infer) -> tuple[Shape, ...]:
             )
         channels = channels.merge_with(vector)
     dims[axis] = channels.as_list()[0]
-    return Shape(tuple(dims)), channels, channels, Shape((0,)), Shape((0,))
+    return Shape(tuple(dims)), channels, channels, scalar, scalar
 
 
 def _host(
@@ -99,7 +99,7 @@ def _host(
         n = max(x.size // max(scale.size, 1), 1)
         dx = slope - (by_offset / n).reshape(shape) - unit * (by_scale / n).reshape(shape)
     dx = dx * (scale * inv).reshape(shape)
-    nothing = np.zeros(0, wide)
+    nothing = np.zeros((), wide)
     return dx.astype(x.dtype), by_scale.astype(wide), by_offset.astype(wide), nothing, nothing
 
 
@@ -121,7 +121,7 @@ def _expand(op: Any, dy: Any, x: Any, scale: Any, mean: Any, variance: Any, *_: 
         n = pixel_count(x, scale)
         dx = slope - like_channels(a, by_offset / n) - unit * like_channels(a, by_scale / n)
     dx = dx * like_channels(a, scale * inv)
-    nothing = x.graph.to_tensor(np.zeros(0, scale.dtype.np))
+    nothing = x.graph.to_tensor(np.zeros((), scale.dtype.np))
     return cast_to(dx, x.dtype), by_scale, by_offset, nothing, nothing
 
 
@@ -175,7 +175,7 @@ _DOC = """The gradient of %s from the gradient of its first output.
     x_backprop = scale * inv * (y_backprop - mean(y_backprop) - unit * mean(y_backprop * unit)), else scale * inv *
     y_backprop; scale_backprop = sum(y_backprop * unit); offset_backprop = sum(y_backprop). y_backprop, x: shape (batch,
     height, width, channels), or channels second for "NCHW". scale: shape (channels,). reserve_space_1, reserve_space_2:
-    the mean and variance that y was normalised with. The last two outputs are empty. Errors: another rank, vectors of
+    the mean and variance that y was normalised with. The last two outputs are 0. Errors: another rank, vectors of
     another length."""
 
 

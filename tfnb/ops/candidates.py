@@ -223,7 +223,11 @@ FIXED_UNIGRAM_CANDIDATE_SAMPLER = _sampler(
 
 
 def _hits(call: HostCall, true_classes: np.ndarray, sampled: np.ndarray) -> tuple[np.ndarray, ...]:
-    example, _, place = np.nonzero(true_classes[:, :, None] == sampled)
+    last = {int(c): i for i, c in enumerate(sampled)}
+    found = [
+        (i, last[c]) for i, row in enumerate(true_classes.tolist()) for c in row if c in last
+    ]
+    example, place = np.array(found, np.int64).reshape(-1, 2).T
     lowest = np.full(example.shape, np.finfo(np.float32).min, np.float32)
     return example.astype(np.int32), place.astype(np.int64), lowest
 
@@ -244,8 +248,8 @@ COMPUTE_ACCIDENTAL_HITS = OpDef(
     """Where sampled classes are true classes of an example.
 
     true_classes: shape (batch, num_true). sampled_candidates: shape (num_sampled,). indices, ids: example and
-    place in sampled_candidates of each hit. weights: the lowest float32, to be added to the hit's logit. Runs
-    on the host.""",
+    place in sampled_candidates (the last one, of a class sampled more than once) of each hit. weights: the lowest
+    float32, to be added to the hit's logit. Runs on the host.""",
     attrs=HitAttrs,
     infer=_infer_hits,
     host=_hits,

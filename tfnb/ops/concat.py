@@ -167,6 +167,10 @@ class SplitAttrs:
 
     num_split: int
 
+    def __post_init__(self) -> None:
+        if self.num_split < 1:
+            raise InvalidArgumentError(f"num_split must be at least 1, got {self.num_split}")
+
 
 def _split_shapes(c: Infer) -> tuple[Shape, ...]:
     axis, x, n = c.value(0), c.shapes[1], c.attrs.num_split

@@ -107,6 +107,9 @@ def _dense_bins(c: Infer) -> Shape:
         return unknown_shape
     if len(x.dims) > 2:
         raise ShapeError(f"DenseBincount: needs a vector or rows of numbers, got shape {x}")
+    weights = c.shapes[2]
+    if not weights.is_compatible_with(x) and weights.num_elements() not in (0, None):
+        raise ShapeError(f"DenseBincount: weights of shape {weights} for numbers of shape {x}")
     return Shape((*x.dims[:-1], n) if len(x.dims) == 2 else (n,))
 
 
@@ -159,6 +162,10 @@ DENSE_BINCOUNT = OpDef(
 def _host_histogram(
     call: HostCall, values: np.ndarray, limits: np.ndarray, nbins: np.ndarray
 ) -> np.ndarray:
+    if limits.shape != (2,):
+        raise InvalidArgumentError(
+            f"value_range must be two numbers, got shape {limits.shape}", call.op
+        )
     n, (low, high) = int(nbins), limits
     if n <= 0 or not low < high:
         raise InvalidArgumentError(
@@ -180,6 +187,8 @@ def _expand_histogram(op: Any, values: Any, limits: Any, nbins: Any) -> Any:
 
 
 def _histogram_shape(c: Infer) -> Shape:
+    if not c.shapes[1].is_compatible_with(Shape((2,))):
+        raise ShapeError(f"HistogramFixedWidth: value_range must be two numbers, got {c.shapes[1]}")
     n = c.value(2)
     return Shape((None if n is None else int(n.reshape(())),))
 
@@ -317,6 +326,11 @@ def _groups(indices: np.ndarray, values: np.ndarray) -> dict[tuple[int, ...], li
 
 def _host_distance(call: HostCall, *arrays: np.ndarray) -> np.ndarray:
     hi, hv, hs, ti, tv, ts = arrays
+    for indices, values, shape in ((hi, hv, hs), (ti, tv, ts)):
+        if indices.shape != (values.size, shape.size):
+            raise InvalidArgumentError(
+                f"indices of shape {indices.shape} for {values.size} values of rank {shape.size}", call.op
+            )
     if hs.shape != ts.shape or hs.size < 2:
         raise InvalidArgumentError(f"ranks {hs.size} and {ts.size}; needed one rank >= 2", call.op)
     sizes = np.maximum(hs[:-1], ts[:-1])

@@ -175,11 +175,17 @@ class OneHotAttrs:
     axis: int = -1
 
 
+def _one_hot_axis(axis: int, rank: int) -> int:
+    if axis < -1:
+        raise InvalidArgumentError(f"OneHot: axis must be -1 or in [0, {rank}), got {axis}")
+    return normalize_axis(axis, rank, "OneHot: axis")
+
+
 def _one_hot_shape(c: Infer) -> Shape:
     x, depth = c.shapes[0], c.value(1)
     if x.dims is None:
         return unknown_shape
-    a = normalize_axis(c.attrs.axis, len(x.dims) + 1, "OneHot: axis")
+    a = _one_hot_axis(c.attrs.axis, len(x.dims) + 1)
     n = None if depth is None else int(depth.reshape(()))
     if n is not None and n < 0:
         raise InvalidArgumentError(f"OneHot: depth must be >= 0, got {n}")
@@ -189,13 +195,13 @@ def _one_hot_shape(c: Infer) -> Shape:
 def _host_one_hot(
     call: HostCall, indices: np.ndarray, depth: np.ndarray, on: np.ndarray, off: np.ndarray
 ) -> np.ndarray:
-    a = normalize_axis(call.attrs.axis, indices.ndim + 1)
+    a = _one_hot_axis(call.attrs.axis, indices.ndim + 1)
     levels = np.arange(int(depth)).reshape([-1 if i == a else 1 for i in range(indices.ndim + 1)])
     return np.where(np.expand_dims(indices, a) == levels, on, off).astype(on.dtype)
 
 
 def _lower_one_hot(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    a = normalize_axis(site.attrs.axis, len(idx))
+    a = _one_hot_axis(site.attrs.axis, len(idx))
     wanted = site.load(0, (*idx[:a], *idx[a + 1 :]))
     return s.where(s.eq(wanted, s.cast(idx[a], wanted.dtype)), site.load(2, ()), site.load(3, ()))
 

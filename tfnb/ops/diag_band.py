@@ -87,11 +87,14 @@ def _limits(name: str, k: np.ndarray) -> tuple[int, int]:
     return numbers[0], numbers[-1]
 
 
-def _band(name: str, attrs: Any, k: np.ndarray, rows: int, columns: int) -> _Band:
+def _band(
+    name: str, attrs: Any, k: np.ndarray, rows: int, columns: int, empty: bool = False
+) -> _Band:
+    """The band of diagonals; `empty` ones need not exist."""
     low, high = _limits(name, k)
     if attrs.align not in _ALIGNS:
         raise InvalidArgumentError(f"{name}: align {attrs.align!r}; needed one of {_ALIGNS}")
-    if (rows and columns) and not (-rows < low and high < columns):
+    if not empty and any(d and not -rows < d < columns for d in (low, high)):
         raise InvalidArgumentError(
             f"{name}: a {rows} x {columns} matrix has no diagonals {low}..{high}"
         )
@@ -139,10 +142,19 @@ def _diag_dims(c: Infer) -> Shape:
     if d.dims is None or k is None:
         return unknown_shape
     low, high = _limits(c.op_name, k)
-    lead = d.dims[: len(d.dims) - (1 if low == high else 2)]
+    lead = _batch(c.op_name, d, low, high)
     if d.dims[-1] is None or rows is None or columns is None:
         return Shape((*lead, None, None))
     return Shape((*lead, *_sizes(c.op_name, k, d.dims[-1], int(rows), int(columns))))
+
+
+def _batch(name: str, diagonal: Shape, low: int, high: int) -> tuple[int | None, ...]:
+    """The dimensions before the packed diagonals."""
+    dims = diagonal.as_list()
+    packed = [None] if low == high else [high - low + 1, None]
+    if len(dims) < len(packed) or not Shape(dims[-len(packed) :]).is_compatible_with(Shape(packed)):
+        raise ShapeError(f"{name}: {high - low + 1} diagonals are needed, got shape {diagonal}")
+    return tuple(dims[: -len(packed)])
 
 
 def _host_diag(
@@ -153,15 +165,16 @@ def _host_diag(
     columns: np.ndarray,
     padding: np.ndarray,
 ) -> np.ndarray:
+    _batch("MatrixDiagV3", Shape(diagonal.shape), *_limits("MatrixDiagV3", k))
     sizes = _sizes("MatrixDiagV3", k, diagonal.shape[-1], int(rows), int(columns))
-    band = _band("MatrixDiagV3", call.attrs, k, *sizes)
+    band = _band("MatrixDiagV3", call.attrs, k, *sizes, empty=diagonal.shape[-1] == 0)
     return _spread(band, diagonal, padding, band.low == band.high)
 
 
 def _lower_diag(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    band = _band("MatrixDiagV3", site.attrs, site.value(1), *site.outputs[0].shape[-2:])
     if 0 in site.inputs[0].shape:
         return site.load(4, ())
+    band = _band("MatrixDiagV3", site.attrs, site.value(1), *site.outputs[0].shape[-2:])
     inside, at = band.place(idx[-2], idx[-1], band.low == band.high)
     return s.where(inside, site.load(0, (*idx[:-2], *at)), site.load(4, ()))
 
@@ -194,19 +207,15 @@ MATRIX_DIAG_V3: OpDef = OpDef(
 )
 
 
-def _part_dims(c: Infer) -> Shape:
-    x, k = c.shapes[0], c.value(1)
+def _packed(name: str, attrs: Any, x: Shape, k: np.ndarray | None) -> Shape:
+    """The shape of the packed band of diagonals of matrices."""
     if x.dims is None or k is None:
         return unknown_shape
     if len(x.dims) < 2:
-        raise ShapeError(f"{c.op_name}: needs matrices, got shape {x}")
-    low, high = _limits(c.op_name, k)
+        raise ShapeError(f"{name}: needs matrices, got shape {x}")
+    low, high = _limits(name, k)
     rows, columns = x.dims[-2:]
-    width = (
-        None
-        if rows is None or columns is None
-        else _band(c.op_name, c.attrs, k, rows, columns).width
-    )
+    width = None if rows is None or columns is None else _band(name, attrs, k, rows, columns).width
     return Shape((*x.dims[:-2], *([] if low == high else [high - low + 1]), width))
 
 
@@ -244,7 +253,7 @@ MATRIX_DIAG_PART_V3: OpDef = OpDef(
     input: a number type or bool, shape (..., m, n). k: one diagonal, or the lowest and the highest.
     padding_value: a scalar. diagonal: (..., longest), or (..., diagonals, longest) for a band. Errors:
     diagonals that there are not.""",
-    infer=_part_dims,
+    infer=lambda c: _packed(c.op_name, c.attrs, c.shapes[0], c.value(1)),
     host=_host_part,
     lower=_lower_part,
     grad=_grad_part,
@@ -252,12 +261,22 @@ MATRIX_DIAG_PART_V3: OpDef = OpDef(
 )
 
 
-def _host_set(call: HostCall, x: np.ndarray, diagonal: np.ndarray, k: np.ndarray) -> np.ndarray:
-    band = _band("MatrixSetDiagV3", call.attrs, k, *x.shape[-2:])
-    if diagonal.shape[-1:] != (band.width,):
-        raise InvalidArgumentError(
-            f"diagonals of shape {diagonal.shape} for matrices of shape {x.shape}", call.op
+def _check_packed(attrs: Any, x: Shape, diagonal: Shape, k: np.ndarray | None) -> None:
+    wanted = _packed("MatrixSetDiagV3", attrs, x, k)
+    if not wanted.is_compatible_with(diagonal):
+        raise ShapeError(
+            f"MatrixSetDiagV3: matrices of shape {x} need diagonals of shape {wanted}, got {diagonal}"
         )
+
+
+def _set_shape(c: Infer) -> Shape:
+    _check_packed(c.attrs, c.shapes[0], c.shapes[1], c.value(2))
+    return c.shapes[0]
+
+
+def _host_set(call: HostCall, x: np.ndarray, diagonal: np.ndarray, k: np.ndarray) -> np.ndarray:
+    _check_packed(call.attrs, Shape(x.shape), Shape(diagonal.shape), k)
+    band = _band("MatrixSetDiagV3", call.attrs, k, *x.shape[-2:])
     return _spread(band, diagonal, x, band.low == band.high)
 
 
@@ -286,7 +305,7 @@ MATRIX_SET_DIAG_V3: OpDef = OpDef(
     input: a number type or bool, shape (..., m, n). diagonal: that dtype, packed as `MatrixDiagPartV3` gives
     it. k: one diagonal, or the lowest and the highest. output: shape of input. Errors: shapes that do not
     fit.""",
-    infer=lambda c: c.shapes[0],
+    infer=_set_shape,
     host=_host_set,
     lower=_lower_set,
     grad=_grad_set,

@@ -22,7 +22,7 @@ from tfnb.ops.gather import UNSORTED_SEGMENT_SUM
 from tfnb.ops.pack import PACK
 from tfnb.ops.reduce_sum import BROADCAST_TO, SUM, all_axes
 from tfnb.ops.shaping import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SIZE, shape_of
-from tfnb.types import ALL, INDEX, REALS, Shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, NUMBERS, REALS, Shape, int32, unknown_shape
 
 __all__ = ["GATHER_ND", "OPS", "SCATTER_ND", "SCATTER_ROWS", "SPARSE_TO_DENSE", "check_updates"]
 
@@ -137,7 +137,7 @@ def _host_scatter_nd(
 def _expand_scatter_nd(op: Any, indices: Any, updates: Any, shape: Any) -> Any:
     """Each index becomes one row number, so that it is a segment sum."""
     dims, depth = constant_shape(shape).dims, indices.shape.dims
-    if dims is None or not depth or not depth[-1]:
+    if dims is None or not depth or not depth[-1] or updates.dtype not in REALS:
         return None
     k = depth[-1]
     sizes = [shape[i] if d is None else d for i, d in enumerate(dims)]
@@ -190,7 +190,7 @@ SCATTER_ND: OpDef = OpDef(
     "ScatterNd",
     inputs="indices: Tindices, updates: T, shape: Tindices",
     outputs="output: T",
-    types={"T": REALS, "Tindices": INDEX},
+    types={"T": NUMBERS, "Tindices": INDEX},
     doc="""A tensor of zeros to which updates are added, each at its own index; the inverse of GatherNd.
 
     indices: integers, last dimension k. updates: a number type, shape of indices without its last dimension,
@@ -218,12 +218,29 @@ def _dense_shape(c: Infer) -> Shape:
         raise ShapeError(
             f"SparseToDense: sparse_indices must have rank 0, 1 or 2, got shape {indices}"
         )
-    return c.as_shape(1)
+    shape = c.as_shape(1)
+    _check_dense(indices, shape, c.shapes[2])
+    return shape
+
+
+def _check_dense(indices: Shape, shape: Shape, values: Shape) -> None:
+    """Raises `ShapeError` unless the indices are as long as the shape, and there is a value for each."""
+    if indices.dims is None:
+        return
+    length = indices.dims[1] if len(indices.dims) == 2 else 1
+    if shape.dims is not None and length not in (None, len(shape.dims)):
+        raise ShapeError(
+            f"SparseToDense: indices of {length} numbers for {len(shape.dims)} dimensions"
+        )
+    count = indices.dims[0] if indices.dims else 1
+    if values.dims != () and not values.is_compatible_with(Shape((count,))):
+        raise ShapeError(f"SparseToDense: {count} indices, but values of shape {values}")
 
 
 def _host_dense(
     call: HostCall, indices: np.ndarray, shape: np.ndarray, values: np.ndarray, default: np.ndarray
 ) -> np.ndarray:
+    _check_dense(Shape(indices.shape), Shape(tuple(shape.tolist())), Shape(values.shape))
     rows = indices.reshape(-1, 1) if indices.ndim < 2 else indices
     if ((rows < 0) | (rows >= shape)).any():
         raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)

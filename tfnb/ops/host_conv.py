@@ -68,6 +68,11 @@ class Axis:
             padding = (0, 0)
         if isinstance(padding, tuple):
             room = limit + sum(padding) - reach + 1
+            if room - 1 <= -2 * stride:
+                raise InvalidArgumentError(
+                    f"a window that reaches over {reach} does not fit along an axis of {limit + sum(padding)}, padding "
+                    f"included, with stride {stride}"
+                )
             return Axis(limit, size, stride, dilation, max(-(-room // stride), 0), padding[0])
         raise InvalidArgumentError(f'padding is {padding!r}, must be "SAME" or "VALID"')
 

@@ -271,6 +271,10 @@ DECODE_BMP = _decoder(
 
 def _host_any(call: HostCall, x: np.ndarray) -> np.ndarray:
     a = call.attrs
+    if a.channels not in (0, 3) and _contents(call, x).startswith(b"GIF"):
+        raise InvalidArgumentError(
+            f"DecodeImage: channels of a GIF must be 0 or 3, got {a.channels}", call.op
+        )
     found = _decoded(call, x, a.channels, frames="all" if a.expand_animations else "first")
     factor = 257 if _contents(call, x).startswith(b"\x89PNG") else 256  # TensorFlow's, by format
     return _converted(found, call.types["dtype"], factor)

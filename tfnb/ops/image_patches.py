@@ -60,6 +60,10 @@ def _axis(attrs: PatchAttrs, k: int, n: int) -> _Axis:
     size, stride, rate = attrs.ksizes[k], attrs.strides[k], attrs.rates[k]
     reach = (size - 1) * rate + 1
     if attrs.padding == "VALID":
+        if n - reach <= -2 * stride:
+            raise InvalidArgumentError(
+                f"a patch that reaches over {reach} does not fit along an axis of {n}, with stride {stride}"
+            )
         return _Axis(size, stride, rate, 0, 0, max((n - reach + stride) // stride, 0))
     count = -(-n // stride)
     spare = max((count - 1) * stride + reach - n, 0)
@@ -215,6 +219,16 @@ def _positions(low: Any, high: Any, count: int, limit: int) -> np.ndarray:
     return np.asarray(np.asarray(low * last)[:, None] + offsets)
 
 
+def _check_gradient(call: HostCall, g: np.ndarray, boxes: np.ndarray, image: tuple[int, ...]) -> None:
+    if len(image) != 4 or g.ndim != 4 or (g.shape[0], g.shape[3]) != (len(boxes), image[3]):
+        raise InvalidArgumentError(
+            f"{call.op.type}: crops of shape {g.shape} for {len(boxes)} boxes of images of shape {image}",
+            call.op,
+        )
+    if g.size and 0 in image:
+        raise InvalidArgumentError(f"{call.op.type}: images of shape {image} have no pixels", call.op)
+
+
 def _check_indices(call: HostCall, boxes: np.ndarray, index: np.ndarray, n: int) -> None:
     if boxes.ndim != 2 or boxes.shape[1] != 4 or index.shape != boxes.shape[:1]:
         raise InvalidArgumentError(
@@ -338,7 +352,8 @@ def _host_grad_image(
     call: HostCall, g: np.ndarray, boxes: np.ndarray, index: np.ndarray, shape: np.ndarray
 ) -> np.ndarray:
     dims = tuple(int(d) for d in shape)
-    _check_indices(call, boxes, index, dims[0])
+    _check_indices(call, boxes, index, dims[0] if dims else 0)
+    _check_gradient(call, g, boxes, dims)
     out = np.zeros(dims, np.float64)
     inside, taps = _samples(call.attrs.method, boxes, g.shape[1:3], dims[1:3])
     for y, x, weight in taps:
@@ -369,6 +384,7 @@ def _host_grad_boxes(
 ) -> np.ndarray:
     """By the chain rule through the position of each sample."""
     _check_indices(call, boxes, index, image.shape[0])
+    _check_gradient(call, g, boxes, image.shape)
     size, limit = g.shape[1:3], image.shape[1:3]
     edges = boxes.astype(np.float32)
     lines = [_positions(edges[:, k], edges[:, k + 2], size[k], limit[k]) for k in (0, 1)]

@@ -113,6 +113,10 @@ def _entry(
     if stride == 0:
         raise InvalidArgumentError(f"the stride of axis {axis} must not be 0")
     if attrs.shrink_axis_mask >> bit & 1:
+        if stride is not None and stride < 0:
+            raise InvalidArgumentError(
+                f"the stride of axis {axis}, which a single index takes away, must not be negative"
+            )
         if begin is not None and dim is not None and not -dim <= begin < dim:
             raise InvalidArgumentError(
                 f"index {begin} is out of range for axis {axis} of size {dim}"
@@ -260,6 +264,11 @@ def _host_strided_grad(
     dims = shape.tolist()
     found = entries(dims, begin.tolist(), end.tolist(), strides.tolist(), call.attrs)
     out = np.zeros(dims, dy.dtype)
+    wanted = [e.length if e.axis is not None else 1 for e in found if not e.shrink]
+    if list(dy.shape) != wanted:
+        raise ShapeError(
+            f"StridedSliceGrad: the slice has shape {wanted}, the gradient {dy.shape}", call.op
+        )
     out[slice_parts(found)] = dy.reshape([e.length for e in found if e.axis is not None])
     return out
 

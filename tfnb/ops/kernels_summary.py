@@ -190,7 +190,7 @@ def audio_summary(
                 sample_rate=rate,
                 num_channels=sounds.shape[2],
                 length_frames=sounds.shape[1],
-                encoded_audio_string=_wav(np.nan_to_num(sounds[i]), int(rate)),
+                encoded_audio_string=_wav(np.nan_to_num(sounds[i]), max(int(rate + 0.5), 1)),
                 content_type="audio/wav",
             )
         )

@@ -72,12 +72,14 @@ SHAPE_N = OpDef(
 
 
 def _wider(a: np.ndarray, b: np.ndarray) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(tuple(a.tolist()), tuple(b.tolist()))
-    except ValueError:
+    n = max(a.size, b.size)
+    pairs = zip([1] * (n - a.size) + a.tolist(), [1] * (n - b.size) + b.tolist(), strict=True)
+    found = [(y if x == 1 else x, x == y or 1 in (x, y)) for x, y in pairs]
+    if not all(fits for _, fits in found):
         raise InvalidArgumentError(
             f"BroadcastArgs: shapes {a.tolist()} and {b.tolist()} cannot be broadcast together"
-        ) from None
+        )
+    return tuple(size for size, _ in found)
 
 
 def _wider_size(c: Infer) -> Shape:

@@ -17,8 +17,8 @@ from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, OpDef
 from tfnb.ir.scalar import Expr
-from tfnb.ir.shapes import broadcast, unchanged
-from tfnb.ops.complex_numbers import complex_abs, holomorphic
+from tfnb.ir.shapes import broadcast, merged, unchanged
+from tfnb.ops.complex_numbers import complex_abs, conj, holomorphic
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.reduce_sum import unbroadcast
 from tfnb.types import COMPLEX, FLOATS, NUMBERS, REALS, SIGNED_INTS, DType, float32, float64
@@ -44,7 +44,9 @@ def _unary(
     api: str,
     types: tuple[DType, ...] = FLOATS,
     note: str = "",
+    whole: bool = False,
 ) -> OpDef:
+    """`whole`: the gradient says itself where conjugates belong."""
     tail = f" {note}" if note else ""
     return OpDef(
         name,
@@ -56,7 +58,7 @@ def _unary(
         x: {_TYPE_WORDS[types]}, any shape. y: dtype and shape of x.""",
         infer=unchanged,
         scalar=lambda attrs, x: fn(x),
-        grad=holomorphic(grad) if callable(grad) else grad,
+        grad=holomorphic(grad) if callable(grad) and not whole else grad,
         api=api,
     )
 
@@ -77,7 +79,9 @@ def _predicate(name: str, what: str, fn: Callable[[Expr], Expr], api: str) -> Op
     )
 
 
-def _grad_op(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any) -> OpDef:
+def _grad_op(
+    name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any, whole: bool = False
+) -> OpDef:
     """The gradient of a function in terms of its value y: one node, so it fuses and can be merged."""
     return OpDef(
         name,
@@ -87,9 +91,9 @@ def _grad_op(name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: An
         doc=f"""The gradient of {name.removesuffix("Grad")} by its own value: z = {formula}, elementwise.
 
         y, dy: a float or complex type, one shape. z: their dtype and shape.""",
-        infer=broadcast,
-        scalar=lambda attrs, y, dy: fn(y, dy),
-        grad=holomorphic(grad),
+        infer=lambda c: merged(c, 0, 1),
+        scalar=lambda attrs, y, dy: fn(s.conj(y) if whole else y, dy),
+        grad=grad if whole else holomorphic(grad),
     )
 
 
@@ -100,18 +104,32 @@ def _unless_zero(dy: Expr, z: Expr) -> Expr:
 
 def _grad_inv_grad(op: Any, g: Any) -> Any:
     y, dy = op.inputs
-    return g * (-2.0 * dy * y), op.opdef(y, g)
+    return conj(g) * (-2.0 * dy * conj(y)), op.opdef(conj(y), g)
 
 
-RECIPROCAL_GRAD = _grad_op("ReciprocalGrad", "-dy y^2", lambda y, dy: _unless_zero(dy, -(dy * y * y)), _grad_inv_grad)
-INV_GRAD = _grad_op("InvGrad", "-dy y^2", lambda y, dy: _unless_zero(dy, -(dy * y * y)), _grad_inv_grad)
+def _grad_sqrt_grad(op: Any, g: Any) -> Any:
+    share = g / op.inputs[0]
+    return -conj(share) * op.y, 0.5 * share
+
+
+def _grad_rsqrt_grad(op: Any, g: Any) -> Any:
+    y, dy = conj(op.inputs[0]), op.inputs[1]
+    return conj(g) * (-1.5 * dy * y * y), RSQRT_GRAD(y, g)
+
+
+def _inverse_grad(y: Expr, dy: Expr) -> Expr:
+    return _unless_zero(dy, -(dy * y * y))
+
+
+RECIPROCAL_GRAD = _grad_op("ReciprocalGrad", "-dy conj(y)^2", _inverse_grad, _grad_inv_grad, whole=True)
+INV_GRAD = _grad_op("InvGrad", "-dy conj(y)^2", _inverse_grad, _grad_inv_grad, whole=True)
 SQRT_GRAD = _grad_op(
-    "SqrtGrad", "dy / (2 y)", lambda y, dy: _unless_zero(dy, s.div(s.mul(dy, 0.5), y)),
-    lambda op, g: (-g * op.y / op.inputs[0], 0.5 * g / op.inputs[0]),
+    "SqrtGrad", "dy / (2 conj(y))", lambda y, dy: _unless_zero(dy, s.div(s.mul(dy, 0.5), y)),
+    _grad_sqrt_grad, whole=True,
 )  # fmt: skip
-RSQRT_GRAD = _grad_op(
-    "RsqrtGrad", "-dy y^3 / 2", lambda y, dy: _unless_zero(dy, s.mul(dy, -0.5) * (y * y * y)),
-    lambda op, g: (g * (-1.5 * op.inputs[1] * op.inputs[0] * op.inputs[0]), RSQRT_GRAD(op.inputs[0], g)),
+RSQRT_GRAD: OpDef = _grad_op(
+    "RsqrtGrad", "-dy conj(y)^3 / 2", lambda y, dy: _unless_zero(dy, s.mul(dy, -0.5) * (y * y * y)),
+    _grad_rsqrt_grad, whole=True,
 )  # fmt: skip
 TANH_GRAD = _grad_op(
     "TanhGrad", "dy (1 - y^2)", lambda y, dy: dy * s.sub(1.0, y * y),
@@ -129,12 +147,17 @@ SIGN = _unary(
     _SIGNED, "NaN stays NaN.",
 )  # fmt: skip
 RECIPROCAL = _unary(
-    "Reciprocal", "1 / x", s.recip, lambda op, dy: RECIPROCAL_GRAD(op.y, dy), "reciprocal", types=_SMOOTH
-)
-INV = _unary("Inv", "1 / x", s.recip, lambda op, dy: INV_GRAD(op.y, dy), "inv", types=_SMOOTH)
+    "Reciprocal", "1 / x", s.recip, lambda op, dy: RECIPROCAL_GRAD(op.y, dy), "reciprocal", types=_SMOOTH,
+    whole=True,
+)  # fmt: skip
+INV = _unary("Inv", "1 / x", s.recip, lambda op, dy: INV_GRAD(op.y, dy), "inv", types=_SMOOTH, whole=True)
 SQUARE = _unary("Square", "x^2", lambda x: x * x, lambda op, dy: dy * (2.0 * op.x), "square", NUMBERS)
-SQRT = _unary("Sqrt", "the square root of x", s.sqrt, lambda op, dy: SQRT_GRAD(op.y, dy), "sqrt", types=_SMOOTH)
-RSQRT = _unary("Rsqrt", "1 / sqrt(x)", s.rsqrt, lambda op, dy: RSQRT_GRAD(op.y, dy), "rsqrt", types=_SMOOTH)
+SQRT = _unary(
+    "Sqrt", "the square root of x", s.sqrt, lambda op, dy: SQRT_GRAD(op.y, dy), "sqrt", types=_SMOOTH, whole=True
+)
+RSQRT = _unary(
+    "Rsqrt", "1 / sqrt(x)", s.rsqrt, lambda op, dy: RSQRT_GRAD(op.y, dy), "rsqrt", types=_SMOOTH, whole=True
+)
 EXP = _unary("Exp", "e^x", s.exp, lambda op, dy: dy * op.y, "exp", _SMOOTH)
 EXPM1 = _unary(
     "Expm1",

@@ -20,7 +20,7 @@ from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import unchanged
 from tfnb.ops.constants import RANGE
 from tfnb.ops.pack import PACK
-from tfnb.ops.shaping import RANK, RESHAPE, SHAPE, shape_of
+from tfnb.ops.shaping import RANK, RESHAPE, SHAPE, SIZE, shape_of
 from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
 
 __all__ = [
@@ -38,13 +38,19 @@ __all__ = [
 ]
 
 
-def _permutation(value: np.ndarray, rank: int) -> list[int]:
-    perm = [int(p) for p in value]
-    if sorted(perm) != list(range(rank)):
+def _permutation(op: str, value: np.ndarray, rank: int, lowest: int = 0) -> list[int]:
+    """The axes in their new order; from `lowest` on, negative ones count from the end."""
+    perm = [int(p) for p in value.reshape(-1)]
+    found = [p + rank if lowest <= p < 0 else p for p in perm]
+    if sorted(found) != list(range(rank)):
         raise InvalidArgumentError(
-            f"Transpose: {perm} is not a permutation of the axes of a tensor of rank {rank}"
+            f"{op}: {perm} is not a permutation of the axes of a tensor of rank {rank}"
         )
-    return perm
+    return found
+
+
+def _axes_of(perm: np.ndarray, rank: int) -> list[int]:
+    return _permutation("Transpose", perm, rank, -rank)
 
 
 def _transposed(c: Infer) -> Shape:
@@ -54,18 +60,20 @@ def _transposed(c: Infer) -> Shape:
         return unknown_shape if rank is None else Shape((None,) * rank)
     if x.dims is None:
         return Shape((None,) * len(perm))
-    return Shape(tuple(x.dims[p] for p in _permutation(perm, len(x.dims))))
+    return Shape(tuple(x.dims[p] for p in _axes_of(perm, len(x.dims))))
 
 
 def _lower_transpose(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    perm = site.value(1).tolist()
+    perm = _axes_of(site.value(1), len(idx))
     return site.load(0, tuple(idx[perm.index(a)] for a in range(len(idx))))
 
 
 def _grad_transpose(op: Any, dy: Any) -> Any:
     perm = constant_value(op.inputs[1])
-    back = INVERT_PERMUTATION(op.inputs[1]) if perm is None else np.argsort(perm).astype(np.int32)
-    return TRANSPOSE(dy, back), None
+    if perm is None:
+        perm = op.inputs[1]
+        return TRANSPOSE(dy, INVERT_PERMUTATION(perm % SIZE(perm, out_type=perm.dtype))), None
+    return TRANSPOSE(dy, np.argsort(_axes_of(perm, perm.size)).astype(np.int32)), None
 
 
 TRANSPOSE = OpDef(
@@ -75,9 +83,10 @@ TRANSPOSE = OpDef(
     types={"T": ALL, "Tperm": INDEX},
     doc="""Reorders the axes: dimension i of y is dimension perm[i] of x.
 
-    x: any dtype. perm: an integer vector, a permutation of x's axes. Errors: it is none.""",
+    x: any dtype. perm: an integer vector, a permutation of x's axes (negative from the end). Errors: it is
+    none.""",
     infer=_transposed,
-    host=lambda call, x, perm: np.transpose(x, _permutation(perm, x.ndim)),
+    host=lambda call, x, perm: np.transpose(x, _axes_of(perm, x.ndim)),
     lower=_lower_transpose,
     grad=_grad_transpose,
     shape_inputs=(1,),
@@ -85,7 +94,7 @@ TRANSPOSE = OpDef(
 
 
 def _host_invert(call: HostCall, x: np.ndarray) -> np.ndarray:
-    return np.argsort(_permutation(x, x.size)).astype(x.dtype)
+    return np.argsort(_permutation("InvertPermutation", x, x.size)).astype(x.dtype)
 
 
 INVERT_PERMUTATION = OpDef(

@@ -26,7 +26,7 @@ from tfnb.ops.math_binary import ADD_N
 from tfnb.ops.partition import DYNAMIC_STITCH
 from tfnb.ops.reduce_sum import SUM, unbroadcast
 from tfnb.ops.shaping import EXPAND_DIMS, IDENTITY, RESHAPE, SHAPE, constant_lookup
-from tfnb.types import ALL, INDEX, REALS, Shape, as_dtype, as_shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, REALS, Shape, as_dtype, as_shape, int32, scalar, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -159,6 +159,22 @@ def _grad_clip(op: Any, dy: Any) -> Any:
     return inside, d_low, unbroadcast(t, high, None, SELECT(above, dy, none))[1]
 
 
+def _clip(attrs: Any, t: Expr, low: Expr, high: Expr) -> Expr:
+    """A limit that is NaN is none, as TensorFlow compares."""
+    lowered = s.where(t > high, high, t)
+    return s.where(lowered < low, low, lowered)
+
+
+def _clip_shape(c: Infer) -> Shape:
+    found = c.shapes[0]
+    for limit in c.shapes[1:]:
+        if not (limit.is_compatible_with(found) or limit.is_compatible_with(scalar)):
+            raise ShapeError(
+                f"{c.op_name}: a limit must be a scalar or have the shape {found}, got {limit}"
+            )
+    return found
+
+
 CLIP_BY_VALUE = OpDef(
     "ClipByValue",
     inputs="t: T, clip_value_min: T, clip_value_max: T",
@@ -167,9 +183,9 @@ CLIP_BY_VALUE = OpDef(
     doc="""Elementwise: t, but at least clip_value_min and at most clip_value_max.
 
     t: a number type. clip_value_min, clip_value_max: scalars, or of the shape of t. output: dtype and shape of
-    t.""",
-    infer=lambda c: c.shapes[0],
-    scalar=lambda attrs, t, low, high: s.maximum(s.minimum(t, high), low),
+    t. Errors: limits of another shape.""",
+    infer=_clip_shape,
+    scalar=_clip,
     grad=_grad_clip,
 )
 

@@ -138,7 +138,7 @@ def _host_quantize(call: HostCall, x: np.ndarray, low: np.ndarray, high: np.ndar
     if a.mode == "MIN_FIRST":
         return from_float(clean, first, last, dtype), *scalars(first, last)
     if a.mode == "SCALED":
-        least = least + 1 if a.narrow_range and least < 0 else least
+        least += a.narrow_range
         scales = [m / edge for m, edge in ((least, first), (most, last)) if m * edge > 0]
         scale = np.float32(min(scales, default=1.0))
         first, last = least / float(scale), most / float(scale)
@@ -197,7 +197,7 @@ def _host_dequantize(
         start = float(_away(np.asarray(first / step))) * step if step else first
         return np.asarray(start + (x.astype(np.float64) - least) * step, np.float32)
     if mode == "SCALED":
-        least = least + 1 if call.attrs.narrow_range and least < 0 else least
+        least += call.attrs.narrow_range
         scale = max(first / least if least else 0.0, last / most)
         return np.asarray(x.astype(np.float64) * scale, np.float32)
     middle = (most - least + 1) // 2 if least < 0 else 0
@@ -257,6 +257,10 @@ def _fixed_point(x: np.ndarray, own: tuple[float, float], low: float, high: floa
 
 def _host_requantize(call: HostCall, x: np.ndarray, *ranges: np.ndarray) -> Any:
     own, wanted = range_of(call, *ranges[:2]), range_of(call, *ranges[2:])
+    if wanted[0] > 0:
+        raise InvalidArgumentError(
+            f"Requantize: requested_output_min must be at most 0, got {wanted[0]}", call.op
+        )
     found = _requantized(x, own, call.types["out_type"], *wanted, call.types["Tinput"])
     return found, *scalars(*wanted)
 
@@ -267,7 +271,7 @@ REQUANTIZE = quantized_op(
     " requested_output_max: float32",
     "output: out_type, output_min: float32, output_max: float32",
     "Quantised values in another dtype and range.\n\ninput: any shape, with its range. output: the same shape, of "
-    "`out_type`, in the requested range. Errors: no range.",
+    "`out_type`, in the requested range. Errors: no range, or one above 0.",
     _host_requantize,
     with_range,
     types={"Tinput": QUANTIZED, "out_type": QUANTIZED},

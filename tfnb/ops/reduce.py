@@ -41,7 +41,7 @@ _REDUCTION_DOC = """{what}
 
     input: {types}. reduction_indices: axes (scalar or vector; negative from the end). output: dtype of input,
     its shape without those axes, or with size 1 there if `keep_dims`. Over no elements: {empty}. Errors: an
-    axis is out of range."""
+    axis is out of range, or named twice."""
 
 
 def _reduction(
@@ -166,6 +166,8 @@ def _host_mean(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
     if x.dtype.kind in "iu":
         quotient = np.abs(total.astype(object)) // max(count, 1) * np.sign(total.astype(object))
         return np.asarray(quotient).astype(x.dtype)
+    if x.dtype.kind == "c" and not count:
+        return total  # 0, as TensorFlow's; of floats it is NaN
     with np.errstate(all="ignore"):
         return np.asarray(total / np.asarray(count, wide)).astype(x.dtype)
 

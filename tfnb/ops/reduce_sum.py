@@ -144,7 +144,7 @@ SUM = OpDef(
 
     input: any number type. reduction_indices: axes (scalar or vector; negative from the end). output: dtype of
     input, its shape without those axes, or with size 1 there if `keep_dims`. Errors: an axis is out of
-    range.""",
+    range, or named twice.""",
     infer=infer_reduction,
     host=_host_sum,
     reduce=lambda site: spec_of("sum", site),

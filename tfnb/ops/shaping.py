@@ -358,18 +358,16 @@ PREVENT_GRADIENT = OpDef(
 
 
 def reduced_axes(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The axes of the broadcast result along which shapes `a` and `b` were repeated."""
+    """For shapes `a` and `b`, the axes of the broadcast result along which each has size 1 or none, as TensorFlow
+    gives them; none for equal shapes.
+    """
+    if list(a) == list(b):
+        return [], []
     n = max(len(a), len(b))
     left, right = [1] * (n - len(a)) + list(a), [1] * (n - len(b)) + list(b)
-    for x, y in zip(left, right, strict=True):
-        if x != y and 1 not in (x, y):
-            raise InvalidArgumentError(
-                f"shapes {tuple(a)} and {tuple(b)} cannot be broadcast together"
-            )
-    missing = n - len(a), n - len(b)
-    first = [i for i in range(n) if i < missing[0] or (left[i] == 1 and right[i] != 1)]
-    second = [i for i in range(n) if i < missing[1] or (right[i] == 1 and left[i] != 1)]
-    return first, second
+    if any(x != y and 1 not in (x, y) for x, y in zip(left, right, strict=True)):
+        raise InvalidArgumentError(f"shapes {tuple(a)} and {tuple(b)} cannot be broadcast together")
+    return [i for i in range(n) if left[i] == 1], [i for i in range(n) if right[i] == 1]
 
 
 def _host_gradient_args(
@@ -399,7 +397,8 @@ BROADCAST_GRADIENT_ARGS = OpDef(
     types={"T": INDEX},
     doc="""The axes over which the gradients of two operands that were broadcast together must be summed.
 
-    s0, s1: integer vectors, the operands' shapes. r0, r1: integer vectors of axes of the broadcast shape.
+    s0, s1: integer vectors, the operands' shapes. r0, r1: integer vectors of axes of the broadcast shape, those
+    among them where both have size 1; empty for equal shapes.
     Errors: the shapes cannot be broadcast together.""",
     infer=_gradient_args_shapes,
     host=_host_gradient_args,

@@ -24,7 +24,7 @@ from tfnb.ops.shaping import SHAPE, constant_lookup
 from tfnb.ops.sparse_arithmetic import check_places, places
 from tfnb.ops.sparse_pairs import any_number, columns, unraveled, values_at
 from tfnb.ops.sparse_rows import ReduceAttrs, reduce_groups
-from tfnb.types import ALL, REALS, Shape, int32, int64
+from tfnb.types import ALL, NUMBERS, REALS, Shape, int32, int64
 
 __all__ = [
     "OPS",
@@ -227,6 +227,10 @@ class SplitAttrs:
 
     num_split: int
 
+    def __post_init__(self) -> None:
+        if self.num_split < 1:
+            raise InvalidArgumentError(f"num_split must be at least 1, got {self.num_split}")
+
 
 def _split_shapes(c: Infer) -> tuple[Shape, ...]:
     n, (at, values, size) = c.attrs.num_split, any_number(c, 1, 3)
@@ -285,7 +289,6 @@ def _host_slice(
     if (
         start.shape != shape.shape
         or size.shape != shape.shape
-        or (start < 0).any()
         or (size < 0).any()
     ):
         raise InvalidArgumentError(
@@ -306,7 +309,8 @@ SPARSE_SLICE = OpDef(
     types={"T": ALL},
     doc="""The part of a sparse tensor from `start` on, at most `size` long in each dimension.
 
-    indices (n, rank), values (n,), shape, start, size (rank,). Errors: a negative start or size. Runs on the
+    indices (n, rank), values (n,), shape, start, size (rank,). A start below 0 takes
+    nothing from there. Errors: a negative size. Runs on the
     host: the size depends on the data.""",
     infer=lambda c: any_number(c, 0, 2),
     host=_host_slice,
@@ -318,18 +322,27 @@ SPARSE_SLICE = OpDef(
 def _host_slice_grad(
     call: HostCall, dy: np.ndarray, indices: np.ndarray, start: np.ndarray, sliced: np.ndarray
 ) -> np.ndarray:
-    return values_at(dy, indices - start, sliced)
+    if dy.shape[:1] != sliced.shape[:1]:
+        raise InvalidArgumentError(
+            f"{call.op.type}: {dy.size} gradients for {len(sliced)} indices", call.op
+        )
+    wanted = indices - start
+    if missing := {*map(tuple, sliced.tolist())} - {*map(tuple, wanted.tolist())}:
+        raise InvalidArgumentError(
+            f"{call.op.type}: the input has no element for {min(missing)} of the slice", call.op
+        )
+    return values_at(dy, wanted, sliced)
 
 
 SPARSE_SLICE_GRAD = OpDef(
     "SparseSliceGrad",
     inputs="backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64",
     outputs="val_grad: T",
-    types={"T": REALS},
+    types={"T": NUMBERS},
     doc="""The gradient of SparseSlice by the values: that of the slice where it was taken, 0 elsewhere.
 
     backprop_val_grad (m,), output_indices (m, rank): of the slice. input_indices (n, rank), input_start
-    (rank,). val_grad (n,). Runs on the host.""",
+    (rank,). val_grad (n,). Errors: an index of the slice that the input has not. Runs on the host.""",
     infer=lambda c: Shape((with_rank(c, 1, 2).dims[0],)),  # type: ignore[index]
     host=_host_slice_grad,
     grad=NOT_DIFFERENTIABLE,
@@ -346,6 +359,8 @@ def _host_fill(
     call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, default: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     check_places(call, indices, shape)
+    if not shape.size:
+        raise InvalidArgumentError("SparseFillEmptyRows: needs rows, got a scalar", call.op)
     rows = int(shape[0])
     empty = np.bincount(indices[:, 0], minlength=rows) == 0
     added = np.zeros((int(empty.sum()), shape.size), np.int64)
@@ -395,7 +410,7 @@ SPARSE_FILL_EMPTY_ROWS_GRAD = OpDef(
     "SparseFillEmptyRowsGrad",
     inputs="reverse_index_map: int64, grad_values: T",
     outputs="d_values: T, d_default_value: T",
-    types={"T": REALS},
+    types={"T": NUMBERS},
     doc="""The gradients of SparseFillEmptyRows by the values, and by the default: the sum over the rows that got it.
 
     reverse_index_map (n,): where each value went. grad_values (m,). d_values (n,), d_default_value: a scalar.

@@ -39,6 +39,8 @@ def unraveled(number: np.ndarray, shape: np.ndarray) -> np.ndarray:
     """The indices of row-major places in a tensor of `shape`."""
     if not number.size:
         return np.zeros((0, shape.size), np.int64)
+    if not shape.size:
+        return np.zeros((number.size, 0), np.int64)
     return np.stack(np.unravel_index(number, tuple(shape.tolist())), 1).astype(np.int64)
 
 

@@ -142,8 +142,29 @@ def number_from(text: bytes, dtype: DType) -> Any:
         return dtype.np.type(text.strip().decode())
 
 
+_PLAIN = b"0123456789.eE+-"  # of these Python makes numbers as `number_from` does
+
+
+def _plain_numbers(x: np.ndarray, dtype: DType) -> np.ndarray | None:
+    """The numbers of texts without spaces, names or hexadecimal digits; None where one is not so."""
+    texts = x.reshape(-1).tolist()
+    joined = b"".join(texts)
+    if joined.translate(None, _PLAIN) or len(max(texts, key=len, default=b"")) > 4096:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            if not dtype.is_integer:
+                return x.astype(np.float64).astype(dtype.np)
+            return np.array([*map(int, texts)], dtype.np).reshape(x.shape)
+    except (ValueError, OverflowError):
+        return None
+
+
 def _host_to_number(call: HostCall, x: np.ndarray) -> np.ndarray:
     dtype = call.types["out_type"]
+    found = _plain_numbers(x, dtype)
+    if found is not None:
+        return found
 
     def read(text: bytes) -> Any:
         found = number_from(text, dtype)

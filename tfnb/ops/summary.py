@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import ShapeError
+from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, OpDef
 from tfnb.ops import kernels_summary as kernels
 from tfnb.types import ALL, REALS, Shape, float16, float32, float64, scalar, uint8
@@ -26,12 +26,20 @@ def _red() -> np.ndarray:
     return np.array([255, 0, 0, 255], np.uint8)
 
 
+def _at_least_one(name: str, value: int) -> None:
+    if value < 1:
+        raise InvalidArgumentError(f"{name} must be at least 1, got {value}")
+
+
 @dataclass(frozen=True, eq=False)
 class ImageAttrs:
     """`max_images`: at most so many of the batch; `bad_color`: uint8 RGBA of pixels that are no numbers."""
 
     max_images: int = 3
     bad_color: np.ndarray = field(default_factory=_red)
+
+    def __post_init__(self) -> None:
+        _at_least_one("max_images", self.max_images)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +49,18 @@ class AudioAttrs:
     sample_rate: float
     max_outputs: int = 3
 
+    def __post_init__(self) -> None:
+        _at_least_one("max_outputs", self.max_outputs)
+
 
 @dataclass(frozen=True, slots=True)
 class AudioV2Attrs:
     """`max_outputs`: at most so many of the batch."""
 
     max_outputs: int = 3
+
+    def __post_init__(self) -> None:
+        _at_least_one("max_outputs", self.max_outputs)
 
 
 @dataclass(frozen=True, slots=True)

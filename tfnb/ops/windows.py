@@ -114,8 +114,10 @@ def window_count(
 
 
 def sizes_in(c: Infer, i: int, rank: int = 4) -> Shape:
-    """The shape of rank `rank` that integer input i gives. Raises `ShapeError` for another rank."""
-    found = c.as_shape(i)
+    """The shape of rank `rank` that integer input i gives. Raises `ShapeError` for another rank, or a size below 0."""
+    found, value = c.as_shape(i), c.value(i)
+    if value is not None and (value < 0).any():
+        raise ShapeError(f"{c.op_name}: input {i} must hold sizes, got {value.tolist()}")
     if found.ndims not in (None, rank):
         raise ShapeError(f"{c.op_name}: input {i} must hold {rank} dimensions, got {found}")
     return Shape((None,) * rank) if found.dims is None else found

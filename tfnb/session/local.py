@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.devices import opencl
+from tfnb.devices.host import keep_freed_memory
 from tfnb.devices.interface import Device
 from tfnb.devices.null import NullDevice
 from tfnb.errors import CancelledError, ClosedSessionError, InvalidArgumentError
@@ -70,6 +71,8 @@ class LocalWorker:
 
     def __init__(self, graph: Any, config: ConfigProto) -> None:
         settings = load_settings()
+        if settings.keep_memory:
+            keep_freed_memory()
         made = _make_devices(config, settings)
         self.config = config
         self.resources = ResourceManager()
