@@ -69,6 +69,7 @@ from tfnb.ops import (
     math_binary,
     math_unary,
     matmul,
+    matrix_functions,
     matrix_part,
     move,
     nn,
@@ -100,6 +101,8 @@ from tfnb.ops import (
     segment,
     segment_sparse,
     sequence,
+    serialized,
+    sets,
     shaping,
     slice_assign,
     softmax,
@@ -121,6 +124,7 @@ from tfnb.ops import (
     top_k,
     training,
     training_sparse,
+    unicode,
     variants,
 )
 from tfnb.ops.catalog import Catalog, op_function
@@ -158,6 +162,7 @@ FAMILIES = (
     diag_band,
     matrix_part,
     sequence,
+    sets,
     counting,
     special,
     stacks,
@@ -168,6 +173,7 @@ FAMILIES = (
     sparse_layout,
     sparse_pairs,
     sparse_rows,
+    serialized,
     sparse_functions,
     activations,
     softmax,
@@ -218,6 +224,7 @@ FAMILIES = (
     accumulators,
     placeholder,
     strings,
+    unicode,
     string_convert,
     hashing,
     files,
@@ -239,6 +246,7 @@ FAMILIES = (
     fft,
     linalg,
     decompositions,
+    matrix_functions,
     einsum,
 )
 
