@@ -203,7 +203,7 @@ def _shortest(x: np.ndarray) -> str:
     return text
 
 
-def _shown(x: Any, most: int) -> str:
+def _shown(x: Any, most: int, depth: int = 0) -> str:
     """A tensor as TensorFlow prints one: the first and last `most` elements of each dimension."""
     x = np.array(x, object) if isinstance(x, bytes) else np.asarray(x)
     if x.ndim == 0:
@@ -213,10 +213,11 @@ def _shown(x: Any, most: int) -> str:
         return f"{int(item)}" if x.dtype.kind in "iub" else _shortest(x) if x.dtype.kind == "f" else str(item)
     n = len(x)
     cut = most >= 0 and n > 2 * most
-    parts = [_shown(v, most) for v in (x[:most] if cut else x)]
+    parts = [_shown(v, most, depth + 1) for v in (x[:most] if cut else x)]
     if cut:
-        parts += ["...", *(_shown(v, most) for v in x[n - most :])]
-    return "[" + (" " if x.ndim == 1 else "\n ").join(p.replace("\n", "\n ") for p in parts) + "]"
+        parts += ["...", *(_shown(v, most, depth + 1) for v in x[n - most :])]
+    between = " " if x.ndim == 1 else "\n" * (x.ndim - 1) + " " * (depth + 1)
+    return f"[{between.join(parts)}]"
 
 
 def _format(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
