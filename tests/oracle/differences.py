@@ -288,143 +288,6 @@ RULES: tuple[Rule, ...] = (
         when=_special,
     ),
     Rule(
-        "accepted", "MatrixDiagV3", "surplus rows of diagonals are left out", match="does not match"
-    ),
-    Rule(
-        "accepted",
-        "*",
-        "TensorFlow's kernel for the CPU serves fewer dtypes, layouts, strides or dilations",
-        match="only support|not yet support|not in the list of allowed values|has constraint on attr"
-        "|No OpKernel|not supported|Wrong types for|Signature mismatch|does not support",
-    ),
-    Rule(
-        "accepted",
-        "*",
-        "attributes below their least value that make no difference",
-        match="must be at least minimum",
-    ),
-    Rule("accepted", "*", "many kernels of TensorFlow refuse empty inputs", when=_empty),
-    Rule(
-        "accepted",
-        "Div FloorDiv FloorMod Mod TruncateDiv TruncateMod",
-        "an integer divided by zero gives 0 (a device cannot raise in the middle of a kernel)",
-        match="division by zero",
-    ),
-    Rule(
-        "accepted",
-        GRADIENTS,
-        "operands of a gradient's formula are broadcast",
-        match="must have same number|same shape|incompatible|dimensions",
-    ),
-    Rule("accepted", "ClipByValue", "the limits are broadcast", match="same shape as input"),
-    Rule("accepted", REDUCTIONS, "an axis named twice counts once", match="duplicate dimension"),
-    Rule(
-        "accepted",
-        WINDOWS,
-        "a window that does not fit anywhere gives an empty result",
-        match="would be negative|incompatible size|output dimension",
-    ),
-    Rule(
-        "accepted",
-        FOURIER,
-        "the input is cut or padded with zeros, as the Python function does",
-        match="length of at least",
-    ),
-    Rule("accepted", "OneHot", "any negative axis counts from the end", match="Expected axis"),
-    Rule("accepted", "Requantize", "a range of the output may be above 0", match="must be <= 0"),
-    Rule(
-        "accepted",
-        "CropAndResizeGradImage",
-        "the sizes of the image are taken as they are",
-        match="incompatible",
-    ),
-    Rule(
-        "accepted",
-        "MatrixSetDiagV3",
-        "surplus rows of diagonals are left out",
-        match="not consistent",
-    ),
-    Rule("accepted", SPARSE, "dense tensors of any rank are taken", match="ranks between 1 and 5"),
-    Rule(
-        "accepted",
-        "SparseDenseCwiseDiv",
-        "an integer divided by zero gives 0",
-        match="divide by zero",
-    ),
-    Rule(
-        "accepted",
-        "SparseSliceGrad",
-        "gradients for elements that the slice had not are left out",
-        match="propagated",
-    ),
-    Rule(
-        "accepted",
-        "Substr",
-        "a negative length gives an empty text",
-        match="out of range",
-        when=_negative_length,
-    ),
-    Rule(
-        "refused",
-        WINDOWS,
-        "a window or an image without pixels is an error",
-        match="must be at least 1",
-    ),
-    Rule(
-        "refused",
-        "*",
-        "a range whose minimum is above its maximum is an error",
-        match="is no range",
-    ),
-    Rule(
-        "refused",
-        SPARSE,
-        "sparse indices outside the dense shape are an error",
-        match="is not inside shape",
-    ),
-    Rule(
-        "refused",
-        "AvgPoolGrad AvgPool3DGrad",
-        "the gradient's shape is checked",
-        match="but the gradient has shape",
-    ),
-    Rule("refused", "*", "axes, indices and shapes are checked for empty tensors too", when=_empty),
-    Rule(
-        "value gradient",
-        "MatrixSquareRoot MatrixLogarithm",
-        "the root of a negative number may have either sign",
-        when=_complex,
-    ),
-    Rule(
-        "accepted",
-        "UnsortedSegmentJoin",
-        "strings of negative segments are left out",
-        match="not allowed to exceed",
-    ),
-    Rule(
-        "refused",
-        "SerializeSparse SerializeManySparse",
-        "sparse indices are checked before they are written",
-        match="indices of shape|is not inside shape",
-    ),
-    Rule("refused", "SparseSlice", "a start below 0 is an error", match="start "),
-    Rule(
-        "refused",
-        "TensorStridedSliceUpdate",
-        "an empty slice takes no elements",
-        match="cannot take a value",
-    ),
-    Rule(
-        "refused", "GatherV2", "batch_dims came with TensorFlow 1.14", match="batch_dims must be 0"
-    ),
-    Rule(
-        "refused",
-        "AudioSummary AudioSummaryV2",
-        "a sample rate below 1 is an error",
-        match="sampling rate",
-    ),
-    Rule("value", "AudioSummary AudioSummaryV2", "the header of the sound holds whole rates"),
-    Rule(
         "value",
         "Erf Erfc Lgamma Erfinv Ndtri",
         "at infinities and poles the values of C's functions; those of TensorFlow depend on the number of elements",
@@ -554,6 +417,24 @@ RULES: tuple[Rule, ...] = (
         "IRFFT RFFT",
         "what is cut off has no gradient; TensorFlow broadcasts there",
         when=_cut,
+    ),
+    Rule(
+        "value gradient",
+        "MatrixSquareRoot MatrixLogarithm",
+        "the root of a negative number may have either sign",
+        when=_complex,
+    ),
+    Rule(
+        "accepted",
+        "UnsortedSegmentJoin",
+        "strings of negative segments are left out",
+        match="not allowed to exceed",
+    ),
+    Rule(
+        "refused",
+        "SerializeSparse SerializeManySparse",
+        "sparse indices are checked before they are written",
+        match="indices of shape|is not inside shape",
     ),
 )
 
