@@ -1,13 +1,14 @@
 """Greedy placement by simulation (white paper, section 3.2.1).
 
-A step is played through in topological order. Where a group is met first, each device it may go to is tried: the node
-would begin when the device is free and its inputs have come, and end by its cost; the device where it ends first
-takes the group. Invariant: a tensor goes to a device once, however many nodes read it there.
+A step is played through, nodes in the order in which their inputs are done. Where a group is met first, each device it
+may go to is tried: the node would begin when the device is free and its inputs have come, and end by its cost; the
+device where it ends first takes the group. Invariant: a tensor goes to a device once, however many nodes read it there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import heapq
+from collections.abc import Callable, Mapping, Sequence
 
 from tfnb.errors import ResourceExhaustedError
 from tfnb.ir.graph import Edge, Graph, Node
@@ -72,11 +73,37 @@ class Simulation:
         return max(self.end.values(), default=0.0)
 
 
+def play(simulation: Simulation, device_of: Callable[[int], str]) -> None:
+    """Runs all nodes: of those whose inputs are done, the one whose inputs were done first. Loops are gone through
+    once. `device_of` is asked when a node's turn has come."""
+    graph, end = simulation.graph, simulation.end
+    readers: dict[int, list[int]] = {}
+    waiting: dict[int, int] = {}
+    ready: list[tuple[float, int]] = []
+    for node in graph.nodes.values():
+        before = {*(e.id for e in node.inputs), *node.control}
+        before = {b for b in before if graph.nodes[b].opdef.kind is not Kind.NEXT_ITERATION}
+        for b in before:
+            readers.setdefault(b, []).append(node.id)
+        waiting[node.id] = len(before)
+        if not before:
+            ready.append((0.0, node.id))
+    heapq.heapify(ready)
+    since = dict.fromkeys(graph.nodes, 0.0)
+    while ready:
+        _, i = heapq.heappop(ready)
+        simulation.run(graph.nodes[i], device_of(i))
+        for r in readers.get(i, ()):
+            waiting[r] -= 1
+            since[r] = max(since[r], end[i])
+            if not waiting[r]:
+                heapq.heappush(ready, (since[r], r))
+
+
 def simulate(graph: Graph, device_of: Mapping[int, str], costs: CostModel) -> Simulation:
-    """Plays a placed step through. Loops are gone through once."""
+    """Plays a placed step through."""
     found = Simulation(graph, costs)
-    for i in graph.order:
-        found.run(graph.nodes[i], device_of[i])
+    play(found, device_of.__getitem__)
     return found
 
 
@@ -104,11 +131,14 @@ class Greedy:
         group_of = {n.id: k for k, g in enumerate(groups) for n in g.nodes}
         found: dict[int, Choice] = {}
         simulation, memory = Simulation(graph, self.costs), _Memory(self.limits)
-        for i in graph.order:
-            node, k = graph.nodes[i], group_of[i]
+
+        def device_of(i: int) -> str:
+            k = group_of[i]
             if k not in found:
-                found[k] = self._choose(node, groups[k], simulation, memory)
-            simulation.run(node, found[k].device)
+                found[k] = self._choose(graph.nodes[i], groups[k], simulation, memory)
+            return found[k].device
+
+        play(simulation, device_of)
         return [found[k] for k in range(len(groups))]
 
     def _choose(self, node: Node, group: Group, simulation: Simulation, memory: _Memory) -> Choice:

@@ -35,8 +35,8 @@ class GraphOptions:
     `enable_bfloat16_sendrecv`: float32 tensors go between devices as their upper 16 bits. `enable_recv_scheduling`:
     a device takes what others send when it is needed, by simulation, which saves memory there. `placement`: who chooses
     among the devices that a group of nodes may go to: "first" (also ""), the first of them, as in TensorFlow;
-    "greedy", the one where a simulated step goes on first, by estimates and by what traced steps took; "random:SEED",
-    for tests.
+    "greedy", the one where a simulated step goes on first, by estimates and by what traced steps took; "search",
+    which improves that by moving parts of the graph in simulation; "random:SEED", for tests.
     """
 
     optimize: bool = True

@@ -14,13 +14,14 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.placement.costs import CostModel
 from tfnb.placement.groups import StateGroups, state_groups
 from tfnb.placement.place import Placement, Policy, Rules, first_device, random_device
+from tfnb.placement.search import Search
 from tfnb.placement.simulate import Greedy, simulate
 
 __all__ = ["Placing"]
 
 
 def _policy(text: str, costs: CostModel, limits: Mapping[str, int]) -> Policy:
-    """The policy for "first" (also ""), "greedy" or "random:SEED". Raises `InvalidArgumentError` for another text."""
+    """The policy for one of the names below. Raises `InvalidArgumentError` for another text."""
     name, _, seed = text.partition(":")
     if name in ("", "first"):
         return first_device
@@ -28,7 +29,10 @@ def _policy(text: str, costs: CostModel, limits: Mapping[str, int]) -> Policy:
         return random_device(int(seed))
     if text == "greedy":
         return Greedy(costs, limits)
-    raise InvalidArgumentError(f"the placement policy {text!r} is not known; needed 'first', 'greedy' or 'random:SEED'")
+    if text == "search":
+        return Search(costs, limits)
+    known = "'first', 'greedy', 'search' or 'random:SEED'"
+    raise InvalidArgumentError(f"the placement policy {text!r} is not known; needed {known}")
 
 
 class Placing:

@@ -1,0 +1,135 @@
+"""Placement by search in simulation: it begins where the greedy one ends (white paper, section 4.3 names the problem).
+
+Two kinds of moves: a region, the operations that stand nearest behind a variable (a layer), goes to another device; or
+a group does, with some of its neighbours. Invariant: every accepted move makes the simulated step shorter, or as
+long with fewer bytes sent, so the result is never worse than the greedy one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+from tfnb.ir.graph import Graph
+from tfnb.ir.opdef import Kind
+from tfnb.placement.costs import CostModel, nbytes
+from tfnb.placement.place import Choice, Group, first_device
+from tfnb.placement.simulate import Greedy, simulate
+
+__all__ = ["Search"]
+
+_FREE = (Kind.CONST, Kind.PLACEHOLDER)
+
+
+class Search:
+    """The policy. `moves`: how many random ones are tried; the same seed gives the same placement."""
+
+    def __init__(
+        self, costs: CostModel, limits: Mapping[str, int] | None = None, seed: int = 0, moves: int = 300
+    ) -> None:
+        self._greedy = Greedy(costs, limits)
+        self._seed, self._moves = seed, moves
+
+    def __call__(self, graph: Graph, groups: Sequence[Group], devices: Sequence[str]) -> list[Choice]:
+        """Raises what `Greedy` raises."""
+        greedy = self._greedy(graph, groups, devices)
+        state = _Searched(graph, groups, [c.device for c in greedy], self._greedy)
+        before = state.score
+        state.move_regions()
+        other = _Searched(graph, groups, [c.device for c in first_device(graph, groups, devices)], self._greedy)
+        if other.fits_everywhere():
+            other.move_regions()
+            state = min(state, other, key=lambda s: s.score)
+        state.wander(random.Random(self._seed), self._moves)
+        why = f"by search ({before[0]:.0f} us greedily, {state.score[0]:.0f} us so)"
+        return [Choice(d, c.why if d == c.device else why) for d, c in zip(state.where, greedy, strict=True)]
+
+
+class _Searched:
+    """A placement under search. `score`: microseconds and bytes sent."""
+
+    def __init__(self, graph: Graph, groups: Sequence[Group], where: list[str], greedy: Greedy) -> None:
+        self.graph, self.groups, self.where = graph, groups, where
+        self._costs, self._limits = greedy.costs, greedy.limits
+        self._group_of = {n.id: k for k, g in enumerate(groups) for n in g.nodes}
+        self._state = [sum(nbytes(n.specs[0]) for n in g.nodes if n.opdef.kind is Kind.VARIABLE) for g in groups]
+        self._beside = self._neighbours()
+        weighty = (any(n.opdef.kind not in _FREE for n in g.nodes) and not g.pinned for g in groups)
+        self.movable = [k for k, moves in enumerate(weighty) if moves]
+        self.score = self._play()
+
+    def _neighbours(self) -> list[set[int]]:
+        found: list[set[int]] = [set() for _ in self.groups]
+        for n in self.graph.nodes.values():
+            for e in n.inputs:
+                a, b = self._group_of[n.id], self._group_of[e.id]
+                if a != b and self.graph.nodes[e.id].opdef.kind not in _FREE:
+                    found[a].add(b)
+                    found[b].add(a)
+        return found
+
+    def regions(self) -> list[set[int]]:
+        """The groups that stand nearest behind each group of variables, along the edges."""
+        behind: list[set[int]] = [set() for _ in self.groups]
+        for n in self.graph.nodes.values():
+            for e in n.inputs:
+                behind[self._group_of[e.id]].add(self._group_of[n.id])
+        region = {k: k for k, size in enumerate(self._state) if size}
+        edge = list(region)
+        for k in edge:  # grows while it is walked
+            for m in sorted(behind[k]):
+                if m not in region:
+                    region[m] = region[k]
+                    edge.append(m)
+        return [{m for m, r in region.items() if r == k} for k in dict.fromkeys(region.values())]
+
+    def move_regions(self) -> None:
+        """Moves whole regions as long as that helps."""
+        regions = self.regions()
+        while True:
+            before = self.score
+            for region in regions:
+                for device in dict.fromkeys(d for k in region for d in self.groups[k].feasible):
+                    self.try_move(region, device)
+            if self.score == before:
+                return
+
+    def wander(self, rng: random.Random, moves: int) -> None:
+        """Tries moves of groups with their neighbours, by chance."""
+        free = [k for k in self.movable if len(self.groups[k].feasible) > 1]
+        for _ in range(moves if free else 0):
+            k = rng.choice(free)
+            target = rng.choice([d for d in self.groups[k].feasible if d != self.where[k]])
+            self.try_move(self.around(k, rng.choice((0, 0, 1, 2, 4))), target)
+
+    def fits_everywhere(self) -> bool:
+        return all(self._fits(d) for d in set(self.where))
+
+    def _play(self) -> tuple[float, int]:
+        played = simulate(self.graph, {i: self.where[k] for i, k in self._group_of.items()}, self._costs)
+        return played.total, played.bytes_sent
+
+    def around(self, k: int, steps: int) -> set[int]:
+        """A group, and what is at most so many edges away from it on the same device."""
+        found, edge = {k}, {k}
+        for _ in range(steps):
+            edge = {m for j in edge for m in self._beside[j] if self.where[m] == self.where[k]} - found
+            found |= edge
+        return found
+
+    def try_move(self, chosen: set[int], target: str) -> None:
+        """Moves those of the groups that may go there, if that is better."""
+        moved = [k for k in chosen if target in self.groups[k].feasible and not self.groups[k].pinned]
+        before = {k: self.where[k] for k in moved}
+        for k in moved:
+            self.where[k] = target
+        score = self._play() if self._fits(target) else self.score
+        if score < self.score:
+            self.score = score
+            return
+        for k, device in before.items():
+            self.where[k] = device
+
+    def _fits(self, device: str) -> bool:
+        limit = self._limits.get(device, 0)
+        return not limit or sum(s for s, d in zip(self._state, self.where, strict=True) if d == device) <= limit
