@@ -113,21 +113,24 @@ def inception_graph(towers: int = 6, blocks: int = len(BLOCKS)) -> Any:
 
 
 def repeated_towers(nodes: int = 36_000) -> Any:
-    """A GraphDef of at least so many nodes, made in seconds: one tower with its gradients, written many times over."""
+    """A GraphDef of at least so many nodes, made in seconds: one tower with its gradients, written many times over.
+
+    Variables, averages and the optimizer are there once, as in `inception_graph`.
+    """
     one = inception_graph(1).as_graph_def(add_shapes=True)
+    inside = [node for node in one.node if node.name.startswith("tower_0/")]
+    towers = max(1, -(-(nodes - len(one.node)) // len(inside)) + 1)
     many = tf.GraphDef()
-    for tower in range(-(-nodes // len(one.node))):
-        for node in one.node:
+    many.CopyFrom(one)
+    for node in many.node:
+        if node.op == "AddN" and node.name.startswith("average/"):
+            node.attr["N"].i = towers
+            node.input.extend(node.input[0].replace("tower_0/", f"tower_{k}/") for k in range(1, towers))
+    for tower in range(1, towers):
+        for node in inside:
             copy = many.node.add()
             copy.CopyFrom(node)
-            copy.name = _of_tower(node.name, tower)
+            copy.name = node.name.replace("tower_0/", f"tower_{tower}/")
             for i, link in enumerate(node.input):
-                copy.input[i] = _of_tower(link, tower)
+                copy.input[i] = link.replace("tower_0/", f"tower_{tower}/")
     return many
-
-
-def _of_tower(name: str, tower: int) -> str:
-    if "tower_0" in name:
-        return name.replace("tower_0", f"tower_{tower}")
-    mark, name = ("^", name[1:]) if name.startswith("^") else ("", name)
-    return f"{mark}shared_{tower}/{name}"

@@ -17,7 +17,7 @@ from tfnb.notebook.graph.tree import Tree
 __all__ = ["ATTACHED", "BOOKKEEPING", "HUB", "INPUTS", "set_aside", "set_lonely_aside"]
 
 HUB, BOOKKEEPING, ATTACHED = 1, 2, 3
-# A hub has at least so many neighbours, and two fifths of its scope.
+# A hub has at least so many neighbours, and two fifths of its scope; what most of the nodes are in is none.
 CROWDED = 8
 INPUTS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
 _SAVES = frozenset(
@@ -111,7 +111,7 @@ def set_aside(
 
 def _of_scope(rules: _Rules, parts: list[int], behind: bool) -> dict[int, int]:
     out: dict[int, int] = {}
-    if len(parts) < 3:
+    if len(parts) < 2:
         return out
     if not behind:
         out = {box: BOOKKEEPING for box in parts if rules.is_bookkeeping(box)}
@@ -124,9 +124,10 @@ def _of_scope(rules: _Rules, parts: list[int], behind: bool) -> dict[int, int]:
     degree = {
         box: len({b for b in rules.before[box] + rules.after[box] if b not in out}) for box in left
     }
+    most = sum(int(rules.inside[box]) for box in parts) / 4
     while left:
-        hub = max(left, key=degree.__getitem__)
-        if degree[hub] < max(CROWDED, 2 * len(left) // 5):
+        hub = max((box for box in left if rules.inside[box] <= most), key=degree.__getitem__, default=-1)
+        if hub < 0 or degree[hub] < max(CROWDED, 2 * len(left) // 5):
             break
         out[hub] = HUB
         left.remove(hub)

@@ -129,8 +129,18 @@ def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[i
                 box = int(model.tree.parent[box])
         return opened
     drawn = _Draft(model, opened).shown
+
+    def scopes(boxes: Sequence[int]) -> list[int]:
+        """Those worth opening: something flows into them, or out of none."""
+        found = []
+        for b in boxes:
+            parts = model.tree.parts(b)
+            if KINDS[model.kind[b]] == "scope" and (model.inlet[parts].any() or not model.outlet[parts].any()):
+                found.append(b)
+        return found
+
     shown = len(drawn(0))
-    closed = [b for b in drawn(0) if KINDS[model.kind[b]] == "scope"]
+    closed = scopes(drawn(0))
     while closed:
         smallest = min(closed, key=lambda b: len(drawn(b)))
         parts = drawn(smallest)

@@ -2,13 +2,14 @@
 
 import type { Window } from "./paint";
 
-const LEAST = 0.02;
 const MOST = 4;
 
 export class Camera {
   x = 0;
   y = 0;
   scale = 1;
+  /** No smaller than half of what shows everything. */
+  least = 0.02;
   private flight = 0;
 
   constructor(private readonly changed: () => void) {}
@@ -37,7 +38,7 @@ export class Camera {
 
   zoom(by: number, x: number, y: number): void {
     this.land();
-    const scale = Math.min(MOST, Math.max(LEAST, this.scale * by));
+    const scale = Math.min(MOST, Math.max(Math.min(this.least, this.scale), this.scale * by));
     const ratio = scale / this.scale;
     this.x = x - (x - this.x) * ratio;
     this.y = y - (y - this.y) * ratio;
@@ -47,7 +48,7 @@ export class Camera {
 
   set(x: number, y: number, scale: number): void {
     this.land();
-    [this.x, this.y, this.scale] = [x, y, Math.min(MOST, Math.max(LEAST, scale))];
+    [this.x, this.y, this.scale] = [x, y, Math.min(MOST, Math.max(0.005, scale))];
     this.changed();
   }
 

@@ -234,7 +234,7 @@ function labelOn(points: readonly Point[], label: Point, fans: boolean): Point {
     const [a, b] = [points[i] as Point, points[i + 1] as Point];
     if ((label[1] - a[1]) * (label[1] - b[1]) > 0) continue;
     if (Math.abs(label[1] - a[1]) < 1 || Math.abs(label[1] - b[1]) < 1) return label;
-    const t = Math.abs(b[0] - a[0]) < 30 ? 0.5 : fans ? 0.62 : 0.38;
+    const t = Math.abs(b[0] - a[0]) < 30 ? 0.5 : fans ? 0.72 : 0.28;
     const s = t * t * (3 - 2 * t);
     return [a[0] + (b[0] - a[0]) * s, a[1] + (b[1] - a[1]) * t];
   }

@@ -6,6 +6,7 @@ import type { Job, Layout, Part, Point } from "./layout";
 import type { Layouter } from "./layouter";
 import { carried, type Face, face, type Stub, stubsOf, textWidth } from "./measure";
 import { at, count, type GraphModel } from "./model";
+import { type Ports, portsOf } from "./ports";
 
 export interface SceneBox {
   box: number;
@@ -66,6 +67,18 @@ const MOST_BESIDE = 14;
 const FRAME: Job["frame"] = [14, 25, 14, 14, 0];
 const ROOT: Job["frame"] = [16, 20, 16, 16, 0];
 
+/** What comes from outside, or goes there, where no line tells. */
+function outside(model: GraphModel, scope: number, box: number, ports: Ports): Stub[] {
+  if (!scope) return [];
+  const found: Stub[] = [];
+  const add = (column: Int32Array, drawn: ReadonlySet<number>, side: Stub["side"]): void => {
+    if (at(column, box) && !drawn.has(box)) found.push({ side, text: "outside", box: scope });
+  };
+  add(model.ints.inlet, ports.inlet, "in");
+  add(model.ints.outlet, ports.outlet, "out");
+  return found;
+}
+
 export class Arrangement {
   readonly opened = new Set<number>();
   /** What the user has put back into the drawing. */
@@ -88,11 +101,16 @@ export class Arrangement {
     return this.model.parts(box).length > 0;
   }
 
-  /** Opens what there is room for, the smallest scopes first; those of series and variables stay closed. */
+  /** Opens what there is room for, the smallest scopes first; series, variables and what nothing flows into stay closed. */
   openWhatFits(): void {
     let shown = this.drawn(0).length;
+    const { inlet, outlet } = this.model.ints;
+    const source = (b: number): boolean => {
+      const parts = this.model.parts(b);
+      return !parts.some((p) => at(inlet, p)) && parts.some((p) => at(outlet, p));
+    };
     const closed = (boxes: number[]): number[] =>
-      boxes.filter((b) => this.canOpen(b) && this.model.kind(b) === "scope");
+      boxes.filter((b) => this.canOpen(b) && this.model.kind(b) === "scope" && !source(b));
     let candidates = closed(this.drawn(0));
     while (candidates.length) {
       const smallest = candidates.reduce((a, b) =>
@@ -186,10 +204,12 @@ export class Arrangement {
   private plan(scope: number, inside: (box: number) => Part): Plan {
     const { model } = this;
     const parts = this.drawn(scope);
+    const ports = portsOf(model, scope, parts);
     const stubs = stubsOf(model, scope, this.asideOf);
-    const faces = parts.map((b) =>
-      face(model, b, this.opened.has(b) ? [] : (stubs.get(b) ?? []), false),
-    );
+    const faces = parts.map((b) => {
+      const own = [...(stubs.get(b) ?? []), ...outside(model, scope, b, ports)];
+      return face(model, b, this.opened.has(b) ? [] : own, false);
+    });
     const every = this.besideOf(scope);
     const beside = every.slice(0, MOST_BESIDE);
     const besideFaces = beside.map((b) => face(model, b, [], true));
@@ -213,7 +233,7 @@ export class Arrangement {
       more: every.length - beside.length,
       job,
     };
-    this.addEdges(plan);
+    this.addEdges(plan, ports);
     return plan;
   }
 
@@ -223,9 +243,9 @@ export class Arrangement {
     return { width, height, inlet: -1, outlet: -1, inner: -1, inset: (width - inner) / 2 };
   }
 
-  private addEdges(plan: Plan): void {
+  private addEdges(plan: Plan, ports: Ports): void {
     const { model } = this;
-    const { start, stop, tensors, inlet, outlet } = model.ints;
+    const { start, stop, tensors } = model.ints;
     const number = new Map(plan.parts.map((b, i) => [b, i]));
     const { job } = plan;
     for (const bundle of model.bundles(plan.scope)) {
@@ -237,20 +257,17 @@ export class Arrangement {
       const weight = 1 + Math.min(4, Math.ceil(Math.log2(1 + at(tensors, bundle))));
       job.edges.push([from, to, width, label ? 13 : 0, weight]);
     }
-    if (!plan.scope) return;
-    const port = (which: "inlet" | "outlet", column: Int32Array): void => {
-      const ends = plan.parts.map((b, i) => [b, i] as const).filter(([b]) => at(column, b) > 0);
-      if (!ends.length) return;
+    for (const which of ["inlet", "outlet"] as const) {
+      if (!ports[which].size) continue;
       job[which] = job.parts.length;
       job.parts.push({ width: 1, height: 1, inlet: -1, outlet: -1, inner: -1, inset: 0 });
-      for (const [, i] of ends) {
+      plan.parts.forEach((b, i) => {
+        if (!ports[which].has(b)) return;
         const [from, to] = which === "inlet" ? [job.inlet, i] : [i, job.outlet];
         plan.edges.push({ bundle: -1, from, to, label: "", width: 0 });
         job.edges.push([from, to, 0, 0, 1]);
-      }
-    };
-    port("inlet", inlet);
-    port("outlet", outlet);
+      });
+    }
   }
 
   // ---- places ----------------------------------------------------------------------------------

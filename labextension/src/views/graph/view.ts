@@ -188,6 +188,8 @@ export class GraphView {
 
   private async arrange(): Promise<void> {
     this.scene = await this.arrangement.scene();
+    const { width, height } = this.scene;
+    this.camera.least = Math.min(this.width / width, this.height / height, 1) / 2;
     this.canvas.dataset.boxes = String(this.scene.boxes.length);
     this.restyle();
   }
