@@ -70,7 +70,7 @@ FRAMES = """() => new Promise(done => {
 
 @pytest.fixture
 def page(browser):
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True, device_scale_factor=2)
     page = context.new_page()
     faults = []
     page.on("pageerror", lambda error: faults.append(str(error)))
@@ -112,5 +112,7 @@ def test_names_are_texts_and_keys_steer(page):
     page.keyboard.press("n")
     assert evil in page.locator("[role=status]").text_content()
     assert "arrow keys" in canvas.get_attribute("aria-label")
+    ratio = page.evaluate("devicePixelRatio * document.querySelector('.tfnb-tl canvas').clientWidth")
+    assert ratio == page.evaluate("document.querySelector('.tfnb-tl canvas').width") > 1000
     page.evaluate("dispose()")
     assert page.locator(".tfnb-tl").count() == 0

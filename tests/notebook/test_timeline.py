@@ -1,11 +1,14 @@
 """The timeline's lanes, table, causes and critical path, on times that are made up and on times of a real run."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.notebook.timeline_svg import COLOURS
 from tfnb.notebook.timeline_view import Timeline
 from tfnb.notebook.trace_causes import causes, critical_path
 from tfnb.notebook.trace_model import KINDS, trace_model
@@ -91,6 +94,33 @@ def test_the_critical_path_of_a_step_follows_its_data():
     assert "test_timeline.py" in card["nodes"][0]["origin"] and "float32" in card["nodes"][0]["shapes"][0]
     assert "1 step of" in repr(view) and "python (PyFunc)" in repr(view)
     assert len(json.loads(view.chrome_trace())["traceEvents"]) > 5
+
+
+def test_colours_are_apart_for_any_vision_and_the_same_in_both_languages():
+    source = (Path(__file__).parents[2] / "labextension/src/views/timeline/palette.ts").read_text()
+    known = dict(re.findall(r'(\w+): \["(#\w{6})", "', source))
+    assert known == COLOURS and set(KINDS) == set(COLOURS)
+    rgb = np.array([[int(c[k : k + 2], 16) / 255 for k in (1, 3, 5)] for c in COLOURS.values()])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    # Machado and others, 2009: full protanopia, deuteranopia, tritanopia; and all colours.
+    sights = [
+        np.eye(3),
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    ]  # fmt: skip
+    for sight in sights:
+        seen = np.clip(linear @ np.array(sight).T, 0, 1)
+        lab = _lab(seen)
+        apart = np.linalg.norm(lab[:, None] - lab[None], axis=2) + 1e9 * np.eye(len(lab))
+        assert apart.min() > 12, (sight, apart.min())
+
+
+def _lab(linear):
+    """CIE L*a*b* of linear sRGB."""
+    xyz = linear @ np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]).T
+    f = np.cbrt(xyz / [0.9505, 1.0, 1.089])
+    return np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], axis=1)
 
 
 @pytest.mark.opencl

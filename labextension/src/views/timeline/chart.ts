@@ -16,8 +16,8 @@ export class Chart {
   width = 0;
   scrolled = 0;
   selected = -1;
-  /** The label whose events stand out, -1 for none. */
-  marked = -1;
+  /** The events that stand out, by row: those of a label; null for none. */
+  marks: readonly Row[] | null = null;
   arrows = true;
   path = true;
   /** Where each row begins, as if all were seen. */
@@ -135,9 +135,14 @@ export class Chart {
     this.changed();
   }
 
+  /** Lets the events of a label stand out, or none (-1). */
+  mark(label: number): void {
+    this.marks = label < 0 ? null : this.trace.byRow((i) => this.trace.label(i) === label);
+  }
+
   /** Chooses nothing and shows all. */
   reset(): void {
-    this.marked = -1;
+    this.mark(-1);
     this.select(-1);
     this.fit();
   }

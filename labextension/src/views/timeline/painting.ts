@@ -111,48 +111,52 @@ class Painter {
     }
   }
 
+  /** The events of a row; those that stand out come over the others, which are faint then. */
   private bars(r: number): void {
+    const { rows } = this.chart.trace;
+    const { marks } = this.chart;
+    this.barsOf(rows[r] as Row, r, marks ? 0.22 : 1);
+    if (marks) this.barsOf(marks[r] as Row, r, 1);
+  }
+
+  private barsOf(row: Row, r: number, strength: number): void {
     const { chart } = this;
-    const row = chart.trace.rows[r] as Row;
     const pixel = chart.pixel;
     const y = chart.top(r) + 1;
     const [first, last] = chart.window(row);
     for (let k = first; k < last; ) {
       if (row.length(k) >= pixel) {
-        this.bar(row.event(k), y);
+        this.bar(row.event(k), y, strength);
         k++;
       } else {
         const next = row.crowd(k, pixel);
-        this.crowd(row, k, next, y);
+        this.crowd(row, k, next, y, strength);
         k = next;
       }
     }
   }
 
   /** Several events in a pixel. */
-  private crowd(row: Row, from: number, to: number, y: number): void {
+  private crowd(row: Row, from: number, to: number, y: number, strength: number): void {
     const { g, chart } = this;
-    const { trace, marked } = chart;
-    const i = row.event(row.longest(from, to));
-    const faint = marked >= 0 && trace.label(i) !== marked;
-    g.globalAlpha = faint ? 0.15 : 0.3 + 0.7 * Math.min(row.busy(from, to) / chart.pixel, 1);
-    g.fillStyle = colourOf(trace.kind(i));
+    const busy = Math.min(row.busy(from, to) / chart.pixel, 1);
+    g.globalAlpha = strength * (0.3 + 0.7 * busy);
+    g.fillStyle = colourOf(chart.trace.kind(row.event(row.longest(from, to))));
     g.fillRect(chart.x(row.start(from)), y, 1, ROW - 3);
     g.globalAlpha = 1;
   }
 
-  private bar(i: number, y: number): void {
+  private bar(i: number, y: number, strength: number): void {
     const { g, chart } = this;
-    const { trace, marked } = chart;
+    const { trace } = chart;
     const kind = trace.kind(i);
     const x = Math.max(chart.x(trace.start(i)), GUTTER - 5);
     const width = Math.min(chart.x(trace.end(i)), chart.width + 5) - x;
-    const faint = marked >= 0 && trace.label(i) !== marked;
-    g.globalAlpha = faint ? 0.22 : kind === "wait" ? 0.5 : 1;
+    g.globalAlpha = strength * (kind === "wait" ? 0.5 : 1);
     g.fillStyle = colourOf(kind);
     g.fillRect(x, y, Math.max(width - (width > 4 ? 1 : 0), 1), ROW - 3);
     g.globalAlpha = 1;
-    if (width > 34 && !faint) {
+    if (width > 34 && strength === 1) {
       g.fillStyle = inkOn(kind) || this.colours.ink;
       const room = width - 8 - (Math.max(x, GUTTER) - x);
       g.fillText(cut(g, trace.name(i), room), Math.max(x, GUTTER) + 4, y + (ROW - 2) / 2);

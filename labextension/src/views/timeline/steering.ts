@@ -35,7 +35,7 @@ export function steer(chart: Chart, canvas: HTMLCanvasElement, box: HTMLElement)
   });
   canvas.addEventListener("pointerup", (e) => {
     if (held && !held.moved) {
-      chart.marked = -1;
+      chart.mark(-1);
       chart.select(chart.find(...spot(e)));
     }
     held = null;
@@ -71,7 +71,7 @@ function key(chart: Chart, box: HTMLElement, e: KeyboardEvent): void {
     n: () => chart.show(Math.min(chart.selected + 1, last)),
     p: () => chart.show(Math.max(chart.selected - 1, 0)),
     Escape: () => {
-      chart.marked = -1;
+      chart.mark(-1);
       chart.select(-1);
     },
   };

@@ -136,7 +136,8 @@ class View implements TimelineView {
   }
 
   private slowest(label: number, name: string, share: number): HTMLButtonElement {
-    const text = `Slowest: ${name}, ${(100 * share).toFixed(0)}%`;
+    const percent = (100 * share).toFixed(share < 0.1 ? 1 : 0);
+    const text = `Slowest: ${name}, ${percent}%`;
     const made = button(text, `show the slowest operation, ${name}`, () => this.showLabel(label));
     made.className = "slowest";
     return made;
@@ -170,7 +171,7 @@ class View implements TimelineView {
   private showLabel(label: number): void {
     const longest = this.trace.longestOf(label);
     if (longest < 0) return;
-    this.chart.marked = label;
+    this.chart.mark(label);
     this.chart.show(longest);
   }
 

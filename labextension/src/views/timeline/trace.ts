@@ -33,7 +33,8 @@ export class Trace {
     this.waits = this.byRow((i) => kind[i] === this.wait && at(cause, i) >= 0);
   }
 
-  private byRow(wanted: (event: number) => boolean): Row[] {
+  /** The events of each row that are wanted. */
+  byRow(wanted: (event: number) => boolean): Row[] {
     const { row } = this.columns;
     const counts = new Int32Array(this.meta.n_rows);
     for (let i = 0; i < this.n; i++) if (wanted(i)) counts[at(row, i)] = at(counts, at(row, i)) + 1;
