@@ -56,17 +56,17 @@ def _whole(x: Any) -> bool:
 
 
 def combine(lib: Any, op: str, x: Any, y: Any, k: Any) -> Any:
-    """Floats stay small, so that rounding does not grow."""
+    """No slope is over 1, so that rounding does not grow."""
     if _whole(x):
         return {"+": lambda: x + y, "-": lambda: x - y + k, "*": lambda: x * k + y,
                 "x": lambda: lib.floormod(x * y, 1000) if lib is tf else x * y % 1000}[op]()  # fmt: skip
-    half, quarter = (lib.constant(c, x.dtype) if lib is tf else x.dtype.type(c) for c in (0.5, 0.25))
+    half, part = (lib.constant(c, x.dtype) if lib is tf else x.dtype.type(c) for c in (0.5, 0.15))
     return {
         "+": lambda: (x + y) * half,
-        "-": lambda: (x - y) * half + k * quarter,
-        "*": lambda: x * (k * quarter) + y * half,
-        "x": lambda: lib.sin(x * y),
-        "@": lambda: lib.matmul(x, y) * half,
+        "-": lambda: (x - y) * half + k * part,
+        "*": lambda: x * (k * part) + y * half,
+        "x": lambda: lib.sin(x) * lib.cos(y),
+        "@": lambda: lib.matmul(lib.sin(x), lib.cos(y)) * half,
     }[op]()
 
 
@@ -263,7 +263,8 @@ def main(first: int, count: int) -> None:
         if not fine:
             differ.append(seed)
         if n % 100 == 0 or n == count:
-            print(f"{n} programs in {time.monotonic() - begin:.0f} s, different: {differ}", flush=True)
+            sys.stdout.write(f"{n} programs in {time.monotonic() - begin:.0f} s, different: {differ}\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
