@@ -34,7 +34,8 @@ from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import Kind, OpDef
 from tfnb.ops.sendrecv import TransferAttrs
 from tfnb.runtime.cancel import Cancellation
-from tfnb.runtime.executor import Executor, HostThreads
+from tfnb.runtime.executor import Executor
+from tfnb.runtime.host_threads import HostThreads
 from tfnb.runtime.kernels import ClusterKernel, HostKernel
 from tfnb.runtime.plan import PlanKind, PlanNode, build_plan
 from tfnb.runtime.rendezvous import Rendezvous

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 
 import pytest
 
@@ -61,3 +62,54 @@ def test_a_timeout_ends_a_loop_that_has_no_kernels(sess):
     i = tf.while_loop(lambda i: tf.constant(True), lambda i: i, [tf.constant(0)])
     with pytest.raises(DeadlineExceededError):
         sess.run(i, options=tf.RunOptions(timeout_in_ms=100))
+
+
+def _stuck_in_python(end):
+    return tf.py_func(lambda: end.wait(60), [], tf.bool)
+
+
+def _stuck_in_a_loop(end):
+    def body(i):
+        return tf.reshape(tf.py_func(lambda v: (end.wait(60), v + 1)[1], [i], tf.int32), [])
+
+    return tf.while_loop(lambda i: i < 3, body, [tf.constant(0)])
+
+
+def _stuck_beside_others(end):
+    return [_stuck_in_python(end), _stuck_in_python(end), tf.FIFOQueue(1, tf.int32).dequeue()]
+
+
+def _stuck_in_a_data_set(end):
+    data = tf.data.Dataset.range(3).map(lambda x: tf.py_func(lambda v: end.wait(60) and v, [x], tf.int64), 2)
+    return data.make_one_shot_iterator().get_next()
+
+
+@pytest.mark.parametrize(
+    "stuck", [_stuck_in_python, _stuck_in_a_loop, _stuck_beside_others, _stuck_in_a_data_set]
+)
+def test_closing_does_not_wait_for_ever_for_a_function_that_does_not_return(monkeypatch, stuck):
+    monkeypatch.setattr("tfnb.session.local._PATIENCE", 0.3)
+    end, ends = threading.Event(), []
+    with tf.Graph().as_default():
+        fetch = stuck(end)
+        session = tf.Session()
+
+        def run():
+            try:
+                ends.append(session.run(fetch))  # it had begun, and nothing came after it
+            except tf.errors.CancelledError as e:
+                ends.append(e)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        time.sleep(0.2)
+        begin = time.monotonic()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            session.close()
+        assert time.monotonic() - begin < 15
+        assert not thread.is_alive() or "still run" in str(told[0].message)
+        end.set()
+        thread.join(20)
+        assert not thread.is_alive() and len(ends) == 1
+        assert isinstance(ends[0], tf.errors.CancelledError) or ends == [True]

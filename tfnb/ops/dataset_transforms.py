@@ -127,7 +127,7 @@ class _ParallelRows(Rows):
             self._error = e
 
     def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.shutdown(wait=False, cancel_futures=True)  # a function may never return
         self._rows.close()
 
 

@@ -2,14 +2,12 @@
 
 A plan that is one cluster runs at once; any other, and several plans that exchange values, run as a `Step`. Invariant:
 when `run` returns or raises, nothing of the step runs any more (save host kernels in the pool that outlived a
-deadline), and devices and variables are whole.
+deadline or the session), and devices and variables are whole.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ import numpy as np
 from tfnb.devices.interface import Device
 from tfnb.errors import CancelledError, InternalError
 from tfnb.runtime.cancel import Cancellation
+from tfnb.runtime.host_threads import HostThreads
 from tfnb.runtime.kernels import ClusterKernel, reraise
 from tfnb.runtime.linear import linearize
 from tfnb.runtime.plan import Plan
@@ -25,32 +24,7 @@ from tfnb.runtime.stats import StepStats
 from tfnb.runtime.step import PlanPart, Step, recorded_wait
 from tfnb.runtime.values import Value, to_host
 
-__all__ = ["Executor", "HostThreads", "PlanPart"]
-
-class HostThreads:
-    """The pool for expensive host kernels; its threads start when they are first needed."""
-
-    def __init__(self, n: int = 64) -> None:
-        self._n = n
-        self._lock = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
-        self._closed = False
-
-    def submit(self, work: Callable[[], None]) -> None:
-        with self._lock:
-            if self._closed:
-                raise CancelledError("the session is closed")
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self._n, thread_name_prefix="tfnb-host")
-            self._pool.submit(work)
-
-    def close(self) -> None:
-        """Waits for what runs."""
-        with self._lock:
-            pool, self._pool, self._closed = self._pool, None, True
-        if pool is not None:
-            pool.shutdown(wait=True, cancel_futures=True)
-
+__all__ = ["Executor", "PlanPart"]
 
 class Executor:
     """Runs one plan, or several plans of one step that exchange values, from many threads at once.

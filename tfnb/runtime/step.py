@@ -31,7 +31,7 @@ from tfnb.runtime.values import Value, index_value, to_host, truth
 
 __all__ = ["PlanPart", "Step", "recorded_wait"]
 
-_GRACE = 1.0  # seconds that a step past its deadline waits for host kernels it cannot stop
+_GRACE = 1.0  # seconds that a step past its deadline, or cancelled, waits for host kernels it cannot stop
 _POLL = 2e-4  # seconds between looks at a device, when there is a deadline
 
 
@@ -378,7 +378,7 @@ class Step:
         """Wakes all that waits, and returns when nothing of the step runs any more."""
         for part in self._parts:
             part.propagator.cancel()
-        late = isinstance(error, DeadlineExceededError)
+        late = isinstance(error, DeadlineExceededError) or (self._outer is not None and error is self._outer.error)
         reason = CancelledError(f"the step was stopped: {error}")
         reason.__cause__ = error
         self._context.rendezvous.abort(reason)

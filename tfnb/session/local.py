@@ -6,6 +6,7 @@ Invariant: devices and state belong to one session and end with it; what was com
 from __future__ import annotations
 
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ from tfnb.devices.null import NullDevice
 from tfnb.errors import CancelledError, ClosedSessionError, InvalidArgumentError
 from tfnb.passes.prune import Request
 from tfnb.runtime.cancel import Cancellation
-from tfnb.runtime.executor import Executor, HostThreads
+from tfnb.runtime.executor import Executor
+from tfnb.runtime.host_threads import HostThreads
 from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import HOST, KERNEL, StepStats
 from tfnb.session.compile import CompiledStep, Context, compile_step
@@ -30,6 +32,8 @@ from tfnb.session.recording import Recording, step_times
 from tfnb.settings import Settings, load_settings
 
 __all__ = ["DeviceDescription", "LocalWorker"]
+
+_PATIENCE = 5.0  # seconds that closing waits for steps and Python functions that do not end
 
 _TASK = "/job:localhost/replica:0/task:0"
 
@@ -93,6 +97,7 @@ class LocalWorker:
         self.recording: Recording | None = None  # takes the times of all steps, while there is one
         self._running = 0
         self._closed = False
+        self._late = False  # closed while steps ran that did not end: the last of them cleans up
         self._waking: set[Cancellation] = set()  # of the steps that may wait for something
         self._idle = threading.Condition()
 
@@ -127,8 +132,11 @@ class LocalWorker:
                 self._running -= 1
                 if cancellation is not None:
                     self._waking.discard(cancellation)
+                last = self._late and not self._running
                 if not self._running:
                     self._idle.notify_all()
+            if last:
+                self._release()
             if recorder is not None:
                 recorder.close()
                 if recording is not None:
@@ -169,8 +177,21 @@ class LocalWorker:
         for cancellation in waking:
             cancellation.cancel(CancelledError("the session was closed while the step ran"))
         with self._idle:
-            self._idle.wait_for(lambda: self._running == 0)
-        self._threads.close()
+            ended = self._idle.wait_for(lambda: self._running == 0, _PATIENCE)
+            self._late = not ended
+            running = self._running
+        if ended:
+            self._release()
+        else:
+            warnings.warn(
+                f"the session is closed, but {running} of its steps still run, in a Python function or data set that "
+                f"does not return; the session's memory comes back when they end",
+                RuntimeWarning, stacklevel=3,
+            )  # fmt: skip
+
+    def _release(self) -> None:
+        """No step runs any more; a Python function that a step has left behind may."""
+        self._threads.close(_PATIENCE)
         self.resources.reset()
         self._executors.clear()
         self._functions.clear()

@@ -29,7 +29,8 @@ from tfnb.errors import (
     UnavailableError,
 )
 from tfnb.runtime.cancel import Cancellation
-from tfnb.runtime.executor import Executor, HostThreads, PlanPart
+from tfnb.runtime.executor import Executor, PlanPart
+from tfnb.runtime.host_threads import HostThreads
 from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.resources import ResourceManager, reset_shared
 from tfnb.runtime.transfer import Key

@@ -1,0 +1,69 @@
+"""Threads for host kernels that may take long: Python functions, files (white paper, section 3.1).
+
+They start when they are first needed and are used again. Invariant: a kernel that never returns keeps its own thread
+and nothing else: neither closing a session nor the end of the process waits for it for ever.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from tfnb.errors import CancelledError
+
+__all__ = ["HostThreads"]
+
+
+class HostThreads:
+    """The pool for expensive host kernels, of at most `n` threads."""
+
+    def __init__(self, n: int = 64) -> None:
+        self._n = n
+        self._change = threading.Condition()
+        self._work: deque[Callable[[], None]] = deque()
+        self._threads: list[threading.Thread] = []
+        self._busy = 0
+        self._closed = False
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Runs `work`, which raises nothing, in a thread. Raises `CancelledError` once closed."""
+        with self._change:
+            if self._closed:
+                raise CancelledError("the session is closed")
+            self._work.append(work)
+            have = len(self._threads)
+            if self._busy + len(self._work) > have < self._n:
+                thread = threading.Thread(target=self._serve, daemon=True, name=f"tfnb-host_{have}")
+                thread.start()
+                self._threads.append(thread)
+            else:
+                self._change.notify()
+
+    def _serve(self) -> None:
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: self._work or self._closed)
+                if not self._work:
+                    return
+                work = self._work.popleft()
+                self._busy += 1
+            try:
+                work()
+            finally:
+                del work  # it holds what the step holds
+                with self._change:
+                    self._busy -= 1
+
+    def close(self, patience: float | None = None) -> bool:
+        """Drops what has not begun and waits for what runs, `patience` seconds at most; has all ended?"""
+        end = None if patience is None else time.monotonic() + patience
+        with self._change:
+            self._closed = True
+            self._work.clear()
+            self._change.notify_all()
+            threads, self._threads = self._threads, []
+        for thread in threads:
+            thread.join(None if end is None else max(end - time.monotonic(), 0.0))
+        return not any(thread.is_alive() for thread in threads)
