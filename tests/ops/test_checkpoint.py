@@ -159,3 +159,50 @@ def test_a_new_write_sweeps_what_a_killed_one_left(prefix):
     write_checkpoint(prefix, [("a", "", A)])
     assert len(os.listdir(os.path.dirname(prefix))) == 4
     Checkpoint(other).verify()
+
+
+# ---- of TensorFlow's: the files in tests/data were written by it ---------------------------------
+
+THEIRS = {
+    "a": np.arange(6, dtype=np.float32).reshape(2, 3),
+    "b": np.array([b"x", b"yy"], object),
+    "h": np.array([1.5, 2], np.float16),
+    "p/w": np.arange(20, dtype=np.float32).reshape(10, 2),  # in three slices
+}
+DATA = Path(__file__).parents[1] / "data" / "checkpoints"
+
+
+@pytest.mark.parametrize("name", ["old", "slices"])
+def test_old_and_sliced_checkpoints_are_read(name):
+    prefix = str(DATA / name)
+    assert tf.train.checkpoint_exists(prefix)
+    assert dict(tf.train.list_variables(prefix)) == {k: list(v.shape) for k, v in THEIRS.items()}
+    for key, value in THEIRS.items():
+        found = tf.train.load_variable(prefix, key)
+        assert found.dtype == value.dtype
+        np.testing.assert_array_equal(found, value)
+    with tf.Graph().as_default(), tf.Session() as session:
+        whole = tf.get_variable("p/w", [10, 2])
+        tf.train.Saver().restore(session, prefix)
+        np.testing.assert_array_equal(session.run(whole), THEIRS["p/w"])
+
+
+@pytest.mark.parametrize("name", ["old", "slices.index"])
+def test_damage_in_their_files_is_told(tmp_path, name):
+    for file in DATA.iterdir():
+        shutil.copy(file, tmp_path / file.name)
+    path = tmp_path / name
+    prefix, data = str(path).removesuffix(".index"), path.read_bytes()
+    seen, places = 0, range(0, len(data) - 48, 7)
+    for place in places:
+        path.write_bytes(data[:place] + bytes([data[place] ^ 64]) + data[place + 1 :])
+        try:
+            for key, value in THEIRS.items():
+                np.testing.assert_array_equal(tf.train.load_variable(prefix, key), value)
+        except errors.DataLossError:
+            seen += 1
+    assert seen >= 0.8 * len(places)  # the rest is not read: an empty block, and where it is
+    for end in (0, len(data) // 2):
+        path.write_bytes(data[:end])
+        with pytest.raises((errors.DataLossError, errors.NotFoundError)):
+            tf.train.load_variable(prefix, "a")

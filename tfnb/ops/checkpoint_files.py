@@ -26,7 +26,7 @@ from tfnb.ops.lazy_library import library
 from tfnb.types import DType, as_dtype
 
 __all__ = [
-    "Checkpoint", "Entry", "Item", "index_path", "is_checkpoint", "merge_checkpoints", "remove_checkpoint",
+    "Checkpoint", "Entry", "Item", "index_path", "merge_checkpoints", "remove_checkpoint",
     "write_checkpoint",
 ]  # fmt: skip
 
@@ -56,11 +56,6 @@ class Entry:
 
 def index_path(prefix: str) -> str:
     return prefix + ".index"
-
-
-def is_checkpoint(prefix: str) -> bool:
-    """Is there a checkpoint of that prefix?"""
-    return os.path.isfile(index_path(prefix))
 
 
 # ---- values as a shard holds them ----------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 
 from tfnb.errors import DataLossError, InvalidArgumentError
 from tfnb.ir.files import replace_file
-from tfnb.ops.checkpoint_files import is_checkpoint
+from tfnb.ops.tensorflow_checkpoint import is_checkpoint
 
 __all__ = ["API", "BestCheckpoints", "best_checkpoint"]
 

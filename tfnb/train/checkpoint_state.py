@@ -15,7 +15,8 @@ from typing import Any
 
 from tfnb.errors import DataLossError
 from tfnb.ir.files import replace_file, sync_folder
-from tfnb.ops.checkpoint_files import index_path, is_checkpoint, remove_checkpoint
+from tfnb.ops.checkpoint_files import index_path, remove_checkpoint
+from tfnb.ops.tensorflow_checkpoint import is_checkpoint
 
 __all__ = [
     "API", "CheckpointState", "checkpoint_exists", "delete_checkpoint", "get_checkpoint_state", "latest_checkpoint",

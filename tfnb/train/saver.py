@@ -21,8 +21,8 @@ from tfnb.errors import DTypeError, FailedPreconditionError, InvalidArgumentErro
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.files import os_errors
 from tfnb.ir.protos import proto
-from tfnb.ops.checkpoint_files import Checkpoint, Item, is_checkpoint, write_checkpoint
-from tfnb.ops.tensorflow_checkpoint import open_checkpoint
+from tfnb.ops.checkpoint_files import Checkpoint, Item, write_checkpoint
+from tfnb.ops.tensorflow_checkpoint import is_checkpoint, open_checkpoint
 from tfnb.train.best_checkpoints import BestCheckpoints
 from tfnb.train.checkpoint_state import (
     delete_checkpoint,
