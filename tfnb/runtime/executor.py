@@ -7,13 +7,13 @@ deadline or the session), and devices and variables are whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfnb.devices.interface import Device
-from tfnb.errors import CancelledError, InternalError
+from tfnb.errors import InternalError
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.host_threads import HostThreads
 from tfnb.runtime.kernels import ClusterKernel, reraise
