@@ -23,6 +23,7 @@ def _views(package: str, modules: str, places: Sequence[str]) -> dict[str, Seque
 
 
 VIEWS: Mapping[str, Sequence[str]] = {
+    "compat.v1": _ROOT,
     **_views("python.framework", "constant_op dtypes function importer ops random_seed sparse_tensor tensor_shape "
              "tensor_util", _ROOT),
     "python.framework.errors": ("errors",),

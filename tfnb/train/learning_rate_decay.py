@@ -15,7 +15,8 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops.compare import LESS_EQUAL, SELECT
 from tfnb.ops.convert import cast
 from tfnb.ops.math_binary import MAXIMUM, MINIMUM, POW
-from tfnb.ops.math_unary import CEIL, COS, EXP, FLOOR
+from tfnb.ops.math_unary import CEIL, COS, EXP, FLOOR, LOG, SQRT
+from tfnb.ops.random_functions import random_normal
 
 __all__ = ["API", "exponential_decay", "piecewise_constant"]
 
@@ -95,6 +96,46 @@ def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: 
         return rate * ((1 - alpha) * 0.5 * (1.0 + COS(share * math.pi)) + alpha)
 
 
+def cosine_decay_restarts(learning_rate: Any, global_step: Any, first_decay_steps: Any, t_mul: float = 2.0,
+                          m_mul: float = 1.0, alpha: float = 0.0, name: str | None = None) -> Tensor:  # fmt: skip
+    """Cosine decays one after the other, each `t_mul` times as long and `m_mul` times as high as the one before."""
+    with _scope(name, "SGDRDecay"):
+        rate, step, first = _start("cosine_decay_restarts", learning_rate, global_step, first_decay_steps)
+        share = step / first
+        if t_mul == 1.0:
+            restarts = FLOOR(share)
+            share = share - restarts
+        else:
+            restarts = FLOOR(LOG(1.0 - share * (1.0 - t_mul)) / math.log(t_mul))
+            length = POW(rate.graph.to_tensor(t_mul, rate.dtype), restarts)
+            share = (share - (1.0 - length) / (1.0 - t_mul)) / length
+        height = POW(rate.graph.to_tensor(m_mul, rate.dtype), restarts)
+        return rate * ((1 - alpha) * 0.5 * height * (1.0 + COS(share * math.pi)) + alpha)
+
+
+def linear_cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: float = 0.5,
+                        alpha: float = 0.0, beta: float = 0.001, name: str | None = None) -> Tensor:  # fmt: skip
+    """learning_rate * ((alpha + 1 - p) * (1 + cos(2 pi num_periods p)) / 2 + beta), p = step / decay_steps up to 1."""
+    with _scope(name, "LinearCosineDecay"):
+        rate, step, per = _start("linear_cosine_decay", learning_rate, global_step, decay_steps)
+        share = MINIMUM(step, per) / per
+        return rate * ((alpha + 1.0 - share) * 0.5 * (1.0 + COS(2.0 * math.pi * num_periods * share)) + beta)
+
+
+def noisy_linear_cosine_decay(
+    learning_rate: Any, global_step: Any, decay_steps: Any, initial_variance: float = 1.0, variance_decay: float = 0.55,
+    num_periods: float = 0.5, alpha: float = 0.0, beta: float = 0.001, name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """`linear_cosine_decay` with normal noise on the line, of variance initial_variance / (1 + step)^variance_decay."""
+    with _scope(name, "NoisyLinearCosineDecay"):
+        rate, step, per = _start("noisy_linear_cosine_decay", learning_rate, global_step, decay_steps)
+        step = MINIMUM(step, per)
+        share = step / per
+        deviation = SQRT(initial_variance / POW(1.0 + step, rate.graph.to_tensor(variance_decay, rate.dtype)))
+        line = 1.0 - share + random_normal((), dtype=rate.dtype) * deviation
+        return rate * ((alpha + line) * 0.5 * (1.0 + COS(2.0 * math.pi * num_periods * share)) + beta)
+
+
 def piecewise_constant(
     x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
 ) -> Tensor:
@@ -123,5 +164,9 @@ API = {
     "train.inverse_time_decay": inverse_time_decay,
     "train.polynomial_decay": polynomial_decay,
     "train.cosine_decay": cosine_decay,
+    "train.cosine_decay_restarts": cosine_decay_restarts,
+    "train.linear_cosine_decay": linear_cosine_decay,
+    "train.noisy_linear_cosine_decay": noisy_linear_cosine_decay,
     "train.piecewise_constant": piecewise_constant,
+    "train.piecewise_constant_decay": piecewise_constant,
 }

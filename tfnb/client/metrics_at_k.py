@@ -1,0 +1,161 @@
+"""Precision and recall of the k best guesses: metrics over many batches, as in `metrics.py`.
+
+A row has a set of true classes and a set of predicted ones. Invariant: each class counts once in a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfnb.client.metrics import Pair, counter, finished, metric_scope
+from tfnb.ir.default import graph_of
+from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ops.compare import EQUAL, LOGICAL_AND, LOGICAL_NOT
+from tfnb.ops.constants import range_
+from tfnb.ops.convert import cast
+from tfnb.ops.math_binary import DIV_NO_NAN, MINIMUM
+from tfnb.ops.reduce_api import reduce_any, reduce_sum
+from tfnb.ops.scan import cumsum
+from tfnb.ops.sets import set_difference, set_intersection, set_size
+from tfnb.ops.shaping import EXPAND_DIMS, SHAPE
+from tfnb.ops.sparse_functions import sparse_tensor_to_dense
+from tfnb.ops.top_k import top_k
+from tfnb.types import float64, int32, int64
+
+__all__ = ["API"]
+
+
+def _labels(labels: Any, predicted: Any) -> Any:
+    """The true classes: a SparseTensor, or int64 with one dimension of several (perhaps one) classes per row."""
+    if isinstance(labels, (SparseTensor, SparseTensorValue)):
+        return SparseTensor.from_value(labels)
+    y = cast(labels, int64)
+    return EXPAND_DIMS(y, -1) if y.shape.ndims is not None and y.shape.ndims < predicted.shape.ndims else y
+
+
+def _counts(outcome: str, y: Any, p: Any, class_id: Any) -> Any:
+    """How many classes of each row are true and predicted ("tp"), predicted only ("fp") or true only ("fn")."""
+    if class_id is not None:
+        dense = sparse_tensor_to_dense(y, default_value=-1, validate_indices=False) if _is_sparse(y) else y
+        wanted = dense.graph.to_tensor(class_id, int64)
+        is_true, is_guess = (reduce_any(EQUAL(t, wanted), axis=-1) for t in (dense, p))
+        is_true = LOGICAL_NOT(is_true) if outcome == "fp" else is_true
+        is_guess = LOGICAL_NOT(is_guess) if outcome == "fn" else is_guess
+        return cast(LOGICAL_AND(is_true, is_guess), float64)
+    if outcome == "tp":
+        return cast(set_size(set_intersection(p, y)), float64)
+    return cast(set_size(set_difference(p, y, aminusb=outcome == "fp")), float64)
+
+
+def _is_sparse(x: Any) -> bool:
+    return isinstance(x, SparseTensor)
+
+
+def _total(name: str, counts: Any, weights: Any) -> Pair:
+    """(the total over all batches, what adds this one)."""
+    if weights is not None:
+        counts = counts * cast(weights, float64)
+    total = counter(name, (), float64)
+    return total.read_value(), total.assign_add(reduce_sum(counts))
+
+
+def _at_top_k(name: str, other: str, doc: str) -> Any:
+    """A ratio of what is true and predicted to that and what is `other`."""
+
+    def metric(labels: Any, predictions_idx: Any, k: int | None = None, class_id: int | None = None,
+               weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
+               name: str | None = None) -> Pair:  # fmt: skip
+        with metric_scope(name, default, predictions_idx, weights) as (p, w):
+            p = cast(p, int64)
+            y = _labels(labels, p)
+            hits, add_hits = _total("true_positives", _counts("tp", y, p, class_id), w)
+            rest, add_rest = _total(other, _counts(other, y, p, class_id), w)
+            return finished(
+                DIV_NO_NAN(hits, hits + rest), DIV_NO_NAN(add_hits, add_hits + add_rest), metrics_collections,
+                updates_collections,
+            )  # fmt: skip
+
+    default = name
+    metric.__name__ = metric.__qualname__ = name
+    metric.__doc__ = doc
+    return metric
+
+
+def _at_k(name: str, top: Callable[..., Pair]) -> Any:
+    def metric(labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None,
+               metrics_collections: Any = None, updates_collections: Any = None,
+               name: str | None = None) -> Pair:  # fmt: skip
+        best = top_k(graph_of([predictions]).to_tensor(predictions), k)[1]
+        return top(labels, best, k, class_id, weights, metrics_collections, updates_collections, name or default)
+
+    default = name
+    metric.__name__ = metric.__qualname__ = name
+    metric.__doc__ = f"{top.__doc__}\n\npredictions: scores of all classes; the k largest are the guesses."
+    return metric
+
+
+_ROWS = """labels: (..., n) or a SparseTensor of true classes, or (...) of one each; `class_id`: count that class only;
+weights: broadcast to the rows."""
+recall_at_top_k = _at_top_k(
+    "recall_at_top_k",
+    "fn",
+    f"The share of the true classes that is among those in `predictions_idx`, (..., k).\n\n{_ROWS}",
+)
+precision_at_top_k = _at_top_k(
+    "precision_at_top_k", "fp", f"The share of the classes in `predictions_idx`, (..., k), that is true.\n\n{_ROWS}"
+)
+recall_at_k = _at_k("recall_at_k", recall_at_top_k)
+precision_at_k = _at_k("precision_at_k", precision_at_top_k)
+
+
+def average_precision_at_k(labels: Any, predictions: Any, k: int, weights: Any = None, metrics_collections: Any = None,
+                           updates_collections: Any = None, name: str | None = None) -> Pair:  # fmt: skip
+    """The mean over rows of the average precision of the k best guesses (each hit's precision, over the possible hits).
+
+    labels: (..., n), a SparseTensor, or (...); predictions: scores of all classes. A row without true classes counts
+    as 0.
+    """
+    with metric_scope(name, f"average_precision_at_{k}", predictions, weights) as (p, w):
+        best = cast(top_k(p, k)[1], int64)
+        y = _labels(labels, best)
+        if _is_sparse(y):
+            most = cast(set_size(y), int32)
+            y = sparse_tensor_to_dense(y, default_value=-1, validate_indices=False)
+        else:
+            most = SHAPE(y, out_type=int32)[-1]
+        hit = cast(reduce_any(EQUAL(EXPAND_DIMS(best, -1), EXPAND_DIMS(y, -2)), axis=-1), float64)
+        ranks = cast(range_(1, k + 1), float64)
+        each = DIV_NO_NAN(
+            reduce_sum(cumsum(hit, axis=-1) / ranks * hit, axis=-1), cast(MINIMUM(most, k), float64)
+        )
+        ones = each * 0.0 + 1.0
+        total, add = _total("average_precision_at_k/total", each, w)
+        count, add_count = _total("average_precision_at_k/max", ones, w)
+        return finished(
+            DIV_NO_NAN(total, count), DIV_NO_NAN(add, add_count), metrics_collections, updates_collections
+        )
+
+
+def _swapped(function: Any, name: str) -> Any:
+    """`tf.contrib.metrics` has predictions before labels."""
+
+    def streaming(predictions: Any, labels: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(labels, predictions, *args, **kwargs)
+
+    streaming.__name__ = streaming.__qualname__ = name
+    streaming.__doc__ = f"`tf.metrics.{function.__name__}` with predictions first."
+    return streaming
+
+
+API: dict[str, Any] = {
+    "metrics.recall_at_k": recall_at_k,
+    "metrics.recall_at_top_k": recall_at_top_k,
+    "metrics.precision_at_k": precision_at_k,
+    "metrics.sparse_precision_at_k": precision_at_k,
+    "metrics.precision_at_top_k": precision_at_top_k,
+    "metrics.average_precision_at_k": average_precision_at_k,
+    "metrics.sparse_average_precision_at_k": average_precision_at_k,
+    "contrib.metrics.streaming_sparse_recall_at_k": _swapped(recall_at_k, "streaming_sparse_recall_at_k"),
+    "contrib.metrics.streaming_sparse_precision_at_k": _swapped(precision_at_k, "streaming_sparse_precision_at_k"),
+}
