@@ -8,12 +8,12 @@ import tfnb as tf
 HOSTILE = "<img src=x onerror=hurt=1><script>hurt=1</script>[a](javascript:hurt=1)"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" onload="hurt=1"></svg>'
 PLUGINS = ("tfnb:documents", "tfnb:commands", "tfnb:status")
-# File, what is drawn in it, what it is called.
+# Folder and file, what is drawn in it, what it is called.
 FILES = {
-    "events": ("tfevents", ".tfnb-card canvas", "summaries of runs"),
-    "graph": ("model.pb", ".tfnb-graph-view canvas", "dataflow graph"),
-    "text": ("model.pbtxt", ".tfnb-graph-view canvas", "dataflow graph"),
-    "trace": ("step.trace.json", ".tfnb-tl canvas", "timeline"),
+    "events": ("logs/fast", "tfevents", ".tfnb-card canvas", "summaries of runs"),
+    "graph": ("logs", "model.pb", ".tfnb-graph-view canvas", "dataflow graph"),
+    "text": ("logs", "model.pbtxt", ".tfnb-graph-view canvas", "dataflow graph"),
+    "trace": ("logs", "step.trace.json", ".tfnb-tl canvas", "timeline"),
 }
 
 
@@ -24,10 +24,10 @@ def logs(lab):
     for run, rate in (("fast", 20.0), ("slow", 60.0)):
         write_run(root / run, rate, range(0, 200, 2))
     graph, recording = trained()
-    tf.train.write_graph(graph, str(root / "fast"), "model.pbtxt")
-    tf.train.write_graph(graph, str(root / "fast"), "model.pb", as_text=False)
-    tf.timeline(recording).save(root / "fast" / "step.trace.json")
-    hostile = root / "hostile"
+    tf.train.write_graph(graph, str(root), "model.pbtxt")
+    tf.train.write_graph(graph, str(root), "model.pb", as_text=False)
+    tf.timeline(recording).save(root / "step.trace.json")
+    hostile = lab.root / "hostile"
     with tf.summary.FileWriter(str(hostile / SVG.replace("/", ":"))) as writer:
         for step in range(5):
             summary = tf.Summary()
@@ -50,7 +50,7 @@ def write_run(folder, rate, steps):
     with tf.summary.FileWriter(str(folder)) as writer:
         for step in steps:
             summary = tf.Summary()
-            for name, value in (("loss", np.exp(-step / rate)), ("accuracy", 1 - np.exp(-step / 30) / 2)):
+            for name, value in (("loss", np.exp(-step / rate)), ("accuracy", 1 - np.exp(-step / rate) / 2)):
                 summary.value.add(tag=name, simple_value=float(value))
             writer.add_summary(summary, step)
 
@@ -89,12 +89,12 @@ def double_click(notebook, name):
 
 @pytest.mark.parametrize("kind", list(FILES))
 def test_a_double_click_opens_the_viewer(notebook, logs, kind):
-    name, drawn, label = FILES[kind]
-    open_folder(notebook, "logs/fast")
+    folder, name, drawn, label = FILES[kind]
+    open_folder(notebook, folder)
     double_click(notebook, name)
     region = notebook.page.locator(".tfnb-served").first
     region.locator(drawn).first.wait_for(timeout=30_000)
-    assert region.get_by_role("region", name=f"{label} of logs/fast/").count() == 1
+    assert region.get_by_role("region", name=f"{label} of {folder}/").count() == 1
     assert region.locator(".tfnb-served-status").inner_text() == ""
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
@@ -103,7 +103,7 @@ def test_a_double_click_opens_the_viewer(notebook, logs, kind):
 
 
 def test_names_and_texts_are_only_ever_text(notebook, logs):
-    open_folder(notebook, "logs/hostile")
+    open_folder(notebook, "hostile")
     for name, drawn in (("names.pbtxt", ".tfnb-graph-view canvas"), ("names.trace.json", ".tfnb-tl canvas")):
         double_click(notebook, name)
         notebook.page.locator(f".tfnb-served:visible {drawn}").first.wait_for(timeout=30_000)
@@ -111,7 +111,7 @@ def test_names_and_texts_are_only_ever_text(notebook, logs):
     double_click(notebook, ".pb")
     status = notebook.page.locator(".tfnb-served:visible .tfnb-served-status")
     status.get_by_text("cannot be shown: no GraphDef").wait_for(timeout=20_000)
-    notebook.page.evaluate("void jupyterapp.commands.execute('tfnb:open-folder', {path: 'logs/hostile'})")
+    notebook.page.evaluate("void jupyterapp.commands.execute('tfnb:open-folder', {path: 'hostile'})")
     viewer = notebook.page.locator(".tfnb-served:visible .tfnb-viewer")
     viewer.locator("h4", has_text=HOSTILE).wait_for(timeout=30_000)
     assert SVG.replace("/", ":") in viewer.inner_text()
@@ -122,17 +122,20 @@ def test_names_and_texts_are_only_ever_text(notebook, logs):
 
 def test_a_folder_of_runs_grows(notebook, logs):
     open_folder(notebook, "logs")
-    item = notebook.page.locator(".jp-DirListing-item", has_text="slow")
-    item.click()
-    notebook.command("tfnb:open-folder")
+    notebook.page.locator(".jp-DirListing-item", has_text="slow").click(button="right")
+    notebook.page.get_by_role("menuitem", name="tfnb: open log directory").click()
     viewer = notebook.page.locator(".tfnb-served:visible")
     viewer.locator(".tfnb-card canvas").first.wait_for(timeout=30_000)
+    open_folder(notebook, "logs")
+    notebook.command("tfnb:open-folder")  # without a chosen folder: the one that the file browser shows
+    viewer.get_by_role("checkbox", name="fast").wait_for(timeout=30_000)
     assert viewer.locator(".tfnb-card h4").all_inner_texts() == ["accuracy", "loss"]
-    with tf.summary.FileWriter(str(logs / "slow")) as writer:
-        summary = tf.Summary()
-        summary.value.add(tag="later", simple_value=1.0)
-        writer.add_summary(summary, 300)
-    viewer.locator(".tfnb-card h4", has_text="later").wait_for(timeout=20_000)
+    write_run(logs / "later", 40.0, range(0, 200, 2))
+    viewer.get_by_role("checkbox", name="later").wait_for(timeout=20_000)
+    for theme in ("Light", "Dark"):
+        notebook.theme(f"JupyterLab {theme}")
+        notebook.page.wait_for_timeout(800)
+        notebook.shot(f"extension_folder_{theme.lower()}")
 
 
 def test_launcher_palette_and_status(notebook, logs):
