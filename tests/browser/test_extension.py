@@ -96,6 +96,8 @@ def test_a_double_click_opens_the_viewer(notebook, logs, kind):
     region.locator(drawn).first.wait_for(timeout=30_000)
     assert region.get_by_role("region", name=f"{label} of {folder}/").count() == 1
     assert region.locator(".tfnb-served-status").inner_text() == ""
+    if kind in ("graph", "text"):
+        assert region.locator(drawn).first.bounding_box()["height"] > 400  # it fills the tab
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
         notebook.page.wait_for_timeout(800)  # what draws on a canvas draws again

@@ -3,8 +3,8 @@
 const STYLE = `
 .tfnb-served { overflow: auto; padding: 8px 12px; background: var(--jp-layout-color0); outline: none; }
 .tfnb-served-status { color: var(--jp-ui-font-color2); font-size: var(--jp-ui-font-size1); padding: 4px 0; overflow-wrap: anywhere; }
-.tfnb-served-graph .tfnb-served-place, .tfnb-served-graph [data-tfnb-view] { height: 100%; }
 .tfnb-served-graph { overflow: hidden; }
+.tfnb-served-graph div:has(.tfnb-graph-view) { height: 100%; }
 .tfnb-served-graph .tfnb-graph-view { height: 100% !important; box-sizing: border-box; }
 .tfnb-status { overflow: auto; padding: 8px; color: var(--jp-ui-font-color1); background: var(--jp-layout-color1);
   font-size: var(--jp-ui-font-size1); }

@@ -200,6 +200,17 @@ def test_a_trace(server):
     assert card["content"]["card"]["name"] and turn["again"] == 0
 
 
+def test_a_graph(server):
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.matmul(tf.placeholder(tf.float32, [2, 3]), tf.Variable(tf.ones([3, 4])), name="y")
+    tf.train.write_graph(graph, str(server.root), "a.pb", as_text=False)
+    messages = [{"type": "graph"}, {"type": "card", "stage": 0, "box": 1}, {"type": "card", "box": -1}]
+    told, card = server.turn("graph", "a.pb", first=True, messages=messages)["messages"]
+    assert told["content"]["type"] == "graph" and len(told["buffers"]) == 1
+    assert card["content"]["card"]["box"] == 1
+
+
 @pytest.mark.parametrize(
     ("kind", "path", "status", "words"),
     [
