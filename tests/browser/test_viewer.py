@@ -30,6 +30,7 @@ def train():
             tf.summary.audio("tone", wave, 4000.0), tf.summary.tensor_summary("first", numbers[:6])])
         w = tf.Variable(tf.zeros([784, 10]), name="softmax/weights")
         writers["plain"].add_graph(sess.graph)
+        time.sleep(1)  # parameters are there before the first curve
         for step in range(260):
             for k, (name, writer) in enumerate(writers.items()):
                 noise = rng.normal() * 0.05

@@ -2,6 +2,7 @@
 
 import io
 import threading
+import wave
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -15,6 +16,7 @@ import tfnb as tf
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.protos import proto
 from tfnb.notebook.viewer.content import buckets, percentiles, rebinned
+from tfnb.notebook.viewer.media import MOST_SOUND
 from tfnb.notebook.viewer.parameters import parameter_rows
 from tfnb.notebook.viewer.sources import MAX_ITEMS, MAX_POINTS, WriterSource, sources_of
 from tfnb.notebook.viewer.state import FIRST_RUNS, MOST, POINTS, ViewState, Wanted
@@ -261,6 +263,59 @@ def test_a_damaged_graph_and_damaged_hyper_parameters(tmp_path):
         a.add_summary(tf.Summary(value=[broken]))
     told = ViewState(sources_of(tmp_path)).catalogue()
     assert told["parameters"] == [] and told["hparams"] == []
+
+
+def sound(frames, rate=8000, channels=1):
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setnchannels(channels)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes(bytes(2 * channels * frames))
+    return out.getvalue()
+
+
+def test_sounds_are_encoded_anew_and_cut(tmp_path):
+    audio = tf.Summary.Audio
+    long = sound(MOST_SOUND, channels=2)
+    with tf.summary.FileWriter(tmp_path / "a") as a:
+        for step, data in enumerate([sound(4000) + b"<script>", long, b"", svg(), sound(10)[:30], b"RIFF" + bytes(99)]):
+            value = tf.Summary.Value(tag="s", audio=audio(encoded_audio_string=data, content_type="text/html"))
+            a.add_summary(tf.Summary(value=[value]), step)
+    (sent,) = content_of_kind(ViewState(sources_of(tmp_path)), "audio")
+    first, second, *bad = sent["runs"][0]["items"]
+    assert (first["rate"], first["channels"], first["seconds"], first["of"]) == (8000, 1, 0.5, 0.5)
+    assert b"script" not in first["wav"]
+    assert len(second["wav"]) < MOST_SOUND + 100 and second["seconds"] < second["of"]
+    assert len(bad) == 4 and all("wav" not in b and b["note"].startswith("cannot be shown") for b in bad)
+
+
+def tensors(tag, plugin, *protos):
+    for made in protos:
+        value = tf.Summary.Value(tag=tag, tensor=made)
+        value.metadata.plugin_data.plugin_name = plugin
+        yield tf.Summary(value=[value])
+
+
+def test_tensors_are_told_within_limits(tmp_path):
+    make = tf.contrib.util.make_tensor_proto
+    bomb = make(np.float32(1))
+    bomb.tensor_shape.dim.add(size=10**12)
+    words = make(np.array([EVIL.encode(), b"b"], object))
+    with tf.summary.FileWriter(tmp_path / "a") as a:
+        for k, s in enumerate(tensors("t", "", make(np.array([1.0, np.nan, 3.0], "f")), bomb, words)):
+            a.add_summary(s, k)
+        for k, s in enumerate(tensors("n", "scalars", make(np.int64(7)), make(np.float16(0.5)), bomb, words)):
+            a.add_summary(s, k)
+        a.add_summary(next(tensors("p", "pr_curves", make(np.ones((6, 2), "f")))), 1)
+    state = ViewState(sources_of(tmp_path))
+    (sent,) = content_of_kind(state, "tensor")
+    numbers, refused, told = sent["runs"][0]["items"]
+    assert numbers["text"].startswith("float32 [3]\nmin 1, mean 2, max 3") and "1 not finite" in numbers["text"]
+    assert "limit" in refused["note"] and told["text"].startswith("string [2]") and EVIL in told["text"]
+    np.testing.assert_array_equal(state.runs[0].scalars["n"].value, [7, 0.5])
+    state.catalogue()
+    assert any("not shown here: pr_curves" in note for note in state.catalogue()["notes"])
 
 
 # ---- parameters, graphs, sessions ----------------------------------------------------------------

@@ -27,8 +27,8 @@ __all__ = ["Wanted", "ViewState"]
 FIRST_RUNS, FIRST_TAGS = 40, 12
 MOST_TAGS, MOST_NAME = 48, 400
 MOST_METRICS = 8  # columns of newest values beside hyper-parameters
-# Points in one message, and per curve.
-POINTS, FEWEST, MOST = 24_000, 40, 1_000
+# Points in one message, and per curve; per curve while it grows.
+POINTS, FEWEST, MOST, MOST_LIVE = 24_000, 40, 1_000, 400
 # Kinds that are shown elsewhere, or say nothing to a reader.
 UNTOLD = frozenset({*KINDS, "graph", "meta_graph", "run_metadata", "session_log", "message", "hparams", "scalars"})
 
@@ -159,8 +159,11 @@ class ViewState:
             return list(enumerate(self.runs[:FIRST_RUNS]))
         return [(n, run) for n, run in enumerate(self.runs) if n in wanted.runs]
 
-    def contents(self, wanted: Wanted, all_of_them: bool) -> list[Content]:
-        """What the wanted tags hold: all of it, or what has changed since it was asked for last."""
+    def contents(self, wanted: Wanted, all_of_them: bool, most: int = MOST) -> list[Content]:
+        """What the wanted tags hold: all of it, or what has changed since it was asked for last.
+
+        most: of a curve's points.
+        """
         shown = self.shown(wanted)
         known = self.tags[wanted.kind]
         tags = known[:FIRST_TAGS] if wanted.tags is None else wanted.tags
@@ -168,7 +171,7 @@ class ViewState:
         tags = [t for t in tags if t in there]
         if wanted.kind == "scalar":
             curves = sum(t in run.scalars for t in tags for _, run in shown)
-            most = min(max(POINTS // max(curves, 1), FEWEST), MOST)
+            most = min(max(POINTS // max(curves, 1), FEWEST), most)
         out = []
         for tag in tags:
             version = self._version(wanted.kind, tag, shown)

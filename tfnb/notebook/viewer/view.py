@@ -26,7 +26,7 @@ from tfnb.notebook.loss_plot import shared_library
 from tfnb.notebook.outlet import hear_while_busy, in_kernel
 from tfnb.notebook.viewer.picture import picture_html
 from tfnb.notebook.viewer.sources import sources_of
-from tfnb.notebook.viewer.state import ViewState, Wanted
+from tfnb.notebook.viewer.state import MOST, MOST_LIVE, ViewState, Wanted
 from tfnb.notebook.viewer.templates import templates
 
 __all__ = ["View", "view"]
@@ -70,6 +70,7 @@ class View:
         self._heard = False  # the browser has answered
         self._watchers = 0
         self._all = True  # the next message holds everything
+        self._coarse = False  # the last one held fewer points than there is room for
         self._closed = threading.Event()
         self._wake = threading.Event()
         self._pictured: Any = None
@@ -267,11 +268,13 @@ class View:
             if self._heard and not self._watchers:
                 self._all = True
                 return
-            if not (changed or self._all):
+            if not (changed or self._all or self._coarse):
                 return
-            everything = self._all or not self._heard
+            # While curves grow they are sent with fewer points, and with all when they rest.
+            everything = self._all or not self._heard or (self._coarse and not changed)
+            self._coarse = changed
             catalogue = self._state.catalogue()
-            contents = self._state.contents(self._wanted, everything)
+            contents = self._state.contents(self._wanted, everything, MOST_LIVE if changed else MOST)
             self._all = False
             if catalogue is not self._model.catalogue:
                 self._model.catalogue = catalogue

@@ -2,6 +2,8 @@
 import type { Bokeh, BokehDocument, BokehView, BokehViews } from "../bokeh";
 
 export class Chart {
+  private readonly filled = new Set<string>();
+  private pointed = false;
   private readonly set = new Map<string, [number, number]>();
   private readonly view: BokehView;
   private readonly document: BokehDocument;
@@ -18,7 +20,12 @@ export class Chart {
     this.document = root.model.document;
   }
 
-  fill(name: string, columns: object): void {
+  // A source that was empty and stays so is left alone: each change draws the chart anew.
+  fill(name: string, columns: Record<string, ArrayLike<unknown>>): void {
+    const empty = Object.values(columns).every((column) => !column.length);
+    if (empty && !this.filled.has(name)) return;
+    if (empty) this.filled.delete(name);
+    else this.filled.add(name);
     const source = this.document.get_model_by_name(name);
     if (source) source.data = columns;
   }
@@ -29,14 +36,15 @@ export class Chart {
     if (!range) return;
     const last = this.set.get(name);
     const untouched = !last || (range.start === last[0] && range.end === last[1]);
-    range.setv({ reset_start: start, reset_end: end });
-    if (untouched) {
-      range.setv({ start, end });
-      this.set.set(name, [start, end]);
-    }
+    if (untouched && last?.[0] === start && last[1] === end) return;
+    const reset = { reset_start: start, reset_end: end };
+    range.setv(untouched ? { start, end, ...reset } : reset);
+    if (untouched) this.set.set(name, [start, end]);
   }
 
   cursor(x: number | null): void {
+    if (x === null && !this.pointed) return;
+    this.pointed = x !== null;
     const line = this.document.get_model_by_name("cursor");
     line?.setv(x === null ? { visible: false } : { location: x, visible: true });
   }

@@ -68,15 +68,15 @@ export function lines(curves: Curve[], options: Options, templates: Templates): 
 
 type Place = Float64Array | number[];
 
-interface Lines {
+type Lines = {
   xs: Place[];
   ys: Place[];
   colour: string[];
   dash: string[];
-}
+};
 
 export interface Drawing {
-  sources: Record<string, object>;
+  sources: Record<string, Record<string, ArrayLike<unknown>>>;
   x: [number, number];
   y: [number, number];
 }

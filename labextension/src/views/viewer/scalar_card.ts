@@ -2,7 +2,7 @@
 import type { ScalarContent } from "../../protocol/viewer";
 import { Chart } from "./chart";
 import { type Curve, type Drawn, decoded, drawing, lines } from "./curves";
-import { download, h } from "./dom";
+import { calmly, download, h } from "./dom";
 import { count, duration, nearest, short } from "./numbers";
 import type { Card, Desk } from "./options";
 
@@ -19,6 +19,9 @@ export class ScalarCard implements Card {
   private dirty = true;
   private closed = false;
   private last: Promise<void> = Promise.resolve();
+  private readonly label = calmly(() => {
+    this.place.ariaLabel = this.newest();
+  }, 1_000);
   private readonly place = h("div", { className: "tfnb-chart", tabIndex: 0, role: "img" });
   private readonly values = h("table", { className: "tfnb-values" });
   private readonly told = h("span", { className: "tfnb-told" });
@@ -115,7 +118,7 @@ export class ScalarCard implements Card {
     const sent = this.shown.reduce((n, c) => n + c.x.length, 0);
     const total = this.shown.reduce((n, c) => n + c.total, 0);
     const many = this.shown.length;
-    this.told.textContent = [
+    const words = [
       options.baseline === null ? "" : `difference to ${runs[options.baseline]}`,
       options.band && many > 1 ? `mean of ${many} runs ± standard deviation` : "",
       many ? "" : "none of the chosen runs has this tag",
@@ -123,9 +126,16 @@ export class ScalarCard implements Card {
     ]
       .filter(Boolean)
       .join("; ");
+    // What changes in the page costs a new computation of its styles, so nothing does that need not.
+    if (this.told.textContent !== words) this.told.textContent = words;
+    this.label();
+  }
+
+  private newest(): string {
+    const { runs } = this.desk;
     const newest = this.shown.map((c) => `${runs[c.run]}: ${short(c.y[c.y.length - 1])}`);
     const told = newest.slice(0, 6).join(", ");
-    this.place.ariaLabel = `line chart of ${this.tag}; newest values ${told}`;
+    return `line chart of ${this.tag}; newest values ${told}`;
   }
 
   private pointed(event: PointerEvent): void {
@@ -170,7 +180,7 @@ export class ScalarCard implements Card {
         rows.push(h("tr", {}, h("td", { colSpan: head.length, textContent })));
       }
     }
-    this.values.replaceChildren(...rows);
+    if (rows.length || this.values.childElementCount) this.values.replaceChildren(...rows);
     this.chart.fill("near", near);
   }
 
@@ -195,6 +205,7 @@ export class ScalarCard implements Card {
 
   close(): void {
     this.closed = true;
+    this.label.cancel();
     this.chart?.close();
     this.chart = null;
   }

@@ -37,6 +37,7 @@ const CARDS = {
   text: TextCard,
   tensor: TensorCard,
 };
+const NARROW = 620; // pixels below which the side stands above the charts
 const MANY = 12; // scalar charts on a page
 const FEW = 6; // other cards
 const REDRAW = 120; // milliseconds between drawings
@@ -62,6 +63,7 @@ export class ViewerPage implements SideDesk {
   cursor: number | null = null;
   private told: Catalogue;
   private tab: Tab = "scalar";
+  private chosen: Tab | null = null; // by the reader; until then it is the first there is
   private pageNumber = 0;
   private here: string[] = [];
   private known = 0; // runs seen so far: new ones are chosen while there are few
@@ -93,6 +95,7 @@ export class ViewerPage implements SideDesk {
     this.newer,
   );
   private readonly side: Side;
+  private readonly sized: ResizeObserver;
   readonly redraw = calmly(() => this.update(), REDRAW);
   private readonly news = calmly(() => this.update(), REDRAW, REST);
   private readonly pointAll = calmly(() => {
@@ -119,6 +122,10 @@ export class ViewerPage implements SideDesk {
     const parts = [top, this.status, this.side.el, this.main];
     const root = h("div", { className: "tfnb-viewer" }, ...parts);
     keepKeys(root);
+    this.sized = new ResizeObserver(([entry]) => {
+      if (entry) root.classList.toggle("tfnb-narrow", entry.contentRect.width < NARROW);
+    });
+    this.sized.observe(root);
     host.replaceChildren(root);
     this.catalogueChanged();
   }
@@ -207,7 +214,8 @@ export class ViewerPage implements SideDesk {
 
   private makeTabs(): void {
     const kinds = this.kinds();
-    if (!kinds.includes(this.tab)) this.tab = kinds[0] ?? "scalar";
+    const { chosen: wish } = this;
+    this.tab = wish && kinds.includes(wish) ? wish : (kinds[0] ?? "scalar");
     const tabs = kinds.map((kind, place) => {
       const chosen = kind === this.tab;
       const tab = h("button", { type: "button", role: "tab", tabIndex: chosen ? 0 : -1 });
@@ -230,7 +238,7 @@ export class ViewerPage implements SideDesk {
   }
 
   private show(tab: Tab, focus = false): void {
-    this.tab = tab;
+    this.chosen = tab;
     this.pageNumber = 0;
     this.makeTabs();
     if (focus) this.tabs.querySelector<HTMLElement>("[aria-selected=true]")?.focus();
@@ -338,6 +346,7 @@ export class ViewerPage implements SideDesk {
     this.pointAll.cancel();
     this.clear();
     this.seen.disconnect();
+    this.sized.disconnect();
   }
 }
 
