@@ -123,8 +123,8 @@ def repeated_towers(nodes: int = 36_000) -> Any:
     many = tf.GraphDef()
     many.CopyFrom(one)
     for node in many.node:
-        if node.op == "AddN" and node.name.startswith("average/"):
-            node.attr["N"].i = towers
+        if node.name.startswith("average/mean"):  # the sum of one tower is that tower's
+            node.op, node.attr["N"].i = "AddN", towers
             node.input.extend(node.input[0].replace("tower_0/", f"tower_{k}/") for k in range(1, towers))
     for tower in range(1, towers):
         for node in inside:

@@ -111,6 +111,8 @@ export class Palette {
   constructor(
     private readonly model: GraphModel,
     readonly by: ColourBy,
+    /** The hue of each group, in the order in which they came into sight. */
+    readonly hues = new Map<number, number>(),
   ) {
     this.column =
       by === "time" ? model.floats.time : by === "memory" ? model.floats.bytes : undefined;
@@ -183,8 +185,14 @@ export class Palette {
       return first === undefined ? "" : this.structure(first);
     }
     const group = at(model.ints.group, box);
-    if (kind === "scope") return group < 0 ? "" : (GROUPS[group % GROUPS.length] ?? "");
+    if (kind === "scope") return group < 0 ? "" : this.hue(group);
     return KINDS[kind] ?? "";
+  }
+
+  private hue(group: number): string {
+    const known = this.hues.get(group) ?? this.hues.size;
+    this.hues.set(group, known);
+    return GROUPS[known % GROUPS.length] ?? "";
   }
 
   /** For what is on the drawing now. */
@@ -221,7 +229,7 @@ export class Palette {
     for (const [g, same] of told.slice(0, 6)) {
       const name = this.model.label(same[0] ?? 0);
       const text = `same structure: ${name.length > 18 ? `${name.slice(0, 17)}…` : name} × ${same.length}`;
-      rows.push({ colour: GROUPS[g % GROUPS.length] ?? "", strength: 0.5, text });
+      rows.push({ colour: this.hue(g), strength: 0.5, text });
     }
     return { title: "", rows };
   }

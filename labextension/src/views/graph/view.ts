@@ -298,7 +298,7 @@ export class GraphView {
   }
 
   colour(by: ColourBy): void {
-    this.palette = new Palette(this.model, by);
+    this.palette = new Palette(this.model, by, this.palette.hues);
     this.restyle();
   }
 
