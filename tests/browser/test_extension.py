@@ -12,7 +12,6 @@ PLUGINS = ("tfnb:documents", "tfnb:commands", "tfnb:status")
 FILES = {
     "events": ("logs/fast", "tfevents", ".tfnb-card canvas", "summaries of runs"),
     "graph": ("logs", "model.pb", ".tfnb-graph-view canvas", "dataflow graph"),
-    "text": ("logs", "model.pbtxt", ".tfnb-graph-view canvas", "dataflow graph"),
     "trace": ("logs", "step.trace.json", ".tfnb-tl canvas", "timeline"),
 }
 
@@ -96,7 +95,7 @@ def test_a_double_click_opens_the_viewer(notebook, logs, kind):
     region.locator(drawn).first.wait_for(timeout=30_000)
     assert region.get_by_role("region", name=f"{label} of {folder}/").count() == 1
     assert region.locator(".tfnb-served-status").inner_text() == ""
-    if kind in ("graph", "text"):
+    if kind == "graph":
         assert region.locator(drawn).first.bounding_box()["height"] > 400  # it fills the tab
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
