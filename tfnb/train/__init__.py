@@ -34,6 +34,7 @@ from tfnb.train import (
     session_run_hook,
     signatures,
     supervisor,
+    sync_replicas,
     timer,
 )
 
@@ -67,5 +68,6 @@ MODULES = (
     saved_model,
     scipy_optimizer,
     cluster_spec,
+    sync_replicas,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}
