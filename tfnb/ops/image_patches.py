@@ -362,6 +362,13 @@ def _host_grad_image(
     return out.astype(call.outputs[0].dtype.np)
 
 
+def _grad_image_grad(op: Any, g: Any) -> Any:
+    """The sum is linear in the crops; boxes count as constants, as in TensorFlow."""
+    crops, boxes, index, _ = op.inputs
+    size = shape_of(crops)[1:3]
+    return CROP_AND_RESIZE(g, boxes, index, size, method=op.attrs.method), None, None, None
+
+
 CROP_GRAD_IMAGE = OpDef(
     "CropAndResizeGradImage",
     "grads: float32, boxes: float32, box_ind: int32, image_size: int32",
@@ -374,7 +381,7 @@ CROP_GRAD_IMAGE = OpDef(
     attrs=CropGradAttrs,
     infer=lambda c: c.as_shape(3),
     host=_host_grad_image,
-    grad=NOT_DIFFERENTIABLE,
+    grad=_grad_image_grad,
     shape_inputs=(3,),
 )
 

@@ -70,6 +70,11 @@ def _runs(counts: np.ndarray) -> np.ndarray:
     return np.flatnonzero(full | np.append(full[1:], True))
 
 
+def _total(values: np.ndarray) -> float:
+    """The sum, one after the other as TensorFlow adds."""
+    return float(np.cumsum(values)[-1]) if values.size else 0.0
+
+
 def histogram_summary(call: HostCall, tag: np.ndarray, values: np.ndarray) -> np.ndarray:
     name = _tag(call, tag)
     flat = values.reshape(-1).astype(np.float64)
@@ -87,8 +92,8 @@ def histogram_summary(call: HostCall, tag: np.ndarray, values: np.ndarray) -> np
             min=flat.min(initial=largest),
             max=flat.max(initial=-largest),
             num=flat.size,
-            sum=flat.sum(),
-            sum_squares=np.square(flat).sum(),
+            sum=_total(flat),
+            sum_squares=_total(np.square(flat)),
             bucket_limit=limits[told].tolist(),
             bucket=counts[told].astype(np.float64).tolist(),
         )
