@@ -94,6 +94,11 @@ def _parsed(tf: Any, x: Any) -> Any:
     return tf.parse_example(records.value(), wanted)["a"]
 
 
+def _read_numbers(tf: Any, x: Any) -> Any:
+    texts = [b"%.6f" % v for v in np.random.RandomState(0).rand(rows(x))]
+    return tf.string_to_number(tf.Variable(np.array(texts, object), dtype=tf.string).value())
+
+
 def _decoded(kind: str) -> Callable[..., Any]:
     def build(tf: Any, x: Any) -> Any:
         at = np.arange(rows(x))
@@ -206,7 +211,8 @@ WIDER = (
     one("random_shuffle", lambda tf, x: tf.random_shuffle(x[:, 0]), large=(100_000, 2)),
     one("multinomial", lambda tf, x: tf.multinomial(x, 20), large=(128, 1024)),
     one("random_gamma", lambda tf, x: tf.random_gamma(x.shape, 2.0), large=(64, 1024)),
-    one("string_to_number", lambda tf, x: tf.string_to_number(tf.as_string(x[:, :100]))),
+    one("as_string", lambda tf, x: tf.as_string(x[:, 0]), large=(50_000, 2)),
+    one("string_to_number", _read_numbers, large=(50_000, 2)),
     one("string hash", lambda tf, x: tf.string_to_hash_bucket_fast(tf.as_string(_whole(tf, x[:, 0], 1e6)), 100),
         large=(10_000, 2)),
     OpTiming("parse_example", _parsed, ((16, 1),), ((512, 1),)),

@@ -151,7 +151,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "accepted",
-        f"{CONVOLUTIONS} {POOLS} QuantizedConv2D QuantizedAvgPool QuantizedMaxPool",
+        f"{CONVOLUTIONS} {POOLS} {BATCH_NORM} QuantizedConv2D QuantizedAvgPool QuantizedMaxPool",
         "layouts, dilations and unequal strides that TensorFlow has for GPUs only",
         match="only support|not yet support|does not support|not supported|CPU implementation of",
     ),
@@ -184,8 +184,13 @@ RULES: tuple[Rule, ...] = (
         "a shorter input is filled with zeros, as TensorFlow's Python function does before the operation",
         match="length of at least",
     ),
-    Rule("accepted", "Substr", "a negative length means to the end, also of UTF-8 text", match="out of range",
-         when=_negative_length),
+    Rule(
+        "accepted",
+        "Substr",
+        "a position before the end of UTF-8 text with a negative length gives nothing, as one from the start does",
+        match="out of range",
+        when=_negative_length,
+    ),
     # ---- refused here, taken by TensorFlow ----------------------------------------------------
     Rule(
         "refused",

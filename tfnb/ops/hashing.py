@@ -201,11 +201,67 @@ class StrongAttrs:
         object.__setattr__(self, "key", tuple(int(k) for k in self.key))
 
 
+_FEW = 8  # texts of one length from which on NumPy's calls cost less than Python's
+
+
+def _word(rows: np.ndarray, at: int, size: int) -> np.ndarray:
+    """The little-endian number in `size` bytes of each row."""
+    return np.ascontiguousarray(rows[:, at : at + size]).view(f"<u{size}")[:, 0].astype(np.uint64)
+
+
+def _short_rows(rows: np.ndarray) -> np.ndarray:
+    """`_short` of each row of bytes, all at once; uint64 wraps around by itself."""
+    n, u = rows.shape[1], np.uint64
+    by, k0, k2 = u(_K2 + n * 2), u(_K0), u(_K2)
+
+    def mixed(v: np.ndarray) -> np.ndarray:
+        return v ^ (v >> u(47))
+
+    def pair(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        a = mixed((first ^ second) * by)
+        return mixed((second ^ a) * by) * by
+
+    def turned(v: np.ndarray, by: int) -> np.ndarray:
+        return (v >> u(by)) | (v << u(64 - by))
+
+    if n >= 8:
+        a, b = _word(rows, 0, 8) + k2, _word(rows, n - 8, 8)
+        return pair(turned(b, 37) * by + a, (turned(a, 25) + b) * by)
+    if n >= 4:
+        return pair(u(n) + (_word(rows, 0, 4) << u(3)), _word(rows, n - 4, 4))
+    y = _word(rows, 0, 1) + (_word(rows, n >> 1, 1) << u(8))
+    z = u(n) + (_word(rows, n - 1, 1) << u(2))
+    return mixed((y * k2) ^ (z * k0)) * k2
+
+
+def _fingerprints(x: np.ndarray) -> np.ndarray:
+    """`fingerprint64` of every text; short ones of one length together."""
+    texts = x.reshape(-1).tolist()
+    sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+    out = np.empty(len(texts), np.uint64)
+    for n in np.unique(sizes).tolist():
+        at = np.flatnonzero(sizes == n)
+        if 0 < n <= 16 and len(at) >= _FEW:
+            joined = b"".join([texts[i] for i in at.tolist()])
+            out[at] = _short_rows(np.frombuffer(joined, np.uint8).reshape(len(at), n))
+        else:
+            out[at] = [fingerprint64(texts[i]) for i in at.tolist()]
+    return out.reshape(x.shape)
+
+
+def _host_fast(call: HostCall, x: np.ndarray) -> np.ndarray:
+    return (_fingerprints(x) % np.uint64(call.attrs.num_buckets)).astype(np.int64)
+
+
 def _buckets(
-    name: str, argument: str, of: Callable[[Any, bytes], int], attrs: type, doc: str, api: str
+    name: str, argument: str, of: Callable[[Any, bytes], int] | None, attrs: type, doc: str, api: str
 ) -> OpDef:
+    """`of`: the hash of one text; None: `fingerprint64` of all together."""
+
     def host(call: HostCall, x: np.ndarray) -> np.ndarray:
         n = call.attrs.num_buckets
+        if of is None:
+            return _host_fast(call, x)
         return mapped(call, lambda t: of(call.attrs, t) % n, x, dtype=np.int64)
 
     return OpDef(
@@ -234,7 +290,7 @@ STRING_TO_HASH_BUCKET = _buckets(
 STRING_TO_HASH_BUCKET_FAST = _buckets(
     "StringToHashBucketFast",
     "input",
-    lambda a, t: fingerprint64(t),
+    None,
     BucketAttrs,
     "FarmHash's fingerprint",
     "string_to_hash_bucket_fast strings.to_hash_bucket_fast strings.to_hash_bucket",

@@ -92,7 +92,26 @@ def _writer(attrs: AsStringAttrs, dtype: DType) -> Callable[[Any], bytes]:
     return lambda x: real(x).encode()
 
 
+def _all_written(attrs: AsStringAttrs, dtype: DType, x: np.ndarray) -> np.ndarray | None:
+    """Real numbers by one format for all of them; None where one needs another."""
+    if dtype.is_complex or dtype is bool_:
+        return None
+    if dtype.is_integer:
+        spec, numbers = _whole_format(attrs, dtype), x
+    else:
+        spec, numbers = _point_format(attrs), x.astype(np.float64)
+        if attrs.fill == "0" and not np.isfinite(numbers).all():
+            return None
+    text = "\n".join([spec] * x.size) % tuple(numbers.reshape(-1).tolist())
+    out = np.empty(x.size, object)
+    out[:] = text.encode().split(b"\n") if x.size else []
+    return out.reshape(x.shape)
+
+
 def _host_as_string(call: HostCall, x: np.ndarray) -> np.ndarray:
+    found = _all_written(call.attrs, call.types["T"], x)
+    if found is not None:
+        return found
     return mapped(call, _writer(call.attrs, call.types["T"]), x)
 
 

@@ -177,7 +177,9 @@ def _cut(text: bytes, pos: int, length: int, characters: bool) -> bytes:
     first = pos + n if pos < 0 else pos
     if not 0 <= first <= n:
         raise InvalidArgumentError(f"pos {pos} is out of range for the string {clipped(text)}")
-    last = n if length < 0 else min(first + length, n)
+    if length < 0:  # TensorFlow's two units differ here
+        return b"" if characters else text[starts[first] :]
+    last = min(first + length, n)
     return text[starts[first] : starts[last]]
 
 
@@ -195,7 +197,7 @@ SUBSTR = OpDef(
     "Substr",
     "input: string, pos: T, len: T",
     "output: string",
-    """A part of each string: `len` units from `pos` on, or all if it is negative.
+    """A part of each string: `len` units from `pos` on; a negative `len` is all bytes, but no characters.
 
     input: strings. pos (negative: from the end), len: integers of one shape that broadcasts with input's. output:
     the broadcast shape. Errors: pos beyond the string's end. Runs on the host.""",
