@@ -389,3 +389,54 @@ def test_an_error_behind_a_shuffle_is_told_once_and_loses_nothing_else(graph, tm
                     break
         assert errors == 2, errors
         assert set(found) <= {b"%03d" % i for i in range(4)} and len(found) >= 3
+
+
+def test_windows_are_data_sets(graph):
+    d = Dataset.range(7)
+    assert all_of(d.window(3).flat_map(lambda w: w.batch(3))) == [[0, 1, 2], [3, 4, 5], [6]]
+    sliding = d.window(3, shift=1, stride=2, drop_remainder=True)
+    assert all_of(sliding.flat_map(lambda w: w.batch(3))) == [[0, 2, 4], [1, 3, 5], [2, 4, 6]]
+    assert all_of(d.window(1, shift=3).flat_map(lambda w: w)) == [0, 3, 6]
+    both = Dataset.zip((Dataset.range(3), Dataset.range(10, 13))).window(2)
+    assert all_of(both.flat_map(lambda a, b: Dataset.zip((a.batch(2), b.batch(2))))) == [([0, 1], [10, 11]), ([2], [12])]
+    with pytest.raises(InvalidArgumentError, match="size, shift and stride"):
+        all_of(d.window(0).flat_map(lambda w: w))
+
+
+def test_groups_and_scans(graph):
+    by_three = tf.data.experimental.group_by_window(lambda x: x % 3, lambda key, d: d.map(lambda x: x + 100 * key), 2)
+    assert all_of(Dataset.range(7).apply(by_three)) == [0, 3, 101, 104, 202, 205, 6]
+    sums = tf.data.experimental.scan(np.int64(0), lambda s, x: (s + x, (s, x)))
+    assert all_of(Dataset.range(4).apply(sums)) == [(0, 0), (0, 1), (1, 2), (3, 3)]
+    rows = Dataset.range(1, 9).map(lambda n: tf.fill([n], n))
+    bucketed = rows.apply(tf.contrib.data.bucket_by_sequence_length(lambda x: tf.shape(x)[0], [3, 6], [2, 2, 2]))
+    assert [np.shape(b) for b in all_of(bucketed)] == [(2, 2), (2, 4), (2, 7), (1, 5), (1, 8)]
+    with pytest.raises(InvalidArgumentError, match="either window_size"):
+        tf.data.experimental.group_by_window(lambda x: x, lambda k, d: d)
+    with pytest.raises(InvalidArgumentError, match="bucket_batch_sizes"):
+        tf.data.experimental.bucket_by_sequence_length(lambda x: x, [3], [1])
+
+
+def test_a_cache_in_a_file_outlives_the_walk(graph, tmp_path):
+    path, made = tmp_path / "cache", []
+
+    def rows():
+        for i in range(5):
+            made.append(i)
+            yield np.full(i, i), [b"a" * i]
+
+    def cached():
+        return Dataset.from_generator(rows, (tf.int32, tf.string)).cache(str(path))
+
+    assert len(all_of(cached().take(3))) == 3 and not path.exists()  # not a whole walk
+    first = all_of(cached())
+    assert path.exists() and [p.name for p in tmp_path.iterdir()] == ["cache"]
+    count = len(made)
+    assert all_of(cached()) == first == [([i] * i, [b"a" * i]) for i in range(5)] and len(made) == count
+    with pytest.raises(DataLossError, match="no cache of this data set"):
+        all_of(Dataset.range(5).cache(str(path)))
+    data = bytearray(path.read_bytes())
+    data[20] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(DataLossError):
+        all_of(cached())

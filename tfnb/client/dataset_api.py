@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfnb.client.dataset_groups import bucket_by_sequence_length, group_by_window, scan
 from tfnb.client.dataset_iterators import Iterator
 from tfnb.client.datasets import Dataset, long
 from tfnb.client.records import TFRecordOptions
@@ -154,6 +155,9 @@ _DATA: dict[str, Any] = {
 }
 _MORE: dict[str, Any] = {
     "batch_and_drop_remainder": batch_and_drop_remainder,
+    "bucket_by_sequence_length": bucket_by_sequence_length,
+    "group_by_window": group_by_window,
+    "scan": scan,
     "shuffle_and_repeat": shuffle_and_repeat,
     "map_and_batch": map_and_batch,
     "parallel_interleave": parallel_interleave,

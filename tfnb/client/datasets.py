@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.client.dataset_functions import Traced, trace
+from tfnb.client.dataset_functions import Traced, call_with, trace
 from tfnb.client.dataset_iterators import Iterator, flat_shapes, type_structure
 from tfnb.client.structure import flatten, pack, same_structure
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
@@ -23,18 +23,18 @@ from tfnb.ops import datasets as ops
 from tfnb.ops.convert import cast
 from tfnb.ops.files import MATCHING_FILES
 from tfnb.ops.random_functions import seeds_for
-from tfnb.types import DType, Shape, as_shape, bool_, int32, int64, string
+from tfnb.types import DType, Shape, as_shape, bool_, int32, int64, string, variant
 
 __all__ = ["Dataset"]
 
 
-def _normal(value: Any) -> Any:
+def normal(value: Any) -> Any:
     """Tuples and dicts stay structures; all else, lists too, becomes one tensor."""
     if isinstance(value, tuple):
-        parts = [_normal(v) for v in value]
+        parts = [normal(v) for v in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if isinstance(value, Mapping):
-        return {k: _normal(v) for k, v in value.items()}
+        return {k: normal(v) for k, v in value.items()}
     return get_default_graph().to_tensor(value)
 
 
@@ -82,14 +82,14 @@ class Dataset:
     @staticmethod
     def from_tensors(tensors: Any) -> Dataset:
         """One element: a tensor or a structure of tensors."""
-        value = _normal(tensors)
+        value = normal(tensors)
         flat = flatten(value)
         return _made("TensorDataset", [flat], value, [t.shape for t in flat])
 
     @staticmethod
     def from_tensor_slices(tensors: Any) -> Dataset:
         """The rows of tensors, which must agree in their first dimension. Raises `ShapeError`."""
-        value = _normal(tensors)
+        value = normal(tensors)
         flat = flatten(value)
         for t in flat:
             if t.shape.ndims == 0:
@@ -243,11 +243,18 @@ class Dataset:
         """Every `num_shards`-th element, from number `index` on."""
         return self._then("ShardDataset", [long(num_shards), long(index)])
 
-    def cache(self, filename: str = "") -> Dataset:
-        """The same elements, kept in memory by the first complete walk. Caching in a file is refused."""
-        if isinstance(filename, (str, bytes)) and filename:
-            raise InvalidArgumentError("cache: only memory is served; leave the filename empty")
-        return self._then("CacheDataset", [])
+    def cache(self, filename: Any = "") -> Dataset:
+        """The same elements, kept by the first complete walk: in memory, or in a file for later programs too."""
+        return self._then("CacheDataset", [get_default_graph().to_tensor(filename, string)])
+
+    def window(self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False) -> Dataset:
+        """Data sets of `size` elements, `stride` apart, one every `shift` (default: `size`) elements.
+
+        An element is a data set, or a structure of data sets, one per component; for `flat_map` and the like.
+        """
+        drop = get_default_graph().to_tensor(drop_remainder, bool_)
+        rest = [long(size), long(size if shift is None else shift), long(stride), drop]
+        return nested(self, "WindowDataset", rest)
 
     def unbatch(self) -> Dataset:
         """The rows of each element."""
@@ -291,7 +298,7 @@ class Dataset:
     # ---- making them ------------------------------------------------------------------------
 
     def _trace(self, fn: Callable[..., Any], what: str) -> Traced:
-        return trace(fn, self._types, flatten(self._types), self.flat_shapes, _normal, what)
+        return trace(fn, self._types, flatten(self._types), self.flat_shapes, normal, what)
 
     def _trace_dataset(self, fn: Callable[..., Any], what: str) -> tuple[Traced, Dataset]:
         made: list[Dataset] = []
@@ -314,6 +321,38 @@ class Dataset:
             name, [self.variant, *inputs], self._types if types is None else types,
             self.flat_shapes if shapes is None else shapes, below=(self, *also), **attrs,
         )  # fmt: skip
+
+
+class _Nested(Dataset):
+    """A data set of data sets: `inner` are the types and shapes of the elements of each component."""
+
+    inner: list[tuple[Any, list[Shape]]]
+
+    def _trace(self, fn: Callable[..., Any], what: str) -> Traced:
+        return super()._trace(self._with_datasets(fn), what)
+
+    def _trace_dataset(self, fn: Callable[..., Any], what: str) -> tuple[Traced, Dataset]:
+        return super()._trace_dataset(self._with_datasets(fn), what)
+
+    def _with_datasets(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*parts: Any) -> Any:
+            variants = flatten(parts if isinstance(self._types, tuple) else parts[0])
+            datasets = [Dataset(v, types, shapes) for v, (types, shapes) in zip(variants, self.inner, strict=True)]
+            return call_with(fn, pack(self._types, datasets))
+
+        return call
+
+
+def nested(dataset: Dataset, name: str, inputs: Sequence[Any]) -> Dataset:
+    """What the op `name` makes of a data set: data sets of its components."""
+    dtypes = flatten(dataset.output_types)
+    shapes = [as_shape([])] * len(dtypes)
+    types = pack(dataset.output_types, [variant] * len(dtypes))
+    plain = _made(name, [dataset.variant, *inputs], types, shapes, (dataset,))
+    found = _Nested(plain.variant, plain.output_types, shapes)
+    found._skipped = plain._skipped
+    found.inner = [(d, [s]) for d, s in zip(dtypes, dataset.flat_shapes, strict=True)]
+    return found
 
 
 def _made(

@@ -17,7 +17,7 @@ from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ops.dataset_sources import ColumnRows, Element, Rows, Source
 
 __all__ = [
-    "Cached", "Concatenated", "Filtered", "Forgiving", "Interleaved", "Mapped", "Over", "Repeated", "Sharded",
+    "Concatenated", "Filtered", "Forgiving", "Interleaved", "Mapped", "Over", "Repeated", "Sharded",
     "Skipped", "Steps", "Taken", "Zipped", "each", "exactly",
 ]  # fmt: skip
 
@@ -405,27 +405,6 @@ class _ChainRows(Rows):
     def close(self) -> None:
         for rows in self._rows:
             rows.close()
-
-
-class Cached(Over):
-    """Keeps the elements of the first complete walk for the others."""
-
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
-        self._kept: list[Element] | None = None
-
-    def rows(self) -> Rows:
-        if self._kept is not None:
-            return Steps(iter(self._kept))
-        rows = self.source.rows()
-        return Steps(self._walk(rows), rows)
-
-    def _walk(self, rows: Rows) -> Iterator[Element]:
-        seen = []
-        for element in each(rows):
-            seen.append(element)
-            yield element
-        self._kept = seen
 
 
 class Forgiving(Over):

@@ -7,6 +7,7 @@ Invariant: building a data set reads nothing; walking starts when an iterator is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,8 @@ from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer,
 from tfnb.ops import dataset_batches as batches
 from tfnb.ops import dataset_sources as s
 from tfnb.ops import dataset_transforms as t
+from tfnb.ops.dataset_cache import Cached, FileCached
+from tfnb.ops.dataset_groups import Grouped, Scanned, Windowed
 from tfnb.ops.dataset_iterator import DatasetIterator, Prefetched
 from tfnb.ops.dataset_shuffle import Shuffled
 from tfnb.ops.handles import make_handle, named_resource, resource_of
@@ -60,6 +63,29 @@ class FunctionAttrs:
     output_types: tuple[DType, ...] = ()
     output_shapes: tuple[Shape, ...] = ()
     f: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
+
+
+@dataclass(frozen=True, slots=True)
+class ScanAttrs:
+    """`f`: the function of state and element; `n_state`: components of the state; the rest as DatasetAttrs."""
+
+    output_types: tuple[DType, ...] = ()
+    output_shapes: tuple[Shape, ...] = ()
+    f: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
+    n_state: int = field(default=0, metadata=LOCAL)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAttrs:
+    """`key_func`, `reduce_func`, `window_size_func`: of an element, of a key and a data set, of a key; `n_captured`:
+    how many arguments each takes beside; the rest as DatasetAttrs."""
+
+    output_types: tuple[DType, ...] = ()
+    output_shapes: tuple[Shape, ...] = ()
+    key_func: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
+    reduce_func: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
+    window_size_func: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
+    n_captured: tuple[int, ...] = field(default=(), metadata=LOCAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +144,10 @@ def _source(x: np.ndarray, call: HostCall) -> s.Source:
 
 def _function(call: HostCall, captured: Sequence[np.ndarray]) -> t.Function:
     """The node's function of one element, with what it captured from outside."""
-    f = call.attrs.f
+    return _runs(call, call.attrs.f, captured)
+
+
+def _runs(call: HostCall, f: GraphFunction | None, captured: Sequence[np.ndarray]) -> t.Function:
     if f is None or call.resources is None:
         raise InvalidArgumentError(f"{call.op.type}: its function is not in this process", call.op)
     run = call.resources.function(f.outputs, f.inputs)
@@ -156,7 +185,7 @@ def _dataset(
         inputs,
         "handle: variant",
         doc + "\n\nhandle: the data set, a scalar. Host only.",
-        types={k: ANY for k in ("Toutput_types", "Targuments", "Tshapes") if k in inputs},
+        types=dict.fromkeys(re.findall(r"\[(T\w+)\]", inputs), ANY),
         attrs=attrs,
         infer=lambda c: scalar,
         host=lambda call, *arrays: make_handle(make(call, *arrays)),
@@ -237,6 +266,21 @@ def _padded(call: HostCall, source: np.ndarray, n: np.ndarray, *rest: np.ndarray
     return batches.Padded(_source(source, call), _int(n), bool(rest[2 * k]), dtypes, shapes, pads)
 
 
+def _cache(call: HostCall, source: np.ndarray, filename: np.ndarray) -> s.Source:
+    path = _text(filename)
+    below = _source(source, call)
+    return FileCached(below, path, call.attrs.output_types) if path else Cached(below)
+
+
+def _grouped(call: HostCall, source: np.ndarray, *captured: np.ndarray) -> s.Source:
+    a = call.attrs
+    i, k = a.n_captured[0], a.n_captured[0] + a.n_captured[1]
+    return Grouped(
+        _source(source, call), _runs(call, a.key_func, captured[:i]), _runs(call, a.reduce_func, captured[i:k]),
+        _runs(call, a.window_size_func, captured[k:]),
+    )  # fmt: skip
+
+
 def _forgiving(call: HostCall, source: np.ndarray) -> s.Source:
     count = call.attrs.skipped
     return t.Forgiving(_source(source, call), count.add if count is not None else lambda n: None)
@@ -292,8 +336,21 @@ DATASETS = (
     _dataset("ShardDataset", "input_dataset: variant, num_shards: int64, index: int64",
              lambda call, d, n, i: t.Sharded(_source(d, call), _int(n), _int(i)),
              "Every `num_shards`-th element, from `index` on."),
-    _dataset("CacheDataset", "input_dataset: variant", lambda call, d: t.Cached(_source(d, call)),
-             "The same elements, kept in memory for the next walk."),
+    _dataset("CacheDataset", "input_dataset: variant, filename: string", _cache,
+             "The same elements, kept for the next walk: in memory, or in a file if one is named."),
+    _dataset("WindowDataset", "input_dataset: variant, size: int64, shift: int64, stride: int64, drop_remainder: bool",
+             lambda call, d, *n: Windowed(_source(d, call), *map(_int, n[:3]), bool(n[3])),
+             "Data sets of `size` elements, one per component, every `shift` elements."),
+    _dataset("GroupByWindowDataset",
+             "input_dataset: variant, key_func_other_arguments: [Tkey_func_other_arguments], "
+             "reduce_func_other_arguments: [Treduce_func_other_arguments], "
+             "window_size_func_other_arguments: [Twindow_size_func_other_arguments]", _grouped,
+             "The elements of the data sets that a function makes of elements with the same key.", GroupAttrs),
+    _dataset("ScanDataset",
+             "input_dataset: variant, initial_state: [Tstate], other_arguments: [Targuments]",
+             lambda call, d, *rest: Scanned(
+                 _source(d, call), rest[: call.attrs.n_state], _function(call, rest[call.attrs.n_state :])),
+             "A function of the state so far and each element; it gives the next state and an element.", ScanAttrs),
     _dataset("IgnoreErrorsDataset", "input_dataset: variant", _forgiving,
              "The elements that can be made; others are left out and counted.", SkippingAttrs),
 )  # fmt: skip
