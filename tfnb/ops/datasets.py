@@ -339,7 +339,8 @@ DATASETS = (
     _dataset("CacheDataset", "input_dataset: variant, filename: string", _cache,
              "The same elements, kept for the next walk: in memory, or in a file if one is named."),
     _dataset("WindowDataset", "input_dataset: variant, size: int64, shift: int64, stride: int64, drop_remainder: bool",
-             lambda call, d, *n: Windowed(_source(d, call), *map(_int, n[:3]), bool(n[3])),
+             lambda call, d, size, shift, stride, drop: Windowed(
+                 _source(d, call), _int(size), _int(shift), _int(stride), bool(drop)),
              "Data sets of `size` elements, one per component, every `shift` elements."),
     _dataset("GroupByWindowDataset",
              "input_dataset: variant, key_func_other_arguments: [Tkey_func_other_arguments], "
