@@ -39,7 +39,28 @@ _UTF8 = {"input_encoding": "UTF-8"}
 _SPLIT = {**_UTF8, "Tsplits": "int64"}
 _POINTS = np.array([97, 8364, 0x1D11E, -5, 0xD800, 98], np.int32)
 
+_BORDERS = np.array([0, 2, 3, 5], np.int64), np.array([0, 1, 4], np.int64)
+_IMAGE = arr(2, 5, 4, 2)
+
 CASES = [
+    Case("Bucketize", (np.array([[-1.0, 0.0, 2.5], [3.0, 7.0, np.nan]], np.float32),), {"boundaries": (0.0, 2.5, 7.0)}),
+    Case("Bucketize", (ints(5),), {"boundaries": (-3.0, 3.0)}),
+    Case("EuclideanNorm", (arr(3, 4), np.array([1], np.int32))),
+    Case("EuclideanNorm", (arr(2, 3), np.array([0, -1], np.int32)), {"keep_dims": True}),
+    Case("ConjugateTranspose", (arr(2, 3), np.array([1, 0], np.int32))),
+    Case("ConjugateTranspose", ((arr(2, 3) + 1j * arr(2, 3)).astype(np.complex64), np.array([1, 0], np.int32))),
+    Case("BesselI0e", (arr(5),)),
+    Case("BesselI1e", (arr(5),)),
+    *(
+        Case("FractionalMaxPoolGrad", (_IMAGE, arr(2, 3, 2, 2), arr(2, 3, 2, 2), *_BORDERS), {"overlapping": o},
+             oracle=False)
+        for o in (False, True)
+    ),
+    *(
+        Case("FractionalAvgPoolGrad", (np.array([2, 5, 4, 2], np.int64), arr(2, 3, 2, 2), *_BORDERS),
+             {"overlapping": o}, oracle=False)
+        for o in (False, True)
+    ),
     *(
         Case("DenseToDenseSetOperation", (_ONE, _TWO), {"set_operation": k})
         for k in ("a-b", "b-a", "intersection", "union")

@@ -486,6 +486,9 @@ ELSEWHERE: dict[str, str] = {
     "lists, optionals and stacks of TensorFlow's own graphs: whole graphs in test_functional_control_flow.py": " ".join(
         n for n in CATALOG if n.startswith(("TensorList", "EmptyTensorList", "Optional", "Variant", "Stack", "FakeParam"))
     ),
+    "draws its windows at random, and its gradient takes them: pooled with TensorFlow's in test_later_functions.py": (
+        "FractionalMaxPool FractionalMaxPoolGrad FractionalAvgPool FractionalAvgPoolGrad"
+    ),
     "datasets and their iterators are state of the host: tests/data": " ".join(
         n for n in CATALOG if n.endswith(("Dataset", "DatasetV2")) or "Iterator" in n
     ),

@@ -95,3 +95,31 @@ def test_gradients(call):
         return tf.gradients(tf.reduce_sum(tf.sin(call(tf, x))), x)[0]
 
     np.testing.assert_allclose(run(tfnb, slope), run(tf1, slope), 1e-7, 1e-7)
+
+
+@pytest.mark.parametrize("overlapping", [False, True])
+@pytest.mark.parametrize("kind", ["max", "avg"])
+def test_fractional_pooling(kind, overlapping):
+    """TensorFlow's gradients over the windows that were drawn here, and what is pooled in them."""
+    x = RNG.uniform(-1, 1, (2, 7, 9, 2)).astype(np.float64)
+    with tfnb.Graph().as_default(), tfnb.Session() as session:
+        image = tfnb.constant(x)
+        pooled = getattr(tfnb.nn, f"fractional_{kind}_pool")(image, [1.0, 1.5, 1.4, 1.0], overlapping=overlapping)
+        slope = tfnb.gradients(tfnb.reduce_sum(tfnb.sin(pooled[0])), image)[0]
+        y, rows, cols, dx = session.run([*pooled, slope])
+        again = getattr(tfnb.nn, f"fractional_{kind}_pool")(image, [1.0, 1.5, 1.4, 1.0], True, overlapping, seed=3)
+        assert [a.tolist() for a in session.run(again)] == [a.tolist() for a in session.run(again)]
+    more = int(overlapping)
+    assert rows[0] == 0 and rows[-1] == 7 and len(rows) == 5 and len(cols) == 7
+    for i in range(4):
+        for j in range(6):
+            part = x[:, rows[i] : rows[i + 1] + more, cols[j] : cols[j + 1] + more]
+            np.testing.assert_allclose(y[:, i, j], part.max((1, 2)) if kind == "max" else part.mean((1, 2)), 1e-12)
+    raw = tensorflow.raw_ops
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        given = {"out_backprop": np.cos(y), "row_pooling_sequence": rows, "col_pooling_sequence": cols}
+        if kind == "max":
+            wanted = raw.FractionalMaxPoolGrad(orig_input=x, orig_output=y, **given, overlapping=overlapping)
+        else:
+            wanted = raw.FractionalAvgPoolGrad(orig_input_tensor_shape=np.array(x.shape), **given, overlapping=overlapping)
+        np.testing.assert_allclose(dx, session.run(wanted), 1e-12, 1e-12)

@@ -71,9 +71,22 @@ class _Defaults:
 class VariableScope:
     """The handle of an open or captured variable scope."""
 
-    def __init__(self, graph: Any, defaults: _Defaults) -> None:
-        self._graph = graph
-        self._d = defaults
+    def __init__(
+        self, reuse: Any = None, name: str = "", initializer: Any = None, regularizer: Any = None,
+        caching_device: Any = None, partitioner: Any = None, custom_getter: Any = None, name_scope: str = "",
+        dtype: Any = float32, use_resource: bool | None = None, constraint: Any = None,
+    ) -> None:  # fmt: skip
+        self._graph = get_default_graph()
+        self._d = _Defaults(
+            name, reuse or False, initializer, regularizer, caching_device, partitioner, custom_getter, constraint,
+            as_dtype(dtype), name_scope,
+        )  # fmt: skip
+
+    @classmethod
+    def _of(cls, graph: Any, defaults: _Defaults) -> VariableScope:
+        made = cls.__new__(cls)
+        made._graph, made._d = graph, defaults
+        return made
 
     @property
     def name(self) -> str:
@@ -166,7 +179,7 @@ class _Store:
 
     def __init__(self, graph: Any) -> None:
         self.variables: dict[str, Variable] = {}
-        self.open = _Open(VariableScope(graph, _Defaults()))
+        self.open = _Open(VariableScope._of(graph, _Defaults()))
 
 
 def _store(graph: Any) -> _Store:
@@ -229,7 +242,7 @@ def variable_scope(
     ):
         if captured is None or not base.original_name_scope:
             defaults = replace(defaults, original_name_scope=ops)
-        with store.open.opening(VariableScope(graph, defaults), captured is not None) as scope:
+        with store.open.opening(VariableScope._of(graph, defaults), captured is not None) as scope:
             yield scope
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "OPS",
     "PAD",
     "PAD_DOC",
+    "grad_transpose",
     "PAD_V2",
     "SLICE",
     "TRANSPOSE",
@@ -68,7 +69,8 @@ def _lower_transpose(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, tuple(idx[perm.index(a)] for a in range(len(idx))))
 
 
-def _grad_transpose(op: Any, dy: Any) -> Any:
+def grad_transpose(op: Any, dy: Any) -> Any:
+    """The gradient moved back by the inverse permutation."""
     perm = constant_value(op.inputs[1])
     if perm is None:
         perm = op.inputs[1]
@@ -88,7 +90,7 @@ TRANSPOSE = OpDef(
     infer=_transposed,
     host=lambda call, x, perm: np.transpose(x, _axes_of(perm, x.ndim)),
     lower=_lower_transpose,
-    grad=_grad_transpose,
+    grad=grad_transpose,
     shape_inputs=(1,),
 )
 
