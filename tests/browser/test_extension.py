@@ -129,10 +129,10 @@ def test_a_folder_of_runs_grows(notebook, logs):
     viewer.locator(".tfnb-card canvas").first.wait_for(timeout=30_000)
     open_folder(notebook, "logs")
     notebook.command("tfnb:open-folder")  # without a chosen folder: the one that the file browser shows
-    viewer.get_by_role("checkbox", name="fast").wait_for(timeout=30_000)
+    viewer.get_by_role("checkbox", name="fast", exact=True).wait_for(timeout=30_000)
     assert viewer.locator(".tfnb-card h4").all_inner_texts() == ["accuracy", "loss"]
     write_run(logs / "later", 40.0, range(0, 200, 2))
-    viewer.get_by_role("checkbox", name="later").wait_for(timeout=20_000)
+    viewer.get_by_role("checkbox", name="later", exact=True).wait_for(timeout=20_000)
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
         notebook.page.wait_for_timeout(800)

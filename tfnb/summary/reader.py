@@ -274,7 +274,7 @@ def _runs(logdir: str) -> Iterator[tuple[str, str, list[str]]]:
         yield ".", os.path.dirname(logdir), [os.path.basename(logdir)]
         return
     for folder, folders, files in os.walk(logdir):
-        folders.sort()
+        folders[:] = sorted(f for f in folders if f != ".ipynb_checkpoints")  # Jupyter's copies of files
         events = sorted(f for f in files if "tfevents" in f)
         if events:
             yield Path(folder).relative_to(logdir).as_posix(), folder, events

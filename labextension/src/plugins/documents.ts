@@ -89,6 +89,8 @@ class Factory extends ABCWidgetFactory<DocumentWidget<ServedWidget>> {
   }
 
   protected override createNewWidget(context: DocumentRegistry.Context) {
+    // A file without a checkpoint is copied to one when it is opened: not these, which nobody edits.
+    context.listCheckpoints = () => Promise.resolve([{ id: "none", last_modified: "" }]);
     const content = new ServedWidget(this.kind, this.localPath(context.path));
     const widget = new DocumentWidget({ content, context });
     widget.toolbar.addItem("reload", reloadButton(content));
