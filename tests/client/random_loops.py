@@ -224,12 +224,13 @@ def slope(program: Any, start: list[Any], i: int, k: int, step: float = 1e-6) ->
 
 
 def same(found: list[Any], wanted: list[Any]) -> bool:
-    """Integers exactly, floats but for rounding."""
+    """Integers exactly, floats but for rounding: of float32, where values of that may have been cast to others."""
+    doubles = all(b.dtype == np.float64 for b in wanted)
     for a, b in zip(found, wanted, strict=True):
         a = np.asarray(a)
         if a.dtype != b.dtype or a.shape != b.shape:
             return False
-        tolerance = 0 if _whole(b) else 1e-9 if b.dtype == np.float64 else 2e-4
+        tolerance = 0 if _whole(b) else 1e-9 if doubles else 2e-4
         if not np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True):
             return False
     return True
