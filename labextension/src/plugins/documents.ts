@@ -90,7 +90,8 @@ class Factory extends ABCWidgetFactory<DocumentWidget<ServedWidget>> {
 
   protected override createNewWidget(context: DocumentRegistry.Context) {
     // A file without a checkpoint is copied to one when it is opened: not these, which nobody edits.
-    context.listCheckpoints = () => Promise.resolve([{ id: "none", last_modified: "" }]);
+    const none = { id: "none", last_modified: new Date(0).toISOString() };
+    context.listCheckpoints = () => Promise.resolve([none]);
     const content = new ServedWidget(this.kind, this.localPath(context.path));
     const widget = new DocumentWidget({ content, context });
     widget.toolbar.addItem("reload", reloadButton(content));
