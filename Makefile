@@ -45,7 +45,7 @@ demo: $(FRONTEND) ## train the conv net of examples/02_mnist.ipynb; print its ac
 
 test: check ## the checks, then every test (browser tests where chromium is found)
 	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no chromium found: the browser tests are skipped"
-	@$(PY) -m pytest -n $(TEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
+	@$(PY) -m pytest -n $(TEST_WORKERS) $(PYTEST_ARGS)
 
 check: $(FRONTEND) ## lint, layers, sizes, types
 	@$(PY) -m ruff check .

@@ -5,6 +5,7 @@ import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 # Machines differ and are shared, so no example fails for being slow; a failure in continuous
 # integration comes back with the same examples on a developer's machine.
@@ -14,6 +15,21 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("tfnb"), derandomize=True)
 os.environ.setdefault("TFNB_VERIFY", "1")  # graphs are verified after every stage of compiling a step
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "tfnb"))
+
+
+# Folders whose tests share something large, and so run in one process: a JupyterLab and a browser, a Dask cluster.
+TOGETHER = ("tests/browser/", "tests/session/dask/")
+
+
+class ByFolder(LoadScopeScheduling):
+    """Gives the tests of such a folder to one process, any other test to whoever is free."""
+
+    def _split_scope(self, nodeid):
+        return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return ByFolder(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

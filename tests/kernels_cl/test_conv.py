@@ -167,11 +167,16 @@ def test_images_are_cut_to_feed_all_units(runner: Any, units: int) -> None:
     gradients(runner, case, units=units)
 
 
-@pytest.mark.parametrize("image", [(0, 5, 5, 2), (2, 0, 5, 2), (2, 2, 2, 3)])
+@pytest.mark.parametrize("image", [(0, 5, 5, 2), (2, 2, 5, 2), (2, 2, 2, 3)])
 def test_nothing_in_nothing_out(runner: Any, image: tuple[int, int, int, int]) -> None:
     case = Case(image, (3, 3, 4), padding="VALID")
     forward(runner, case)
     gradients(runner, case)
+
+
+def test_a_filter_that_is_far_too_large_is_refused(runner: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="does not fit along an axis of 0"):
+        forward(runner, Case((2, 0, 5, 2), (3, 3, 4), padding="VALID"))
 
 
 def test_wrong_shapes_and_formats_are_refused(runner: Any) -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import tfnb as tf
 from tfnb.errors import DataLossError, NotFoundError, ResourceExhaustedError
-from tfnb.notebook import trace_file
 from tfnb.notebook.timeline_view import timeline
 from tfnb.notebook.trace_file import read_trace, trace_of
 
@@ -68,7 +67,7 @@ def test_pairs_names_and_arrows():
     assert found.skipped == 4
 
 
-def test_what_is_no_trace(tmp_path, monkeypatch):
+def test_what_is_no_trace(tmp_path):
     path = tmp_path / "x.trace.json"
     for text in ("", "{", "7", "{}", "[]", '{"traceEvents": 7}', "[1, 2]", "[" * 100_000, "\xff"):
         path.write_text(text, "latin-1")
@@ -77,9 +76,8 @@ def test_what_is_no_trace(tmp_path, monkeypatch):
     with pytest.raises(NotFoundError):
         read_trace(str(tmp_path / "none"))
     path.write_text("[1, 2]")
-    monkeypatch.setattr(trace_file, "MOST_BYTES", 3)
-    with pytest.raises(ResourceExhaustedError, match="at most 3"):
-        read_trace(str(path.parent / "x.trace.json"))
+    with pytest.raises(ResourceExhaustedError, match="more than 3 bytes"):
+        read_trace(str(path), most_bytes=3)
 
 
 JSON = st.recursive(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_loops import N, vectors, whole_numbers
+from random_loops import N, mixed, vectors
 
 import tfnb as tf
 from tfnb.ir.opdef import Kind
@@ -39,7 +39,7 @@ def config(n, seed, **options):
 @settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(2, 4))
 def test_each_tensor_comes_once_and_every_node_is_somewhere(program, seed, n):
-    _, fetches, _ = whole_numbers(program)
+    _, fetches, _ = mixed(program, "iii")
     whole, parts = parts_of(fetches, seed, n)
     sent, received = Counter(), Counter()
     homes: Counter[int] = Counter()
@@ -64,7 +64,7 @@ def test_each_tensor_comes_once_and_every_node_is_somewhere(program, seed, n):
 @pytest.mark.parametrize("n", [2, 3])
 def test_programs_of_whole_numbers(n):
     for seed in range(10):
-        graph, fetches, wanted = whole_numbers(seed)
+        graph, fetches, wanted = mixed(seed, "iii")
         with tf.Session(graph=graph, config=config(n, seed)) as session:
             found = session.run(fetches)
         assert [int(x) for x in found] == [int(x) for x in wanted], f"seed {seed}"

@@ -14,7 +14,7 @@ SERVE = "import sys, tfnb as tf; tf.train.Server(eval(sys.argv[1]), sys.argv[2],
 def dask():
     """A client of a Dask cluster with four workers, one process each."""
     with (
-        LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         yield client

@@ -18,7 +18,7 @@ from tfnb.errors import (
     UnavailableError,
 )
 
-pytestmark = [pytest.mark.opencl, pytest.mark.xdist_group("dask")]
+pytestmark = pytest.mark.opencl
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from tfnb.errors import (
     UnavailableError,
 )
 
-pytestmark = [pytest.mark.opencl, pytest.mark.xdist_group("dask")]
+pytestmark = pytest.mark.opencl
 
 
 def test_a_local_server():
