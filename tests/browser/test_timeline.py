@@ -115,7 +115,7 @@ def test_timeline(notebook):
     notebook.save("timeline.ipynb")
     shutil.copy(notebook.lab.root / "timeline.ipynb", notebook.lab.root / "saved.ipynb")
     notebook.open("saved.ipynb")  # another file, so another kernel: the picture is left
-    picture = notebook.show(".tfnb-timeline svg")
+    picture = notebook.show(".tfnb-timeline svg:has(text)")  # below the bar of kernels and gaps
     assert "slow_product" in picture.text_content()
     assert page.locator(".tfnb-tl").count() == 0
     notebook.shot("timeline-reopened")

@@ -29,7 +29,7 @@ class StatusPanel extends Widget {
   constructor() {
     super();
     this.id = "tfnb-status";
-    this.addClass("tfnb-status");
+    this.addClass("tfnb-panel");
     this.title.icon = tfnbIcon;
     this.title.caption = "tfnb: sessions and devices";
     this.node.setAttribute("role", "region");

@@ -12,6 +12,12 @@ from tfnb.session.compile import compile_step
 from tfnb.session.fetch import plan_fetches
 
 
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default():
+        yield
+
+
 def placed(fetches):
     """The graph of a step behind the pass "place"."""
     with tf.Session() as sess:

@@ -7,6 +7,8 @@ import sys
 import pytest
 from distributed import Client, LocalCluster
 
+import tfnb as tf
+
 SERVE = "import sys, tfnb as tf; tf.train.Server(eval(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()"
 
 
@@ -48,3 +50,10 @@ def serve():
     for process in started:
         process.kill()
         process.wait()
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    """Each test builds into a graph of its own."""
+    with tf.Graph().as_default():
+        yield

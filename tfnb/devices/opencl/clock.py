@@ -17,13 +17,13 @@ class DeviceClock:
     def __init__(self) -> None:
         self._low, self._high, self._when = float("-inf"), float("inf"), 0.0
 
-    def zero(self, before: float, first: float, last: float, after: float) -> float:
+    def zero(self, before: float, first: float, last: float, after: float, most: float = float("inf")) -> float:
         """What to add to the device's times to have the host's.
 
         The first launch was queued at `first` on the device, after `before` on the host; the last one at `last`,
-        which was before `after`.
+        which was before `after`. `most` is another upper bound.
         """
-        low, high = before - first, after - last
+        low, high = before - first, min(after - last, most)
         drift = _DRIFT * abs(after - self._when)
         self._when = after
         known_low, known_high = self._low - drift, self._high + drift

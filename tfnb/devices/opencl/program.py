@@ -426,8 +426,9 @@ class OpenCLProgram:
         events[-1].wait()
         times = [(1e-3 * e.get_profiling_info(_START), 1e-3 * e.get_profiling_info(_END)) for e in events]
         first, last = (1e-3 * e.get_profiling_info(_QUEUED) for e in (events[0], events[-1]))
-        begin = time.perf_counter() * 1e6 - recorder.now_us()
-        zero = self._device.clocks[self.inline].zero(begin + before, first, last, begin + after) - begin
+        now = time.perf_counter() * 1e6
+        begin, ended = now - recorder.now_us(), now - times[-1][1]  # the last launch ended before now
+        zero = self._device.clocks[self.inline].zero(begin + before, first, last, begin + after, ended) - begin
         name, queue = self._device.name, "inline" if self.inline else "queue"
         launch = recorder.launch
         for b, (start, end) in zip(self._launches, times, strict=True):
