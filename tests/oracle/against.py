@@ -24,6 +24,7 @@ RENAMED = {  # TensorFlow's Python names of arguments that its graphs call other
     "reduction_indices": "axis", "dim": "axis", "split_dim": "axis", "squeeze_dims": "axis",
     "t": "x", "e": "y", "input": "condition",
 }  # fmt: skip
+REPLACED = {"MatrixExponential": tensorflow.linalg.expm}  # ops that TensorFlow's new graphs may not have
 
 
 def _weights(value):
@@ -50,7 +51,7 @@ def _theirs(case):
         [tf1.constant(y) for y in x] if isinstance(x, list) else tf1.constant(x)
         for x in case.inputs
     ]
-    call = getattr(tensorflow.raw_ops, case.op)
+    call = REPLACED.get(case.op) or getattr(tensorflow.raw_ops, case.op)
     given = dict(zip([a.name for a in opdef.input_args], inputs, strict=True)) | case.attrs
     known = inspect.signature(call).parameters
     outputs = call(**{k if k in known else RENAMED[k]: v for k, v in given.items()})

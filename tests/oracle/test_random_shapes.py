@@ -18,8 +18,8 @@ RANGES = {"Acosh": (1.1, 3.0), "Asin": (0.1, 0.9), "Acos": (0.1, 0.9), "Atanh": 
 WITH_CASES = {name for name, cases in op_cases().items() if any(c.oracle for c in cases)}
 
 
-# Scalars or one shape among their inputs; test_generated.py has them.
-OTHER_SHAPES = {"ApproximateEqual", "ClipByValue"} | {n for n in CATALOG if n.startswith("FakeQuant")}
+# Scalars, one shape among their inputs, or attributes that must be given; test_generated.py has them.
+OTHER_SHAPES = {"ApproximateEqual", "Bucketize", "ClipByValue"} | {n for n in CATALOG if n.startswith("FakeQuant")}
 
 
 def _elementwise_op(name: str) -> bool:
