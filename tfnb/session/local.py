@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,16 +19,15 @@ from tfnb.devices.host import keep_freed_memory
 from tfnb.devices.interface import Device
 from tfnb.devices.null import NullDevice
 from tfnb.errors import CancelledError, ClosedSessionError, InvalidArgumentError
-from tfnb.passes.prune import Request
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor
 from tfnb.runtime.host_threads import HostThreads
 from tfnb.runtime.resources import ResourceManager
-from tfnb.runtime.stats import HOST, KERNEL, StepStats
-from tfnb.session.compile import CompiledStep, Context, compile_step
+from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
+from tfnb.session.functions import Functions
 from tfnb.session.placing import Placing
-from tfnb.session.recording import Recording, step_times
+from tfnb.session.recording import Recording, traced
 from tfnb.settings import Settings, load_settings
 
 __all__ = ["DeviceDescription", "LocalWorker"]
@@ -90,10 +89,9 @@ class LocalWorker:
             config.graph_options.enable_bfloat16_sendrecv,
             config.graph_options.enable_recv_scheduling,
         )
-        self.resources.compile_function = self.function
         self._threads = HostThreads()
+        self.resources.compile_function = self._functions = Functions(self.context, self._threads)
         self._executors: weakref.WeakKeyDictionary[CompiledStep, Executor] = weakref.WeakKeyDictionary()
-        self._functions: dict[Any, Executor] = {}
         self.recording: Recording | None = None  # takes the times of all steps, while there is one
         self._running = 0
         self._closed = False
@@ -113,9 +111,8 @@ class LocalWorker:
         if executor is None:
             executor = self._executors.setdefault(step, self._executor(step))
         timeout = (options.timeout_in_ms if options is not None else 0) or self.config.operation_timeout_in_ms
-        trace = options is not None and options.trace_level > 0 and metadata is not None
-        recording = self.recording
-        recorder = StepStats() if trace or (recording is not None and recording.takes_more) else None
+        trace = traced(options, metadata, self.recording)
+        recorder = None if trace is None else trace.recorder
         cancellation = None if step.is_single_cluster else Cancellation()
         with self._idle:
             if self._closed:
@@ -137,28 +134,8 @@ class LocalWorker:
                     self._idle.notify_all()
             if last:
                 self._release()
-            if recorder is not None:
-                recorder.close()
-                if recording is not None:
-                    recording.add(recorder, step.graph)
-                if trace and metadata is not None:
-                    ran = ((t.nodes, t.end_us - t.start_us) for t in recorder.in_order(KERNEL, HOST))
-                    self.context.placing.costs.learn(step.graph, ran)
-                    metadata.step_stats = step_times(recorder, step.graph)
-                    metadata.wall_us, metadata.graph = recorder.wall_us, step.graph
-
-    def function(self, fetches: Sequence[Any], feeds: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
-        """A part of a graph as a function of arrays, compiled for this worker: what data sets map with."""
-        key = tuple(fetches), tuple(feeds)
-        with self._idle:
-            executor = self._functions.get(key)
-        if executor is None:
-            step = compile_step(Request(key[0], (), key[1]), self.context)
-            executor = self._executor(step)
-            with self._idle:
-                executor = self._functions.setdefault(key, executor)
-        run = executor.run
-        return lambda *values: run(values)
+            if trace is not None:
+                trace.keep(step.graph, self.context.placing.costs)
 
     def _executor(self, step: CompiledStep) -> Executor:
         return Executor.of_parts(step.parts, self._threads, self.context.settings.fast_loops)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tfnb.runtime.stats import KERNEL, StepStats
-from tfnb.session.config import NodeStats, StepTimes
+from tfnb.placement.costs import CostModel
+from tfnb.runtime.stats import HOST, KERNEL, StepStats
+from tfnb.session.config import NodeStats, RunMetadata, RunOptions, StepTimes
 
-__all__ = ["Recording", "StepAccount", "StepRecord", "account", "step_times"]
+__all__ = ["Recording", "StepAccount", "StepRecord", "Trace", "account", "step_times", "traced"]
 
 
 def step_times(stats: StepStats, graph: Any) -> StepTimes:
@@ -174,3 +175,31 @@ class Recording:
             f"<Recording: {len(steps):,} steps of {wall / len(accounts) / 1e3:.3f} ms, "
             f"{self._events:,} events, kernels ran {kernels / wall:.0%} of the time{lost}>"
         )
+
+
+class Trace:
+    """A step that is recorded, for a run's metadata or the session's recording (None: not for it) or both."""
+
+    def __init__(self, metadata: RunMetadata | None, recording: Recording | None) -> None:
+        self.recorder = StepStats()
+        self._metadata, self._recording = metadata, recording
+
+    def keep(self, graph: Any, costs: CostModel) -> None:
+        """The step of `graph` is over; `costs` learns from what was asked for run by run."""
+        recorder, metadata = self.recorder, self._metadata
+        recorder.close()
+        if self._recording is not None:
+            self._recording.add(recorder, graph)
+        if metadata is not None:
+            costs.learn(graph, ((t.nodes, t.end_us - t.start_us) for t in recorder.in_order(KERNEL, HOST)))
+            metadata.step_stats = step_times(recorder, graph)
+            metadata.wall_us, metadata.graph = recorder.wall_us, graph
+
+
+def traced(
+    options: RunOptions | None, metadata: RunMetadata | None, recording: Recording | None
+) -> Trace | None:
+    """What records a step, where anybody wants it to be."""
+    into = metadata if options is not None and options.trace_level > 0 else None
+    taken = recording if recording is not None and recording.takes_more else None
+    return None if into is None and taken is None else Trace(into, taken)

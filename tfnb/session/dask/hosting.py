@@ -18,12 +18,11 @@ from typing import Any
 from distributed.comm import CommClosedError
 
 from tfnb.errors import InvalidArgumentError, OpError, UnavailableError
-from tfnb.session.compile import Context, plan_part
+from tfnb.session.compile import plan_part
 from tfnb.session.dask.channel import Peer
 from tfnb.session.dask.failures import encode_error
 from tfnb.session.dask.parts import decode_part
 from tfnb.session.dask.task import Share, Task
-from tfnb.session.placing import Placing
 
 __all__ = ["HANDLER", "Host"]
 
@@ -38,9 +37,6 @@ class Host:
         self.task = task
         self.directory = dict(directory)
         self.incarnation = secrets.randbits(48)  # another one after a restart
-        self._context = Context(
-            task.devices, task.resources, task.settings, Placing(dict.fromkeys(task.devices, 0)), task.settings.optimize
-        )
         self._methods: dict[str, Callable[..., Any]] = {
             "hello": self.hello, "meet": self.meet, "register": self.register, "forget": task.deregister,
             "reset": task.reset, "status": self.status,
@@ -87,7 +83,7 @@ class Host:
     def register(self, handle: str, parts: list[Any], share: list[Any], master: str) -> None:
         """Compiles the task's parts of a step, as `encode_part` made them. Their fetches count from 0 here."""
         decoded = [decode_part(*p) for p in parts]
-        plans = [plan_part(part, known, self._context) for part, known in decoded]
+        plans = [plan_part(part, known, self.task.context) for part, known in decoded]
         task, feeds, fetches, n_feeds = share
         self.task.register(handle, plans, Share(task, tuple(feeds), tuple(fetches), n_feeds), master)
 

@@ -24,15 +24,16 @@ from tfnb.errors import (
     DeadlineExceededError,
     OpError,
 )
-from tfnb.passes.prune import Request
-from tfnb.runtime.executor import Executor
-from tfnb.session.compile import CompiledStep, Context, compile_step
+from tfnb.runtime.stats import StepStats
+from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
 from tfnb.session.dask.directory import Directory
 from tfnb.session.dask.parts import encode_part
-from tfnb.session.dask.task import FETCH, Reply, Share, Task, task_of
+from tfnb.session.dask.task import FETCH, TIMES, Reply, Share, Task, task_of
+from tfnb.session.dask.tracing import decode_times, merge
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
+from tfnb.session.recording import Recording, traced
 
 __all__ = ["Master"]
 
@@ -97,16 +98,13 @@ class Master:
         self.config = config
         self.home = home
         self.directory = directory
-        self.recording: Any = None
+        self.recording: Recording | None = None  # takes the times of all steps, while there is one
         self.prefix = secrets.randbits(22)
         self._closing = closing
         self._next = 0
         self._lock = threading.Lock()
         self._ended = threading.Condition(self._lock)
         self._closed = False
-        here = Placing({d.name: 0 for d in home.devices.values()})
-        self._here = Context(home.devices, home.resources, home.settings, here)
-        home.resources.compile_function = self.function
         self._registered: weakref.WeakKeyDictionary[CompiledStep, _Registered] = weakref.WeakKeyDictionary()
         self._others = [t for t in tasks if t != home.name]
         self._running: dict[int, _Gathering] = {}
@@ -119,6 +117,7 @@ class Master:
         self.context = Context(
             home.devices, home.resources, home.settings, placing,
             home.settings.optimize and config.graph_options.optimize, config.graph_options.enable_bfloat16_sendrecv,
+            config.graph_options.enable_recv_scheduling,
         )  # fmt: skip
 
     # ---- the cluster -----------------------------------------------------------------------
@@ -163,8 +162,10 @@ class Master:
     ) -> list[np.ndarray]:
         """Runs a step on all tasks that have parts of it; the values of its fetches.
 
-        Raises the first error of any of them; `UnavailableError` for a task that is lost meanwhile.
+        Raises the first error of any of them; `UnavailableError` for a task that is lost meanwhile. What a failed
+        step leaves to look at is this process's part of it.
         """
+        trace = traced(options, metadata, self.recording)
         timeout = (options.timeout_in_ms if options is not None else 0) or self.config.operation_timeout_in_ms
         seconds = timeout / 1000 if timeout else None
         with self._lock:
@@ -177,8 +178,11 @@ class Master:
             gathering = _Gathering([s.task for s in registered.shares], lambda e: self.home.stop(number, e))
             self._running[number] = gathering
         try:
-            return self._run(number, registered, gathering, feeds, seconds, len(step.graph.fetches))
+            recorder = None if trace is None else trace.recorder
+            return self._run(number, registered, gathering, feeds, seconds, len(step.graph.fetches), recorder)
         finally:
+            if trace is not None:
+                trace.keep(step.graph, self.context.placing.costs)
             self.home.end(number)
             with self._ended:
                 del self._running[number]
@@ -186,16 +190,17 @@ class Master:
 
     def _run(
         self, number: int, registered: _Registered, gathering: _Gathering, feeds: Sequence[np.ndarray],
-        timeout: float | None, count: int,
+        timeout: float | None, count: int, recorder: StepStats | None,
     ) -> list[np.ndarray]:  # fmt: skip
         home, found = registered.home, [np.zeros(())] * count
         end = None if timeout is None else time.monotonic() + timeout
         try:
             meeting = self.home.begun(number).rendezvous
             for share in registered.shares:
-                self.home.call(share, number, registered.handle, feeds, timeout, gathering.reply)
+                self.home.call(share, number, registered.handle, feeds, timeout, gathering.reply, recorder is not None)
             if home is not None:
-                for k, v in zip(home.fetches, self.home.run(number, registered.handle, feeds, timeout), strict=True):
+                made = self.home.run(number, registered.handle, feeds, timeout, recorder)
+                for k, v in zip(home.fetches, made, strict=True):
                     found[k] = v
             if not gathering.wait(end if end is None else end + _GRACE, until_error=True):
                 raise DeadlineExceededError(f"the step was not done within {timeout:g} s at {gathering.open}")
@@ -204,6 +209,8 @@ class Master:
             for share in registered.shares:
                 for k in share.fetches:
                     found[k] = meeting.recv(f"{FETCH}{k}", 0.0).value
+                if recorder is not None:
+                    merge(recorder, decode_times(meeting.recv(f"{TIMES}{share.task}", 0.0).value))
             return found
         except BaseException as e:
             if isinstance(e, OpError):
@@ -256,12 +263,6 @@ class Master:
         return share
 
     # ---- the rest of what a session asks its worker for --------------------------------------
-
-    def function(self, fetches: Sequence[Any], feeds: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
-        """A part of a graph as a function of arrays, in this process: what data sets map with."""
-        step = compile_step(Request(tuple(fetches), (), tuple(feeds)), self._here)
-        run = Executor.of_parts(step.parts, self.home.threads, self.home.settings.fast_loops).run
-        return lambda *values: run(values)
 
     def reset(self, containers: Sequence[str] | None) -> None:
         """Drops the state in these containers (None: in all) of every task."""

@@ -33,17 +33,22 @@ from tfnb.runtime.executor import Executor, PlanPart
 from tfnb.runtime.host_threads import HostThreads
 from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.resources import ResourceManager, reset_shared
+from tfnb.runtime.stats import StepStats
 from tfnb.runtime.transfer import Key
 from tfnb.runtime.values import Value, nbytes_of, to_host
+from tfnb.session.compile import Context
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.channel import Channel, Peer
 from tfnb.session.dask.failures import decode_error, encode_error
+from tfnb.session.dask.tracing import encode_times
 from tfnb.session.dask.wire import Head, Kind, Message
+from tfnb.session.functions import Functions
+from tfnb.session.placing import Placing
 from tfnb.settings import load_settings
 
-__all__ = ["FETCH", "Reply", "Share", "Task", "key_text", "task_of"]
+__all__ = ["FETCH", "TIMES", "Reply", "Share", "Task", "key_text", "task_of"]
 
-FEED, FETCH = "feed ", "fetch "
+FEED, FETCH, TIMES = "feed ", "fetch ", "times "
 _REMEMBERED = 4096  # ended steps whose late messages are known for what they are
 _MOST_STEPS = 256  # that run at once
 _NOTHING = np.zeros(0, np.uint8)
@@ -146,6 +151,9 @@ class Task:
         self.devices: dict[str, Device] = {d.name: d for d in made}
         self.resources = ResourceManager()
         self.threads = HostThreads()
+        own = Placing(dict.fromkeys(self.devices, 0))
+        self.context = Context(self.devices, self.resources, self.settings, own, self.settings.optimize)
+        self.resources.compile_function = Functions(self.context, self.threads)
         self._loops = ThreadPoolExecutor(_MOST_STEPS, thread_name_prefix="tfnb-step")
         self._lock = threading.Lock()
         self._peers: dict[str, Peer] = {}
@@ -203,7 +211,8 @@ class Task:
                 del self._registered[handle]
 
     def run(
-        self, step: int, handle: str, feeds: Sequence[Value], timeout: float | None = None, recorder: Any = None
+        self, step: int, handle: str, feeds: Sequence[Value], timeout: float | None = None,
+        recorder: StepStats | None = None,
     ) -> list[np.ndarray]:
         """Runs a registered step in this thread; the fetches of the task's parts, in order. Then call `end`."""
         executor, run = self._known(handle).executor, self.begun(step)
@@ -274,16 +283,19 @@ class Task:
 
     def call(
         self, share: Share, step: int, handle: str, feeds: Sequence[np.ndarray], timeout: float | None,
-        reply: Callable[[Reply], None],
+        reply: Callable[[Reply], None], trace: bool = False,
     ) -> None:  # fmt: skip
-        """Has another task run its share of a step; `reply` is called once, when it says how that ended."""
+        """Has another task run its share of a step; `reply` is called once, when it says how that ended.
+
+        With `trace`, a reply without an error comes after the task's times (see `TIMES`).
+        """
         target = share.task
         values = [Message(Kind.TENSOR, step, f"{FEED}{k}", feeds[k]) for k in share.feeds]
-        limit = np.array([] if timeout is None else [timeout])
+        asked = _NOTHING if timeout is None and not trace else np.array([timeout or 0.0, trace])
         with self._lock:
             self._waiting[step, target] = reply
         try:
-            self.channel.send(self.peer(target), *values, Message(Kind.CALL, step, handle, limit))
+            self.channel.send(self.peer(target), *values, Message(Kind.CALL, step, handle, asked))
         except OpError as e:
             with self._lock:
                 waiting = self._waiting.pop((step, target), None)
@@ -302,7 +314,8 @@ class Task:
                 if run is not None:
                     Rendezvous.send(run.rendezvous, head.key, value, head.is_dead)
             elif head.kind is Kind.CALL:
-                self._loops.submit(self._answer, head.step, head.key, float(value[0]) if value.size else None)
+                timeout, trace = value if value.shape == (2,) and value.dtype == np.float64 else (0.0, 0.0)
+                self._loops.submit(self._answer, head.step, head.key, float(timeout) or None, bool(trace))
             elif head.kind is Kind.REPLY:
                 self._replied(head, value)
             else:
@@ -313,13 +326,17 @@ class Task:
     def _refuse(self, error: OpError) -> None:
         self.refused += 1
 
-    def _answer(self, step: int, handle: str, timeout: float | None) -> None:
-        """Runs a step for its master, and sends it the fetches and how it ended."""
+    def _answer(self, step: int, handle: str, timeout: float | None, trace: bool) -> None:
+        """Runs a step for its master, and sends it the fetches, its times if asked to, and how it ended."""
         messages, said, master = [], _NOTHING, ""
         try:
             _, share, master = self._known(handle)
-            found = self.run(step, handle, self._feeds(step, share), timeout)
+            recorder = StepStats() if trace else None
+            found = self.run(step, handle, self._feeds(step, share), timeout, recorder)
             messages = [Message(Kind.TENSOR, step, f"{FETCH}{k}", v) for k, v in zip(share.fetches, found, strict=True)]
+            if recorder is not None:
+                value = encode_times(recorder, self.name)
+                messages.append(Message(Kind.TENSOR, step, f"{TIMES}{self.name}", value))
         except BaseException as e:
             said = _told(e, self.name)
         self.end(step)
