@@ -27,6 +27,28 @@ class ByFolder(LoadScopeScheduling):
     def _split_scope(self, nodeid):
         return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid)
 
+    def schedule(self):
+        """As xdist's. A process runs a test when it knows the next one, so one that joins late needs two units."""
+        super().schedule()
+        for node in self.nodes:
+            self._reschedule(node)
+
+    def remove_node(self, node):
+        """The test that ended the process, if one did; what that process had left goes to the others.
+
+        xdist's own would hand out the finished units again, and a process that gets nothing else waits for ever.
+        """
+        units = self.assigned_work.pop(node)
+        left = [(scope, test) for scope, unit in units.items() for test, done in unit.items() if not done]
+        if not left:
+            return None
+        scope, ended = left[0]
+        units[scope][ended] = True
+        self.workqueue.update({s: unit for s, unit in units.items() if not all(unit.values())})
+        for other in self.assigned_work:
+            self._reschedule(other)
+        return ended
+
 
 def pytest_xdist_make_scheduler(config, log):
     return ByFolder(config, log)
