@@ -38,6 +38,7 @@ _LAZY = {
     "list_devices": "tfnb.session.api",
     "profile": "tfnb.session.api",
     "timeline": "tfnb.notebook.timeline_view",
+    "show_cluster": "tfnb.notebook.cluster_view",
     "compare": "tfnb.notebook.comparison",
     "show_graph": "tfnb.notebook.graph_widget",
     "show_passes": "tfnb.notebook.pass_view",

@@ -10,6 +10,7 @@ from html import escape
 
 import numpy as np
 
+from tfnb.notebook.trace_lanes import short_name
 from tfnb.notebook.trace_model import KINDS, TraceModel
 
 __all__ = ["COLOURS", "time_text", "timeline_html"]
@@ -70,8 +71,13 @@ def _svg(model: TraceModel) -> str:
     tops: list[float] = []
     y = float(_AXIS)
     names = []
+    group = ""
     for lane in model.lanes:
-        names.append((y, lane.name))
+        if lane.group != group:
+            group = lane.group
+            names.append((y, short_name(group), "600"))
+            y += _ROW
+        names.append((y, lane.name, "400"))
         tops += [y + _ROW * k for k in range(lane.rows)]
         y += _ROW * lane.rows + 6
     span = model.span_us or 1.0
@@ -87,8 +93,9 @@ def _svg(model: TraceModel) -> str:
             f'<line x1="{x:.1f}" y1="14" x2="{x:.1f}" y2="{y:.0f}" stroke="#808080" stroke-opacity=".3"/>'
             f'<text x="{x + 3:.1f}" y="11" fill="#808080">{time_text(k * unit)}</text>'
         )
-    for top, name in names:
-        parts.append(f'<text x="2" y="{top + 12:.1f}" fill="#808080">{escape(name[:20])}</text>')
+    for top, name, weight in names:
+        attributes = f'x="2" y="{top + 12:.1f}" fill="#808080" font-weight="{weight}"'
+        parts.append(f"<text {attributes}>{escape(name[:20])}</text>")
     for row, top in enumerate(tops):
         parts += _bars(model, np.flatnonzero(model.row == row), top, scale)
     return "".join(parts) + "</svg>"

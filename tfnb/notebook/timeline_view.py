@@ -22,6 +22,7 @@ from tfnb.notebook.outlet import in_kernel
 from tfnb.notebook.timeline_svg import time_text, timeline_html
 from tfnb.notebook.trace_causes import MOST, causes, critical_path
 from tfnb.notebook.trace_file import TraceFile, TraceStep, read_trace
+from tfnb.notebook.trace_lanes import is_host, short_name
 from tfnb.notebook.trace_model import KINDS, MOST_EVENTS, TraceModel, trace_model
 from tfnb.session.chrome_trace import chrome_trace
 from tfnb.session.recording import Recording
@@ -154,8 +155,8 @@ class Timeline:
 
     def _meta(self) -> dict[str, Any]:
         m = self.model
-        lanes = [{"device": lane.device, "name": _lane_name(lane.device, lane.name), "row": lane.row, "rows": lane.rows}
-                 for lane in m.lanes]  # fmt: skip
+        lanes = [{"device": lane.device, "name": _lane_name(lane.device, lane.name), "row": lane.row, "rows": lane.rows,
+                  "group": short_name(lane.group)} for lane in m.lanes]  # fmt: skip
         return {
             "kinds": KINDS, "lanes": lanes, "labels": m.labels, "span_us": m.span_us, "summary": self.summary,
             "steps": [(s.begin_us, s.wall_us) for s in m.steps], "table": m.table()[:500],
@@ -169,4 +170,4 @@ class Timeline:
 
 
 def _lane_name(device: str, lane: str) -> str:
-    return f"{device.rpartition('device:')[2]} {lane}" if device != "host" else lane
+    return lane if is_host(device) else f"{device.rpartition('device:')[2]} {lane}"

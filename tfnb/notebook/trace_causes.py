@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.notebook.trace_lanes import host_beside, is_host, task_of
 from tfnb.notebook.trace_model import TraceModel
 
 __all__ = ["MOST", "causes", "critical_path"]
@@ -50,7 +51,8 @@ class _Causes:
         self.step: list[int] = model.step.tolist()
         self.lanes: dict[tuple[str, str], list[int]] = {}  # events so far, by start
         self.named: dict[tuple[int, str], int] = {}  # (step, node) -> the last event that computed it
-        self.launches: dict[int, list[int]] = {}
+        self.launches: dict[tuple[int, str], list[int]] = {}  # by step and host
+        self.hosts = frozenset(t.device for t in model.events if is_host(t.device))
         self.producers: dict[tuple[int, tuple[str, ...]], tuple[str, ...]] = {}
 
     def all(self) -> np.ndarray:
@@ -64,7 +66,7 @@ class _Causes:
                 found[i] = self._latest(i, self._before(i, t))
             self.lanes.setdefault((t.device, t.lane), []).append(i)
             if t.kind == "launch":
-                self.launches.setdefault(self.step[i], []).append(i)
+                self.launches.setdefault((self.step[i], t.device), []).append(i)
             for name in t.nodes:
                 self.named[self.step[i], name] = i
         for i in late:
@@ -85,7 +87,8 @@ class _Causes:
             if c is not None and self.end[c] <= self.start[i] + _SLACK:
                 found.append(c)
         if not found:
-            begun = [c for c in self.launches.get(mine, ()) if self.start[c] <= self.start[i] + _SLACK]
+            launches = self.launches.get((mine, host_beside(t.device, self.hosts)), ())
+            begun = [c for c in launches if self.start[c] <= self.start[i] + _SLACK]
             if t.kind == "kernel" and begun:
                 return self._launch(begun[-1], i)
             found = [c for c in reversed(same) if self.end[c] <= self.start[i]][:1]
@@ -115,13 +118,13 @@ class _Causes:
     def _ended(self, i: int, t: Any) -> list[int]:
         """What can have ended a wait."""
         if t.woken_by:
-            lane = self.lanes.get(("host", t.woken_by), [])
+            lane = self.lanes.get((host_beside(t.device, self.hosts), t.woken_by), [])
             at = bisect_right(lane, self.end[i], key=lambda c: self.start[c])
             host = [c for c in lane[max(at - 8, 0) : at] if self.model.events[c].kind in ("host", "launch")]
             return host[-1:]
         what = t.name.removeprefix("wait for ")
         for (device, _), lane in self.lanes.items():
-            if device.endswith(f"device:{what}"):
+            if device.endswith(f"device:{what}") and task_of(t.device) in ("", task_of(device)):
                 at = bisect_right(lane, self.end[i], key=lambda c: self.start[c])
                 found = [c for c in lane[max(at - 4, 0) : at] if self.end[c] <= self.end[i]]
                 if found:

@@ -196,16 +196,19 @@ def _stats(reading: _Reading, event: _Event, begin: float) -> NodeStats:
     args, (pid, _) = event.args, event.place
     nodes = args.get("nodes")
     size = args.get("bytes", 0)
+    ours = _text(args.get("device"))  # of a step of many tasks: there a process of the trace is a task
+    ours = ours if ours.startswith("/job:") else ""
+    lane = _text(args.get("lane")) if ours else reading.threads.get(event.place, "")
     return NodeStats(
         name=_text(args.get("name")) or event.name,
         op=_text(args.get("op")) or event.name,
-        device=reading.processes.get(pid) or f"process {_text(pid)}",
+        device=ours or reading.processes.get(pid) or f"process {_text(pid)}",
         start_us=event.begin - begin,
         end_us=event.end - begin,
         nbytes=size if isinstance(size, int) and 0 <= size < 1 << 62 else 0,
         nodes=_names(nodes) if isinstance(nodes, list) else (),
         kind=_kind(event.category),
-        lane=reading.threads.get(event.place) or f"thread {_text(event.place[1])}",
+        lane=lane or f"thread {_text(event.place[1])}",
         detail=_text(args.get("detail")),
         woken_by=event.woken_by or _text(args.get("woken_by")),
     )

@@ -1,7 +1,7 @@
 """Times as a Chrome trace, for chrome://tracing and Perfetto; `Timeline` is TensorFlow's `client.timeline`.
 
-Invariant: every lane is a thread of its device's process, with a name; a waiting operation has an arrow from what
-ended its wait.
+A step of many tasks has a process for each of them. Invariant: every lane is a thread of its device's or task's
+process, with a name; a waiting operation has an arrow from what ended its wait.
 """
 
 from __future__ import annotations
@@ -69,38 +69,59 @@ def chrome_events(
     steps: Iterable[tuple[float, Sequence[NodeStats]]], arrows: bool = True
 ) -> list[dict[str, Any]]:
     """The list of trace events of steps: when each began, in microseconds, and its times."""
-    processes: dict[str, int] = {}
-    threads: dict[tuple[str, str], int] = {}
-    events: list[dict[str, Any]] = []
+    steps = list(steps)
+    places = _Places(any(t.device.endswith("/host") for _, times in steps for t in times))
+    events = places.events
     flows = 0
     for step, (begin, times) in enumerate(steps):
         for t in times:
-            pid, tid = _place(t, processes, threads, events)
+            pid, tid = places.of(t.device, t.lane)
             args = {"name": t.name, "op": t.op, "step": step, "bytes": t.nbytes, "nodes": list(t.nodes)[:50],
                     "detail": t.detail, "woken_by": t.woken_by}  # fmt: skip
+            if places.by_task:
+                args |= {"device": t.device, "lane": t.lane}
             event = {"ph": "X", "cat": t.kind, "name": t.op or t.name, "pid": pid, "tid": tid,
                      "ts": round(begin + t.start_us, 3), "dur": round(max(t.took_us, 0.0), 3)}  # fmt: skip
             events.append(event | {"args": {k: v for k, v in args.items() if v or k == "step"}})
-            waker = threads.get(("host", t.woken_by))
+            waker = places.threads.get((places.host_of(t.device), t.woken_by))
             if arrows and waker is not None:
                 flows += 1
                 ts = round(begin + t.end_us, 3)
                 flow = {"cat": "wakes", "name": "wakes", "id": flows, "ts": ts}
-                events.append(flow | {"ph": "s", "pid": processes["host"], "tid": waker})
+                events.append(flow | {"ph": "s", "pid": waker[0], "tid": waker[1]})
                 events.append(flow | {"ph": "f", "bp": "e", "pid": pid, "tid": tid})
     return events
 
 
-def _place(
-    t: NodeStats, processes: dict[str, int], threads: dict[tuple[str, str], int], events: list[dict[str, Any]]
-) -> tuple[int, int]:
-    """The process and thread of an event, named when they come up for the first time."""
-    pid = processes.get(t.device)
-    if pid is None:
-        pid = processes[t.device] = len(processes)
-        events.append({"ph": "M", "name": "process_name", "pid": pid, "args": {"name": t.device}})
-    tid = threads.get((t.device, t.lane))
-    if tid is None:
-        tid = threads[t.device, t.lane] = len(threads)
-        events.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": t.lane}})
-    return pid, tid
+class _Places:
+    """Processes and threads of a trace, named when they come up for the first time."""
+
+    def __init__(self, by_task: bool) -> None:
+        self.by_task = by_task
+        self.events: list[dict[str, Any]] = []
+        self.threads: dict[tuple[str, str], tuple[int, int]] = {}
+        self._processes: dict[str, int] = {}
+
+    def of(self, device: str, lane: str) -> tuple[int, int]:
+        """Number of the process and of the thread."""
+        found = self.threads.get((device, lane))
+        if found is not None:
+            return found
+        process, thread = device, lane
+        if self.by_task and "/" in device:
+            process, _, unit = device.rpartition("/")
+            thread = lane if unit == "host" else f"{unit.removeprefix('device:')} {lane}"
+        pid = self._processes.get(process)
+        if pid is None:
+            pid = self._processes[process] = len(self._processes)
+            self._name("process_name", process, pid=pid)
+        found = self.threads[device, lane] = pid, len(self.threads)
+        self._name("thread_name", thread, pid=pid, tid=found[1])
+        return found
+
+    def host_of(self, device: str) -> str:
+        """Whose threads wake what waits on a device."""
+        return f"{device.rpartition('/')[0]}/host" if self.by_task and "/" in device else "host"
+
+    def _name(self, what: str, name: str, **where: int) -> None:
+        self.events.append({"ph": "M", "name": what, **where, "args": {"name": name}})

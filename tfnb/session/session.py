@@ -178,6 +178,15 @@ class Session:
         """The session's devices."""
         return self._worker.describe_devices()
 
+    def census(self) -> Any:
+        """Asks the tasks of the session's cluster how they are; see `tf.show_cluster`.
+
+        Raises `FailedPreconditionError` for a session on this machine alone.
+        """
+        if isinstance(self._worker, LocalWorker):
+            raise FailedPreconditionError("the session runs on this machine alone: it has no tasks")
+        return self._worker.census()
+
     @property
     def closed(self) -> bool:
         return self._closed

@@ -7,6 +7,8 @@ export interface Lane {
   readonly name: string;
   readonly row: number;
   readonly rows: number;
+  /** The task that it is of, where a step ran on several; the lanes of a task follow each other. */
+  readonly group: string;
 }
 
 /** What the events of one label cost; `share` is of all kernels and host kernels, `made` the line that made it. */

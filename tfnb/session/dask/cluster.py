@@ -19,6 +19,7 @@ from distributed.utils import get_ip
 
 from tfnb.errors import InvalidArgumentError, PermissionDeniedError, ResourceExhaustedError
 from tfnb.session.config import ConfigProto
+from tfnb.session.dask.census import Census
 from tfnb.session.dask.directory import Directory
 from tfnb.session.dask.hosting import HANDLER, Host
 from tfnb.session.dask.master import Master
@@ -85,6 +86,7 @@ class DaskCluster:
         self.tasks = tuple(full_name(job, i) for job, n in jobs.items() for i in range(n))
         self._lock = threading.RLock()
         self._roles: dict[str, str] = {}  # task -> address of its worker
+        self._closed = False
         first = next((j for j in ("chief", "master", "worker") if j in jobs), next(iter(jobs)))
         self._default = full_name(first, 0)
         workers = self._workers()
@@ -141,9 +143,20 @@ class DaskCluster:
             directory.close()
             raise
 
+    def census(self) -> Census:
+        """Asks the tasks how they are, for who looks; see `tf.show_cluster`. To be closed."""
+
+        def places() -> dict[str, str | None] | None:
+            roles = self.roles
+            return None if self._closed else {task: roles.get(task) for task in self.tasks}
+
+        dashboard = str(self._client.dashboard_link or "")
+        return Census(places, self._home, self._client.security, self._patience, dashboard)
+
     def close(self) -> None:
         """Takes the tasks off their workers; their variables go with them. Dask's workers stay."""
         withdraw(self.target)
+        self._closed = True
         with self._lock:
             there = [w for w in self._roles.values() if w in self._workers()]
             self._roles.clear()

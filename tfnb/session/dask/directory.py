@@ -53,7 +53,7 @@ class Directory:
     ) -> None:  # fmt: skip
         self._locate = locate
         self._lost: Callable[[str], None] = lambda name: None
-        self._name, self._peer, self._patience = name, peer, patience
+        self._name, self._peer, self.patience, self.security = name, peer, patience, security
         self._runner = LoopRunner(asynchronous=False) if loop is None else None
         if self._runner is not None:
             self._runner.start()
@@ -130,7 +130,7 @@ class Directory:
         """The task, if it is up at this address and is the one that is sought."""
         hello = self._call(address, "hello", {"name": self._name, "peer": list(self._peer)})
         try:
-            said = await asyncio.wait_for(hello, self._patience)
+            said = await asyncio.wait_for(hello, self.patience)
         except (UnavailableError, asyncio.TimeoutError):
             return None
         if said["name"] != name:
@@ -150,7 +150,7 @@ class Directory:
                 if done:
                     broken.exception()
                     break
-                await asyncio.wait_for(self._call(entry.address, "status", {}), self._patience)
+                await asyncio.wait_for(self._call(entry.address, "status", {}), self.patience)
         except (OSError, CommClosedError, UnavailableError, asyncio.TimeoutError):
             pass
         finally:

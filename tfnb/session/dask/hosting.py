@@ -9,24 +9,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import secrets
+import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import psutil
 from distributed.comm import CommClosedError
 
 from tfnb.errors import InvalidArgumentError, OpError, UnavailableError
+from tfnb.runtime.values import nbytes_of
 from tfnb.session.compile import plan_part
 from tfnb.session.dask.channel import Peer
 from tfnb.session.dask.failures import encode_error
 from tfnb.session.dask.parts import decode_part
 from tfnb.session.dask.task import Share, Task
 
-__all__ = ["HANDLER", "Host"]
+__all__ = ["HANDLER", "Host", "report_of"]
 
 HANDLER = "tfnb"
+_MOST = 12  # variables and tensors that a report names
 _SWITCH = 5e-4  # seconds: a tensor that arrives while Python is busy waits for the next switch of threads
 
 
@@ -39,7 +44,7 @@ class Host:
         self.incarnation = secrets.randbits(48)  # another one after a restart
         self._methods: dict[str, Callable[..., Any]] = {
             "hello": self.hello, "meet": self.meet, "register": self.register, "forget": task.deregister,
-            "reset": task.reset, "status": self.status,
+            "reset": task.reset, "status": self.status, "report": self.report,
         }  # fmt: skip
         sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH))
 
@@ -92,3 +97,29 @@ class Host:
         stats = {d.name: d.memory_stats() for d in self.task.devices.values()}
         memory = {name: [s.in_use, s.peak, s.cached, s.limit] for name, s in stats.items()}
         return {"name": self.task.name, "memory": memory, "refused": self.task.refused, "clock": time.time()}
+
+    def report(self) -> dict[str, Any]:
+        """See `report_of`."""
+        return report_of(self.task, self.incarnation)
+
+
+def report_of(task: Task, incarnation: int) -> dict[str, Any]:
+    """For people who look: the process, its devices, what it holds, what it has sent to whom, as JSON can hold it."""
+    cells = task.resources.variables().items()
+    held = sorted(((f"{c}/{name}".lstrip("/"), cell.tensor) for (c, name), cell in cells), key=lambda v: -_size(v[1]))
+    stats = [(d, d.memory_stats()) for d in task.devices.values()]
+    return {
+        "name": task.name, "incarnation": incarnation, "host": socket.gethostname(), "pid": os.getpid(),
+        "memory": psutil.Process().memory_info().rss, "steps": task.steps, "refused": task.refused,
+        "variables": len(held), "variable_bytes": sum(_size(t) for _, t in held),
+        "largest": [[name, _size(t), list(t.shape)] for name, t in held[:_MOST] if t is not None],
+        "devices": [
+            {"name": d.name, "kind": d.facts.kind, "in_use": s.in_use, "peak": s.peak, "cached": s.cached,
+             "limit": s.limit} for d, s in stats
+        ],
+        "sent": task.channel.traffic.report(task.names(), _MOST), "clock": time.monotonic(),
+    }  # fmt: skip
+
+
+def _size(tensor: Any) -> int:
+    return 0 if tensor is None else nbytes_of(tensor)

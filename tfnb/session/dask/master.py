@@ -27,6 +27,7 @@ from tfnb.errors import (
 from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
+from tfnb.session.dask.census import Census
 from tfnb.session.dask.directory import Directory
 from tfnb.session.dask.parts import encode_part
 from tfnb.session.dask.task import FETCH, TIMES, Reply, Share, Task, task_of
@@ -154,6 +155,15 @@ class Master:
             for d in self.home.devices.values()
         ]
         return [*own, *found]
+
+    def census(self) -> Census:
+        """Asks the tasks how they are, for who looks; see `tf.show_cluster`. To be closed."""
+
+        def places() -> dict[str, str | None] | None:
+            entries = dict(self.directory.entries)
+            return None if self._closed else {t: entries[t].address if t in entries else None for t in self._others}
+
+        return Census(places, self.home, self.directory.security, self.directory.patience)
 
     # ---- steps -----------------------------------------------------------------------------
 

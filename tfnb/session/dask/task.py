@@ -38,9 +38,10 @@ from tfnb.runtime.transfer import Key
 from tfnb.runtime.values import Value, nbytes_of, to_host
 from tfnb.session.compile import Context
 from tfnb.session.config import ConfigProto
-from tfnb.session.dask.channel import Channel, Peer
+from tfnb.session.dask.channel import Peer
 from tfnb.session.dask.failures import decode_error, encode_error
 from tfnb.session.dask.tracing import encode_times
+from tfnb.session.dask.traffic import CountingChannel
 from tfnb.session.dask.wire import Head, Kind, Message
 from tfnb.session.functions import Functions
 from tfnb.session.placing import Placing
@@ -163,7 +164,8 @@ class Task:
         self._waiting: dict[tuple[int, str], Callable[[Reply], None]] = {}  # a master's, for its tasks' replies
         self._closed = False
         self.refused = 0  # messages that were none
-        self.channel = Channel(host, self._receive, self._refuse)
+        self.steps = 0  # that ended here
+        self.channel = CountingChannel(host, self._receive, self._refuse)
 
     # ---- who is there ----------------------------------------------------------------------
 
@@ -195,6 +197,11 @@ class Task:
         if peer is None:
             raise UnavailableError(f"the task {name} cannot be reached from {self.name}")
         return peer
+
+    def names(self) -> dict[str, str]:
+        """Endpoint -> task, of all that this task can send to."""
+        with self._lock:
+            return {peer.endpoint: name for name, peer in self._peers.items()}
 
     # ---- subgraphs and steps ---------------------------------------------------------------
 
@@ -261,6 +268,7 @@ class Task:
         """The step is over here: what still comes for it is dropped."""
         with self._lock:
             run = self._running.pop(step, None)
+            self.steps += run is not None
             self._ended[step] = None
             while len(self._ended) > _REMEMBERED:
                 self._ended.popitem(last=False)

@@ -22,6 +22,8 @@ export class Chart {
   path = true;
   /** Where each row begins, as if all were seen. */
   readonly tops: Float64Array;
+  /** The titles of groups of lanes, and where they stand, as if all were seen. */
+  readonly groups: [string, number][] = [];
   /** Of all lanes, and of the part that is seen at a time. */
   readonly fullHeight: number;
   readonly height: number;
@@ -34,7 +36,13 @@ export class Chart {
   ) {
     this.tops = new Float64Array(trace.meta.n_rows);
     let y = AXIS;
+    let group = "";
     for (const lane of trace.meta.lanes) {
+      if (lane.group !== group) {
+        group = lane.group;
+        this.groups.push([group, y]);
+        y += ROW;
+      }
       for (let k = 0; k < lane.rows; k++, y += ROW) this.tops[lane.row + k] = y;
       y += LANE_GAP;
     }

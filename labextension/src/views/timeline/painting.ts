@@ -47,7 +47,10 @@ class Painter {
   all(): void {
     const { chart } = this;
     this.axis();
-    this.inside(0, AXIS - 6, () => this.laneNames());
+    this.inside(0, AXIS - 6, () => {
+      this.groupNames();
+      this.laneNames();
+    });
     this.inside(GUTTER, AXIS - 6, () => {
       for (const r of chart.seen()) this.bars(r);
       if (chart.path) for (const r of chart.seen()) this.path(r);
@@ -108,6 +111,22 @@ class Painter {
       if (y + ROW > AXIS && y < chart.height) {
         g.fillText(cut(g, lane.name, GUTTER - 12), 4, y + ROW / 2);
       }
+    }
+  }
+
+  /** A line above the lanes of each task, with its name. */
+  private groupNames(): void {
+    const { g, chart, colours } = this;
+    const font = g.font;
+    for (const [name, top] of chart.groups) {
+      const y = top - chart.scrolled;
+      if (y + ROW < 0 || y > chart.height) continue;
+      g.fillStyle = colours.faint;
+      g.fillRect(0, y - 1, chart.width, 1);
+      g.fillStyle = colours.ink;
+      g.font = `600 ${font}`;
+      g.fillText(name, 4, y + ROW / 2);
+      g.font = font;
     }
   }
 

@@ -1,0 +1,89 @@
+// What the view of a cluster says of the numbers it gets: names, amounts, the matrix of who sends what to whom.
+import type { ClusterState, Sent, TaskTold } from "../../protocol/cluster";
+import { bytesText, timeText } from "../timeline/texts";
+
+export const MOST_TASKS = 40; // of the matrix; of more those that send and receive most
+
+/** "worker 0" of "/job:worker/replica:0/task:0"; other names as they are. */
+export function shortName(task: string): string {
+  const found = /^\/job:([^/]+)\/replica:\d+\/task:(\d+)$/.exec(task);
+  return found ? `${found[1]} ${found[2]}` : task;
+}
+
+/** What the matrix can show of a pair, and how it is called. */
+export const MEASURES = {
+  "bytes a step": (s: Sent) => s.bytes / Math.max(s.steps, 1),
+  "bytes in all": (s: Sent) => s.bytes,
+  "bytes a second, now": (s: Sent) => s.rate,
+  "ms a step": (s: Sent) => s.seconds / Math.max(s.steps, 1),
+  "ms in all": (s: Sent) => s.seconds,
+  "messages in all": (s: Sent) => s.messages,
+} as const;
+export type Measure = keyof typeof MEASURES;
+
+export function measureText(measure: Measure, value: number): string {
+  if (measure.startsWith("messages")) return value.toLocaleString("en");
+  if (measure.startsWith("ms")) return timeText(1e6 * value);
+  return measure.endsWith("now") ? `${bytesText(value)}/s` : bytesText(value);
+}
+
+/** One sentence of a pair. */
+export function pairText(sent: Sent): string {
+  const steps = Math.max(sent.steps, 1);
+  const size = `${bytesText(sent.bytes)} in ${sent.messages.toLocaleString("en")} messages`;
+  const each = `${bytesText(sent.bytes / steps)} and ${timeText((1e6 * sent.seconds) / steps)} a step`;
+  return `${shortName(sent.from)} to ${shortName(sent.to)}: ${size}, ${each}`;
+}
+
+export interface Matrix {
+  readonly names: readonly string[];
+  /** Of a sender (row) and a receiver (column). */
+  readonly pairs: ReadonlyMap<string, Sent>;
+  /** Tasks that found no place. */
+  readonly hidden: number;
+}
+
+export const pairKey = (from: string, to: string): string => `${from}\n${to}`;
+
+/** Who sends to whom, in the order of the tasks. */
+export function matrixOf(state: ClusterState): Matrix {
+  const volume = new Map<string, number>();
+  for (const s of state.sent) {
+    for (const name of [s.from, s.to]) volume.set(name, (volume.get(name) ?? 0) + s.bytes);
+  }
+  const busy = state.tasks.map((t) => t.name).filter((name) => volume.has(name));
+  const first = [...busy].sort((a, b) => (volume.get(b) ?? 0) - (volume.get(a) ?? 0));
+  const kept = new Set(first.slice(0, MOST_TASKS));
+  return {
+    names: busy.filter((name) => kept.has(name)),
+    pairs: new Map(state.sent.map((s) => [pairKey(s.from, s.to), s])),
+    hidden: busy.length - kept.size,
+  };
+}
+
+/** From 0 to 1: how strong a value is beside the largest, so that also small ones are told apart. */
+export function strength(value: number, largest: number): number {
+  if (value <= 0 || largest <= 0) return 0;
+  return Math.max(0.06, 1 + Math.log10(Math.min(value / largest, 1)) / 4);
+}
+
+/** One sentence about all of it. */
+export function summary(state: ClusterState): string {
+  const count = (what: TaskTold["state"]) => state.tasks.filter((t) => t.state === what).length;
+  const parts = [`${count("alive")} of ${state.tasks.length} tasks alive`];
+  for (const what of ["late", "lost"] as const)
+    if (count(what)) parts.push(`${count(what)} ${what}`);
+  const sum = (values: readonly (number | undefined)[]) =>
+    values.reduce((all: number, v) => all + (v ?? 0), 0);
+  const held = sum(state.tasks.map((t) => t.variables));
+  const size = sum(state.tasks.map((t) => t.variable_bytes));
+  parts.push(`${held.toLocaleString("en")} variables of ${bytesText(size)}`);
+  parts.push(`${bytesText(sum(state.sent.map((s) => s.bytes)))} sent between tasks`);
+  parts.push(`${bytesText(Math.round(sum(state.sent.map((s) => s.rate))))}/s now`);
+  return parts.join(", ");
+}
+
+/** An address that may become a link: of Dask's dashboard, not of something that runs. */
+export function linkOf(address: string): string | null {
+  return /^https?:\/\//.test(address) ? address : null;
+}

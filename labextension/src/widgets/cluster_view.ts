@@ -1,0 +1,102 @@
+// The browser's side of tfnb/notebook/cluster_view.py. The model is never displayed itself: it draws a page in each place
+// of the notebook that bears its name, and tells the kernel whether one of them is seen.
+import type { AnyModel } from "@anywidget/types";
+import type { ClusterState, FromKernel, ToKernel } from "../protocol/cluster";
+import { type ClusterPage, drawCluster } from "../views/cluster/cluster";
+import { listen } from "./channel/listen";
+
+interface Traits {
+  key: string;
+}
+type Model = AnyModel<Traits>;
+type Places = Record<string, (place: HTMLElement) => void>;
+interface Place {
+  readonly page: ClusterPage;
+  seen: boolean;
+}
+
+const GONE =
+  "the kernel is gone: what is shown stays as it was; run the cell again for a live view";
+
+class Live {
+  private readonly places = new Map<Element, Place>();
+  private readonly hiding = document.createElement("style");
+  private state: ClusterState | null = null;
+  private readonly watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) this.see(target, isIntersecting);
+  });
+
+  constructor(private readonly model: Model) {
+    // The saved picture is for when there is no kernel: while a view lives, it is hidden.
+    this.hiding.textContent = `#${CSS.escape(model.get("key"))} { display: none; }`;
+    model.on("msg:custom", (message: FromKernel) => this.heard(message));
+    const gone = () => this.each((page) => page.note(GONE));
+    (model.on as (event: string, act: () => void) => void)("comm_live_update", gone);
+  }
+
+  private heard(message: FromKernel): void {
+    if (message.type === "note") this.each((page) => page.note(message.text));
+    else if (message.type === "state") {
+      this.state = message.state;
+      this.each((page) => page.show(message.state));
+    }
+  }
+
+  private each(act: (page: ClusterPage) => void): void {
+    for (const { page } of this.places.values()) act(page);
+  }
+
+  private tell(type: ToKernel["type"]): void {
+    const message: ToKernel = { type };
+    this.model.send(message);
+  }
+
+  mount(host: HTMLElement): void {
+    if (this.places.has(host)) return;
+    for (const [old, place] of this.places) if (!old.isConnected) this.giveUp(old, place);
+    const page = drawCluster(host);
+    if (this.state) page.show(this.state);
+    this.places.set(host, { page, seen: false });
+    this.watcher.observe(host);
+    document.head.append(this.hiding);
+  }
+
+  private see(host: Element, seen: boolean): void {
+    const place = this.places.get(host);
+    if (!place || place.seen === seen) return;
+    place.seen = seen;
+    this.tell(seen ? "hello" : "bye");
+  }
+
+  private giveUp(host: Element, place: Place): void {
+    this.watcher.unobserve(host);
+    if (place.seen) this.tell("bye");
+    place.page.dispose();
+    this.places.delete(host);
+  }
+
+  close(): void {
+    this.watcher.disconnect();
+    for (const place of this.places.values()) place.page.dispose();
+    this.places.clear();
+    this.hiding.remove();
+  }
+}
+
+export default {
+  async initialize({ model }: { model: Model }): Promise<() => void> {
+    const key = model.get("key");
+    const live = new Live(model);
+    await listen(model, key);
+    const page = globalThis as { tfnbViews?: Places };
+    page.tfnbViews ??= {};
+    const views = page.tfnbViews;
+    views[key] = (place) => live.mount(place);
+    const places = document.querySelectorAll<HTMLElement>(`[data-tfnb-view="${CSS.escape(key)}"]`);
+    for (const place of places) live.mount(place);
+    return () => {
+      delete views[key];
+      live.close();
+    };
+  },
+};
