@@ -101,22 +101,30 @@ class Channel:
         """
         way, sent, small = self._way(peer), 0, []
         what = f"{messages[0].key!r} of step {messages[0].step}"
+        waiting = 0  # bytes in `small`
         for message in messages:
             pairs = chunks(message, self.sender, next(self._messages))
             if message.value.nbytes <= _SMALL and message.value.dtype != object:
                 head, data = next(pairs)
                 small.append((head, data))
-                sent += len(data)
+                waiting += len(data)
                 continue
             if small:
-                way.push((bundled(small),), what)
-                small = []
+                way.push((bundled(small),), what, waiting)
+                sent, waiting, small = sent + waiting, 0, []
             for head, data in pairs:
-                way.push((head, data), what)
+                way.push((head, data), what, len(data))
                 sent += len(data)
         if small:
-            way.push((bundled(small),), what)
-        return sent
+            way.push((bundled(small),), what, waiting)
+        return sent + waiting
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes of values that went to peers so far, without what says what they are."""
+        with self._lock:
+            ways = list(self._ways.values())
+        return sum(way.bytes_sent() for way in ways)
 
     def drop(self, peer: Peer) -> None:
         """Gives a peer up: what waits to be sent to it raises `UnavailableError`, and so does all to come."""
@@ -249,8 +257,14 @@ class _Way:
         self._socket, self._peer = socket, peer
         self._lock = threading.Lock()
         self._dropped = False
+        self._sent = 0
 
-    def push(self, frames: Sequence[bytes | memoryview], what: str) -> None:
+    def bytes_sent(self) -> int:
+        with self._lock:  # what was received has been counted
+            return self._sent
+
+    def push(self, frames: Sequence[bytes | memoryview], what: str, size: int = 0) -> None:
+        """Sends a message with `size` bytes of values."""
         start = time.monotonic()
         while True:
             with self._lock:
@@ -261,6 +275,7 @@ class _Way:
                     )
                 try:
                     self._socket.send_multipart(frames)
+                    self._sent += size
                     return
                 except zmq.Again:
                     pass  # the peer does not keep up, or is gone: whoever knows will drop it
