@@ -1,6 +1,7 @@
 """Embedding lookups: rows of one table, or of a table cut into shards (OSDI'16, section 4.2, Figure 3).
 
-Invariant: only the rows looked up are read, and their gradient is sparse, so an optimizer touches only them.
+Invariant: only the rows looked up are read, each where its shard lives, and their gradient is sparse, so an optimizer
+touches only them.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tfnb.client.partitioned_variables import PartitionedVariable
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
 from tfnb.ir.sparse import SparseTensor
@@ -34,11 +36,11 @@ def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", nam
                      validate_indices: bool = True, max_norm: float | None = None) -> Tensor:  # fmt: skip
     """The rows `ids` of `params`: shape of ids, then the shape of a row.
 
-    `params`: a tensor or variable, or a list of shards, over which rows are dealt out in turn ("mod") or in
-    blocks ("div"). `ids`: int32 or int64, any shape. `max_norm` clips each row. Raises `InvalidArgumentError`
-    for an empty list or an unknown strategy.
+    `params`: a tensor or variable, or a list of shards or a partitioned variable, over which rows are dealt out in turn
+    ("mod") or in blocks ("div", as a partitioned variable has them). `ids`: int32 or int64, any shape. `max_norm` clips
+    each row. Raises `InvalidArgumentError` for an empty list or an unknown strategy.
     """
-    shards = list(params) if isinstance(params, (list, tuple)) else [params]
+    shards = list(params) if isinstance(params, (list, tuple, PartitionedVariable)) else [params]
     if not shards:
         raise InvalidArgumentError("embedding_lookup needs at least one tensor of parameters")
     if partition_strategy not in ("mod", "div"):
@@ -49,8 +51,16 @@ def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", nam
     with graph.as_default(), graph.name_scope(name or "embedding_lookup"):
         wanted = graph.to_tensor(ids)
         if len(shards) == 1:
-            return _clipped(gather(shards[0], wanted), max_norm, wanted.shape.ndims)
+            return _clipped(_rows(graph, shards[0], wanted), max_norm, wanted.shape.ndims)
         return _sharded(graph, shards, wanted, partition_strategy, max_norm)
+
+
+def _rows(graph: Any, shard: Any, ids: Tensor) -> Tensor:
+    """The rows of one shard, read on its device: they travel, not the shard."""
+    if not hasattr(shard, "op"):
+        return gather(shard, ids)
+    with graph.colocate_with(shard.op):
+        return gather(shard, ids)
 
 
 def _sharded(
@@ -65,7 +75,7 @@ def _sharded(
     places = cast(places, int32)
     parts = DYNAMIC_PARTITION(rows, places, num_partitions=n)
     positions = DYNAMIC_PARTITION(range_(size(flat)), places, num_partitions=n)
-    found = [gather(p, r) for p, r in zip(shards, parts, strict=True)]
+    found = [_rows(graph, p, r) for p, r in zip(shards, parts, strict=True)]
     row = graph.to_tensor(shards[0]).shape[1:]
     stitched = DYNAMIC_STITCH(list(positions), found)
     tail = row.known() if row.is_fully_defined() else shape(shards[0])[1:]

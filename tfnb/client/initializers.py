@@ -28,11 +28,16 @@ class Initializer:
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         wanted = self.dtype if dtype is None else as_dtype(dtype)
-        return self.make(list(as_shape(shape).known()), wanted)
+        dims = list(as_shape(shape).known())
+        return self.make(dims, wanted) if partition_info is None else self.make_part(dims, wanted, partition_info)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         """The initial value."""
         raise InvalidArgumentError(f"{type(self).__name__} does not say how to make a value")
+
+    def make_part(self, shape: list[int], dtype: DType, whole: Any) -> Tensor:
+        """The initial value of a part of a partitioned variable, of which `whole` tells shape and offset."""
+        return self.make(shape, dtype)
 
 
 class Zeros(Initializer):
@@ -128,7 +133,13 @@ class VarianceScaling(Initializer):
         self.seed, self.dtype, self.exact = seed, as_dtype(dtype), exact
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
-        fan_in, fan_out = fans(shape)
+        return self._drawn(shape, dtype, shape)
+
+    def make_part(self, shape: list[int], dtype: DType, whole: Any) -> Tensor:
+        return self._drawn(shape, dtype, whole.full_shape)
+
+    def _drawn(self, shape: list[int], dtype: DType, layer: list[int]) -> Tensor:
+        fan_in, fan_out = fans(layer)
         n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         variance = self.scale / max(1.0, n)
         if self.distribution == "uniform":
@@ -159,7 +170,13 @@ class UniformUnitScaling(Initializer):
         self.factor, self.seed, self.dtype = factor, seed, as_dtype(dtype)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
-        limit = math.sqrt(3 / max(math.prod(shape[:-1]), 1)) * self.factor
+        return self._drawn(shape, dtype, shape)
+
+    def make_part(self, shape: list[int], dtype: DType, whole: Any) -> Tensor:
+        return self._drawn(shape, dtype, whole.full_shape)
+
+    def _drawn(self, shape: list[int], dtype: DType, layer: list[int]) -> Tensor:
+        limit = math.sqrt(3 / max(math.prod(layer[:-1]), 1)) * self.factor
         return random_uniform(shape, -limit, limit, dtype, seed=self.seed)
 
 
@@ -173,6 +190,13 @@ class Identity(Initializer):
         if len(shape) != 2:
             raise ShapeError(f"the identity initializer needs a matrix, got shape {tuple(shape)}")
         return constant(self.gain * np.eye(shape[0], shape[1]), dtype)
+
+    def make_part(self, shape: list[int], dtype: DType, whole: Any) -> Tensor:
+        if len(shape) != 2:
+            return self.make(shape, dtype)
+        (row, column), (rows, columns) = whole.var_offset, shape
+        matrix = np.eye(*whole.full_shape)[row : row + rows, column : column + columns]
+        return constant(self.gain * matrix, dtype)
 
 
 class Orthogonal(Initializer):

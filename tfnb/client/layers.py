@@ -12,6 +12,7 @@ from typing import Any
 
 from tfnb.client.initializers import Zeros
 from tfnb.client.keys import GraphKeys
+from tfnb.client.partitioned_variables import PartitionedVariable
 from tfnb.client.variable_scope import get_variable, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
@@ -130,7 +131,7 @@ class Layer:
         """A variable in the layer's scope, of the layer's dtype unless another is given."""
         found = get_variable(name, shape, dtype or self.dtype, initializer, regularizer, trainable and self.trainable,
                              constraint=constraint)  # fmt: skip
-        self.variables.append(found)
+        self.variables += found if isinstance(found, PartitionedVariable) else [found]
         return found
 
     add_weight = add_variable

@@ -12,6 +12,7 @@ from tfnb.client.cond import smart_cond, static_value
 from tfnb.client.initializers import Ones, Zeros
 from tfnb.client.keys import GraphKeys
 from tfnb.client.layers import Layer
+from tfnb.client.variable_scope import get_variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.convert import cast_to
@@ -107,12 +108,18 @@ class BatchNormalization(Layer):
         self.beta = (
             self.add_variable("beta", [n], dtype, *self.beta_options) if self.center else None
         )
-        self.moving_mean = self.add_variable(
-            "moving_mean", [n], dtype, self.mean_initializer, None, False
-        )
-        self.moving_variance = self.add_variable(
-            "moving_variance", [n], dtype, self.variance_initializer, None, False
-        )
+        scope = get_variable_scope()
+        partitioner = scope.partitioner
+        scope.set_partitioner(None)  # they are assigned whole
+        try:
+            self.moving_mean = self.add_variable(
+                "moving_mean", [n], dtype, self.mean_initializer, None, False
+            )
+            self.moving_variance = self.add_variable(
+                "moving_variance", [n], dtype, self.variance_initializer, None, False
+            )
+        finally:
+            scope.set_partitioner(partitioner)
 
     def call(self, inputs: Tensor, training: Any = False, **_: Any) -> Tensor:
         axis = self._place(inputs.shape)

@@ -116,9 +116,9 @@ def nce_loss(
 ) -> Tensor:
     """The noise-contrastive loss per example: logistic regression of the true classes against drawn ones.
 
-    weights: (classes, dim), or a list of its shards. biases: (classes,). labels: integers (batch, num_true).
-    inputs: (batch, dim). In 0.x `inputs` stood before `labels`: both orders are taken, told apart by their
-    dtypes. sampled_values: what a candidate sampler gave; log-uniform by default, which suits classes sorted by
+    weights: (classes, dim), or a list of its shards, or partitioned. biases: (classes,), likewise. labels: integers
+    (batch, num_true). inputs: (batch, dim). In 0.x `inputs` stood before `labels`: both orders are taken, told apart by
+    their dtypes. sampled_values: what a candidate sampler gave; log-uniform by default, which suits classes sorted by
     falling frequency. Gives shape (batch,). Raises `InvalidArgumentError` for labels that are no integers."""
     graph = graph_of([labels, inputs])
     with graph.as_default(), graph.name_scope(name or "nce_loss"):

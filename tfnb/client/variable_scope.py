@@ -12,8 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from tfnb.client.initializers import default_initializer
 from tfnb.client.keys import GraphKeys
+from tfnb.client.partitioned_variables import PartitionedVariable, create_parts, partitions_of
 from tfnb.client.variables import Variable
 from tfnb.errors import (
     AlreadyExistsError,
@@ -23,7 +26,7 @@ from tfnb.errors import (
     ShapeError,
 )
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.types import DType, as_dtype, as_shape, float32
+from tfnb.types import DType, Shape, as_dtype, as_shape, float32
 
 __all__ = [
     "API",
@@ -112,6 +115,14 @@ class VariableScope:
     def dtype(self) -> DType:
         return self._d.dtype
 
+    @property
+    def partitioner(self) -> Any:
+        return self._d.partitioner
+
+    @property
+    def custom_getter(self) -> Any:
+        return self._d.custom_getter
+
     def reuse_variables(self) -> None:
         """From now on `get_variable` inside this scope shares what exists."""
         self._d = replace(self._d, reuse=True)
@@ -125,6 +136,9 @@ class VariableScope:
     def set_dtype(self, dtype: Any) -> None:
         self._d = replace(self._d, dtype=as_dtype(dtype))
 
+    def set_partitioner(self, partitioner: Any) -> None:
+        self._d = replace(self._d, partitioner=partitioner)
+
     def set_custom_getter(self, custom_getter: Any) -> None:
         self._d = replace(self._d, custom_getter=custom_getter)
 
@@ -137,7 +151,7 @@ class VariableScope:
     def global_variables(self) -> list[Any]:
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
-    def get_variable(self, name: str, **kwargs: Any) -> Variable:
+    def get_variable(self, name: str, **kwargs: Any) -> Any:
         return _get(self._graph, self._d, name, **kwargs)
 
     def __repr__(self) -> str:
@@ -179,6 +193,7 @@ class _Store:
 
     def __init__(self, graph: Any) -> None:
         self.variables: dict[str, Variable] = {}
+        self.partitioned: dict[str, PartitionedVariable] = {}
         self.open = _Open(VariableScope._of(graph, _Defaults()))
 
 
@@ -285,12 +300,13 @@ def variable_op_scope(
 def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
                  trainable: bool = True, collections: Any = None, caching_device: Any = None, partitioner: Any = None,
                  validate_shape: bool = True, use_resource: bool | None = None, custom_getter: Any = None,
-                 constraint: Any = None) -> Variable:  # fmt: skip
+                 constraint: Any = None) -> Any:  # fmt: skip
     """The variable `name` of the current scope: made, or shared under reuse.
 
     `shape`: fully defined unless `initializer` is a tensor or value; `initializer`: a callable
     `(shape, dtype=..., partition_info=None)`, or a value; default: the scope's, else Glorot uniform for floats, zeros
-    for the rest. Raises `ValueError` subclasses when it exists without reuse, is missing with reuse, or differs.
+    for the rest. With a `partitioner`, given or of the scope, it is a `PartitionedVariable`, unless a scalar. Raises
+    `ValueError` subclasses when it exists without reuse, is missing with reuse, or differs.
     """
     scope = get_variable_scope()
     kwargs = {
@@ -303,25 +319,25 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
     return _get(get_default_graph(), defaults, name, **kwargs)
 
 
-def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Variable:
+def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
     """As `get_variable`, for a variable of this process only: in LOCAL_VARIABLES and not trained."""
     return get_variable(
         name, *args, **{"collections": [GraphKeys.LOCAL_VARIABLES], "trainable": False, **kwargs}
     )
 
 
-def _get(graph: Any, scope: _Defaults, name: str, **kwargs: Any) -> Variable:
+def _get(graph: Any, scope: _Defaults, name: str, **kwargs: Any) -> Any:
     if scope.custom_getter is None:
         return _shared_or_new(graph, scope, name, **kwargs)
-    full = f"{scope.name}/{name}" if scope.name else name
+    full = _full(scope, name)
 
-    def getter(full_name: str, **inner: Any) -> Variable:
+    def getter(full_name: str, **inner: Any) -> Any:
         plain = replace(scope, custom_getter=None, name="")
         inner.pop("reuse", None)
         return _shared_or_new(graph, plain, full_name, **inner)
 
     given = dict(kwargs)
-    for key in ("initializer", "regularizer", "dtype", "constraint"):
+    for key in ("initializer", "regularizer", "dtype", "constraint", "partitioner"):
         given[key] = kwargs[key] if kwargs.get(key) is not None else getattr(scope, key)
     return scope.custom_getter(getter, full, reuse=scope.reuse, **given)
 
@@ -329,12 +345,19 @@ def _get(graph: Any, scope: _Defaults, name: str, **kwargs: Any) -> Variable:
 def _shared_or_new(
     graph: Any, scope: _Defaults, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None,
     regularizer: Any = None, trainable: bool = True, collections: Any = None, validate_shape: bool = True,
-    constraint: Any = None, **_: Any,
-) -> Variable:  # fmt: skip
-    full = f"{scope.name}/{name}" if scope.name else name
+    constraint: Any = None, partitioner: Any = None, partition_info: Any = None, **_: Any,
+) -> Any:  # fmt: skip
+    full = _full(scope, name)
     store = _store(graph)
-    found = store.variables.get(full)
     wanted = as_dtype(dtype) if dtype is not None else None
+    cut = partitioner if partitioner is not None else scope.partitioner
+    if (cut is not None and not _is_scalar(shape, initializer)) or full in store.partitioned:
+        rest = {
+            "regularizer": regularizer, "trainable": trainable, "collections": collections,
+            "validate_shape": validate_shape, "constraint": constraint,
+        }  # fmt: skip
+        return _partitioned(graph, scope, full, shape, wanted, initializer, cut, rest)
+    found = store.variables.get(full)
     if found is not None:
         if scope.reuse is False or scope.reuse is None:
             raise VariableExistsError(
@@ -343,11 +366,8 @@ def _shared_or_new(
             )
         return _checked(found, full, shape, wanted)
     if scope.reuse is True:
-        raise VariableMissingError(
-            f"there is no variable {full!r} to reuse, or it was not made with tf.get_variable; "
-            "did you mean reuse=tf.AUTO_REUSE?"
-        )
-    initial = _initial(full, scope, shape, wanted or scope.dtype, initializer)
+        raise _missing(full)
+    initial = _initial(full, scope, shape, wanted or scope.dtype, initializer, partition_info)
     with graph.control_dependencies(None), graph.name_scope(None):
         variable = Variable(
             initial, trainable=trainable, collections=collections, name=full, validate_shape=validate_shape,
@@ -364,7 +384,63 @@ def _shared_or_new(
     return variable
 
 
-def _checked(found: Variable, full: str, shape: Any, dtype: DType | None) -> Variable:
+def _full(scope: _Defaults, name: str) -> str:
+    return "/".join(part for part in (scope.name, name) if part)
+
+
+def _missing(full: str) -> VariableMissingError:
+    return VariableMissingError(
+        f"there is no variable {full!r} to reuse, or it was not made with tf.get_variable; "
+        "did you mean reuse=tf.AUTO_REUSE?"
+    )
+
+
+def _is_scalar(shape: Any, initializer: Any) -> bool:
+    """Is a variable to be made that has nothing to cut?"""
+    if shape is not None:
+        return as_shape(shape).ndims == 0
+    return not callable(initializer) and _value_shape(initializer).ndims == 0
+
+
+def _value_shape(value: Any) -> Shape:
+    return as_shape(value.shape if hasattr(value, "shape") else np.shape(value))
+
+
+def _partitioned(
+    graph: Any, scope: _Defaults, full: str, shape: Any, dtype: DType | None, initializer: Any, cut: Any,
+    rest: dict[str, Any],
+) -> PartitionedVariable:  # fmt: skip
+    """The partitioned variable `full`: made, or shared under reuse."""
+    store = _store(graph)
+    found, dims = store.partitioned.get(full), as_shape(shape)
+    if full in store.variables:
+        raise VariableExistsError(f"the variable {full!r} exists already, and is not partitioned")
+    init = initializer if initializer is not None else scope.initializer
+    if init is not None and not callable(init):
+        dims = dims.merge_with(_value_shape(init))
+    if found is not None:
+        if not scope.reuse:
+            raise VariableExistsError(f"the partitioned variable {full!r} exists already; to share it, set reuse")
+        _checked(found, full, dims, dtype)
+        wanted = found.partitions if cut is None else partitions_of(cut, found.shape, found.dtype, full)
+        if wanted != found.partitions:
+            raise InvalidArgumentError(f"{full!r} has {found.partitions} parts, the partitioner says {wanted}")
+        return found
+    if scope.reuse is True:
+        raise _missing(full)
+    kind = dtype or scope.dtype
+    alone = replace(scope, name="", partitioner=None)
+
+    def make(name: str, shape: Any, initializer: Any, info: Any) -> Variable:
+        made: Variable = _shared_or_new(graph, alone, name, shape, dtype, initializer, partition_info=info, **rest)
+        return made
+
+    made = create_parts(graph, full, dims, kind, partitions_of(cut, dims, kind, full), init, make)
+    store.partitioned[full] = made
+    return made
+
+
+def _checked(found: Any, full: str, shape: Any, dtype: DType | None) -> Any:
     if shape is not None and not as_shape(shape).is_compatible_with(found.shape):
         raise ShapeError(
             f"the shared variable {full!r} has shape {found.shape}, asked for was {as_shape(shape)}"
@@ -376,7 +452,7 @@ def _checked(found: Variable, full: str, shape: Any, dtype: DType | None) -> Var
     return found
 
 
-def _initial(full: str, scope: _Defaults, shape: Any, dtype: DType, initializer: Any) -> Any:
+def _initial(full: str, scope: _Defaults, shape: Any, dtype: DType, initializer: Any, info: Any) -> Any:
     """The initial value: a given one, or a callable that makes it inside the variable's own scope."""
     init = initializer if initializer is not None else scope.initializer
     if init is None:
@@ -396,12 +472,12 @@ def _initial(full: str, scope: _Defaults, shape: Any, dtype: DType, initializer:
     dims = as_shape(shape)
     if not dims.is_fully_defined():
         raise ShapeError(f"the new variable {full!r} needs a fully defined shape, got {dims}")
-    return lambda: _call_initializer(init, dims.as_list(), dtype)
+    return lambda: _call_initializer(init, dims.as_list(), dtype, info)
 
 
-def _call_initializer(init: Any, shape: list[Any], dtype: DType) -> Any:
+def _call_initializer(init: Any, shape: list[Any], dtype: DType, info: Any) -> Any:
     try:
-        return init(shape, dtype=dtype, partition_info=None)
+        return init(shape, dtype=dtype, partition_info=info)
     except TypeError:
         return init(shape, dtype=dtype)
 

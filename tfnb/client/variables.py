@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.client.cond import cond
 from tfnb.client.keys import GraphKeys
+from tfnb.client.save_slices import SaveSliceInfo
 from tfnb.client.structure import flatten
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
@@ -49,6 +50,8 @@ class Variable:
     Raises `InvalidArgumentError` without an initial value, `ShapeError` when its shape is not known.
     """
 
+    SaveSliceInfo = SaveSliceInfo
+
     def __init__(
         self,
         initial_value: Any = None,
@@ -77,7 +80,7 @@ class Variable:
         self._graph = graph
         self.trainable = trainable
         self.constraint = constraint
-        self.save_slice_info: Any = None
+        self.save_slice_info: Any = None  # of a part of a partitioned variable, or of a slot of one
         wanted = None if dtype is None else as_dtype(dtype)
         with graph.as_default(), graph.control_dependencies(None):
             with graph.name_scope(name or "Variable") as scope:
@@ -109,7 +112,9 @@ class Variable:
     def to_proto(self, export_scope: str | None = None) -> Any:
         """The VariableDef message: names of the variable's nodes, without the prefix `export_scope`."""
         scope = f"{export_scope}/" if export_scope else ""
+        info = self.save_slice_info
         return proto("variable").VariableDef(
+            save_slice_info_def=info and info.to_proto(export_scope),
             variable_name=self._ref.name.removeprefix(scope),
             initial_value_name=self._initial.name.removeprefix(scope),
             initializer_name=self._initializer.name.removeprefix(scope),
@@ -126,6 +131,9 @@ class Variable:
         """Raises `NotFoundError` for a node that is not in the graph, `DTypeError` for one that is no variable."""
         graph = get_default_graph()
         self._graph, self.constraint, self.save_slice_info = graph, None, None
+        if message.HasField("save_slice_info_def"):
+            part, within = message.save_slice_info_def, scope.rstrip("/") or None
+            self.save_slice_info = SaveSliceInfo(save_slice_info_def=part, import_scope=within)
         self._ref = graph.get_tensor_by_name(scope + message.variable_name)
         if not self._ref.spec.ref:
             raise DTypeError(f"{self._ref.name} is not a variable", self._ref.op)

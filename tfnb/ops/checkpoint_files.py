@@ -265,6 +265,8 @@ class Checkpoint:
     Raises `NotFoundError` when there is none, `DataLossError` when index or shards are damaged.
     """
 
+    _last: tuple[tuple[str, Part], np.ndarray] | None = None  # the part read last; slices are read one after the other
+
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
         self.folder = os.path.dirname(prefix)
@@ -292,14 +294,13 @@ class Checkpoint:
         """The tensor, or the slice of it that RestoreV2's text tells. Raises `DataLossError` when it is damaged."""
         entry = self.entry(name)
         full, start, shape = _parse_slice(name, shape_and_slice, None)
-        if full is not None and full != entry.shape:
+        if full is None:
+            return self._whole(name, entry)
+        if full != entry.shape:
             raise InvalidArgumentError(
                 f"{name} has shape {entry.shape} in {self.prefix}, the slice is of one of shape {full}"
             )
-        whole = self._whole(name, entry)
-        if full is None:
-            return whole
-        return whole[tuple(slice(a, a + n) for a, n in zip(start, shape, strict=True))]
+        return self._slice(name, entry, start, shape)
 
     def verify(self, names: Iterable[str] | None = None) -> None:
         """Reads the tensors (default: all) and raises `DataLossError` for the first that is damaged."""
@@ -309,15 +310,26 @@ class Checkpoint:
     def _whole(self, name: str, entry: Entry) -> np.ndarray:
         if len(entry.parts) == 1 and entry.parts[0].shape == entry.shape:
             return self._part(name, entry.parts[0], entry.dtype)
-        whole = np.zeros(entry.shape, entry.dtype.np)
+        return self._slice(name, entry, (0,) * len(entry.shape), entry.shape)
+
+    def _slice(self, name: str, entry: Entry, start: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+        """A slice out of the parts that it meets; the others are not read."""
+        found = np.zeros(shape, entry.dtype.np)
         covered = 0
         for p in entry.parts:
-            place = tuple(slice(a, a + n) for a, n in zip(p.start, p.shape, strict=True))
-            whole[place] = self._part(name, p, entry.dtype)
-            covered += int(np.prod(p.shape, dtype=np.int64))
-        if covered != whole.size:
-            raise DataLossError(f"{name}: {self.prefix} holds {covered} of its {whole.size} elements")
-        return whole
+            begin = [max(a, b) for a, b in zip(start, p.start, strict=True)]
+            end = [min(a + n, b + m) for a, n, b, m in zip(start, shape, p.start, p.shape, strict=True)]
+            if any(a >= b for a, b in zip(begin, end, strict=True)):
+                continue
+            here = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, start, strict=True))
+            there = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, p.start, strict=True))
+            if self._last is None or self._last[0] != (name, p):
+                self._last = (name, p), self._part(name, p, entry.dtype)
+            found[here] = self._last[1][there]
+            covered += found[here].size
+        if covered != found.size:
+            raise DataLossError(f"{name}: {self.prefix} holds {covered} of {found.size} elements of a slice")
+        return found
 
     def _part(self, name: str, part: Part, dtype: DType) -> np.ndarray:
         stored = self._stored(part)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.client.keys import GraphKeys
+from tfnb.client.partitioned_variables import PartitionedVariable
 from tfnb.client.variables import Variable
 from tfnb.errors import InvalidArgumentError, NotFoundError, ShapeError
 from tfnb.ir.default import get_default_graph
@@ -83,8 +84,9 @@ def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
     """Makes values of a checkpoint the initial values of variables of the default graph.
 
-    assignment_map: name in the checkpoint -> variable or its name, or scope in the checkpoint ("scope/", "/" for
-    all) -> scope here. Raises `NotFoundError` for a name that one side lacks, `ShapeError` when shapes differ.
+    assignment_map: name in the checkpoint -> variable (partitioned ones too) or its name, or scope in the checkpoint
+    ("scope/", "/" for all) -> scope here. Raises `NotFoundError` for a name that one side lacks, `ShapeError` when
+    shapes differ.
     """
     reader = load_checkpoint(ckpt_dir_or_file)
     for theirs, variable in _pairs(reader, assignment_map):
@@ -96,26 +98,28 @@ def _pairs(reader: CheckpointReader, assignment_map: Any) -> list[tuple[str, Any
     if not isinstance(given, Mapping):
         given = {v.op.name: v for v in given}
     graph = get_default_graph()
-    named = {v.op.name: v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)}
+    named: dict[str, list[Any]] = {}
+    for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
+        named.setdefault(v.op.name if v.save_slice_info is None else v.save_slice_info.full_name, []).append(v)
     found: list[tuple[str, Any]] = []
     for theirs, ours in given.items():
         if not isinstance(ours, str):
-            parts = ours if isinstance(ours, (list, tuple)) else [ours]
+            parts = ours if isinstance(ours, (list, tuple, PartitionedVariable)) else [ours]
             found += [(theirs, v) for v in parts]
         elif ours in named and not theirs.endswith("/"):
-            found.append((theirs, named[ours]))
+            found += [(theirs, v) for v in named[ours]]
         else:
             found += _scope_pairs(reader, theirs, ours, named)
     return found
 
 
 def _scope_pairs(
-    reader: CheckpointReader, theirs: str, ours: str, named: Mapping[str, Any]
+    reader: CheckpointReader, theirs: str, ours: str, named: Mapping[str, list[Any]]
 ) -> list[tuple[str, Any]]:
     if not theirs.endswith("/"):
         raise NotFoundError(f"there is no variable {ours!r} to begin with {theirs!r} of the checkpoint")
     here, there = ("" if s == "/" else s.rstrip("/") + "/" for s in (ours, theirs))
-    pairs = [(there + n[len(here) :], v) for n, v in named.items() if n.startswith(here)]
+    pairs = [(there + n[len(here) :], v) for n, parts in named.items() if n.startswith(here) for v in parts]
     if not pairs:
         raise NotFoundError(f"there is no variable in the scope {ours!r}")
     return pairs
@@ -124,15 +128,17 @@ def _scope_pairs(
 def _begin_with(reader: CheckpointReader, name: str, variable: Any) -> None:
     if not reader.has_tensor(name):
         raise NotFoundError(f"Key {name} not found in checkpoint, wanted for {variable.name}")
-    shape = reader.get_variable_to_shape_map()[name]
-    if not variable.shape.is_compatible_with(shape):
-        raise ShapeError(f"{variable.name} has shape {variable.shape}, {name} in the checkpoint {shape}")
     if not isinstance(variable, Variable):
         raise InvalidArgumentError(f"init_from_checkpoint needs a variable, got {variable!r}")
+    shape, part = reader.get_variable_to_shape_map()[name], variable.save_slice_info
+    needed = variable.shape if part is None else as_shape(part.full_shape)
+    if not needed.is_compatible_with(shape):
+        raise ShapeError(f"{variable.name} has shape {needed}, {name} in the checkpoint {shape}")
     graph = variable.graph
     with graph.as_default(), graph.name_scope("checkpoint_initializer"), graph.control_dependencies(None):
         prefix = graph.constant(np.array(reader._checkpoint.prefix.encode(), object))
-        names, slices = np.array([name.encode()], object), np.array([b""], object)
+        spec = "" if part is None else part.spec
+        names, slices = np.array([name.encode()], object), np.array([spec.encode()], object)
         (value,) = RESTORE_V2(prefix, names, slices, dtypes=[variable.dtype])
         value.set_shape(variable.shape)
         variable.begin_with(value)

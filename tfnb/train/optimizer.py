@@ -11,6 +11,7 @@ from typing import Any
 
 from tfnb.client.gradients import gradients
 from tfnb.client.keys import GraphKeys
+from tfnb.client.partitioned_variables import PartitionedVariable
 from tfnb.client.variables import Variable, group, tuple_
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.indexed import IndexedSlices
@@ -75,7 +76,9 @@ class Optimizer:
     def compute_gradients(self, loss: Any, var_list: Any = None, gate_gradients: int = 1,
                           aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False,
                           grad_loss: Any = None) -> list[tuple[Any, Any]]:  # fmt: skip
-        """(gradient or None, variable) per variable; `var_list` defaults to the trainable variables.
+        """(gradient or None, variable) per variable, and per part of a partitioned one.
+
+        `var_list` defaults to the trainable variables.
 
         An integer variable (a counter that was left trainable) has no gradient.
         """
@@ -101,7 +104,8 @@ class Optimizer:
         if var_list is None:
             found = list(dict.fromkeys(loss.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)))
         else:
-            found = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
+            given = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
+            found = [v for x in given for v in (x if isinstance(x, PartitionedVariable) else [x])]
         if not found:
             raise InvalidArgumentError("no variables to optimize", loss.op)
         for v in found:

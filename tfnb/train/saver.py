@@ -31,6 +31,7 @@ from tfnb.train.checkpoint_state import (
     update_checkpoint_state,
 )
 from tfnb.train.saver_graph import Saveable, SaverNames, add_saver, saveables
+from tfnb.types import as_shape
 
 __all__ = ["API", "Saver"]
 
@@ -296,8 +297,11 @@ class Saver:
                     s.ref.op,
                 )
             shape = s.ref.shape
-            fits = shape.is_compatible_with(entry.shape) or bool(s.slice_spec)
-            if self._reshape and shape.is_fully_defined():
+            fits = shape.is_compatible_with(entry.shape)
+            if s.slice_spec:  # "FULL SHAPE PLACES"
+                shape = as_shape([int(n) for n in s.slice_spec.split(" ")[:-1]])
+                fits = shape.is_compatible_with(entry.shape)
+            elif self._reshape and shape.is_fully_defined():
                 fits = shape.num_elements() == int(np.prod(entry.shape, dtype=np.int64))
             if not fits:
                 raise InvalidArgumentError(

@@ -61,16 +61,17 @@ def saveables(var_list: Any) -> list[Saveable]:
         var_list = graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection("saveable_objects")
     found: list[Saveable] = []
     if isinstance(var_list, Mapping):
-        for name, value in var_list.items():
-            found += [_saveable(v, str(name)) for v in _parts(value)]
+        for name, value in var_list.items():  # a part alone, under a name of its own, is saved as a whole
+            alone = isinstance(value, (Variable, Tensor))
+            found += [_saveable(v, str(name), not alone) for v in _parts(value)]
     else:
         for value in var_list:
-            found += [_saveable(v, None) for v in _parts(value)]
+            found += [_saveable(v, None, True) for v in _parts(value)]
     keys = [(s.name, s.slice_spec) for s in found]
     twice = sorted({n for n, s in keys if keys.count((n, s)) > 1}) if len(set(keys)) < len(keys) else []
     if twice:
         raise InvalidArgumentError(f"at least two variables have the same name: {', '.join(twice)}")
-    return sorted(found, key=lambda s: (s.name, s.slice_spec))
+    return sorted(found, key=lambda s: (s.name, s.ref.name))  # parts in the order that TensorFlow gives them
 
 
 def _parts(value: Any) -> list[Any]:
@@ -82,11 +83,11 @@ def _parts(value: Any) -> list[Any]:
     return list(value) if isinstance(value, Iterable) else [value]
 
 
-def _saveable(value: Any, name: str | None) -> Saveable:
+def _saveable(value: Any, name: str | None, in_slices: bool) -> Saveable:
     is_ref = isinstance(value, Tensor) and value.spec.ref
     if not (is_ref or hasattr(value, "initializer") and hasattr(value, "__tensor__")):
         raise DTypeError(f"only variables can be saved, got {value!r}")
-    info = getattr(value, "save_slice_info", None) or getattr(value, "_save_slice_info", None)
+    info = getattr(value, "save_slice_info", None) if in_slices else None
     if info is not None:
         return Saveable(name or info.full_name, value, info.spec)
     return Saveable(name or value.op.name, value)
@@ -179,7 +180,7 @@ def _add_restore(prefix: Tensor, chosen: list[Saveable], reshape: bool, sequenti
 
 def _assign(s: Saveable, value: Tensor, reshape: bool) -> Any:
     shape = s.ref.shape
-    if reshape and shape.is_fully_defined():
+    if reshape and not s.slice_spec and shape.is_fully_defined():
         value = RESHAPE(value, np.array(shape.known(), np.int32))
     with get_default_graph().colocate_with(s.ref.op):
         return ASSIGN(s.ref, value, validate_shape=shape.is_fully_defined(), name="Assign")

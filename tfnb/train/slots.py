@@ -1,6 +1,7 @@
 """Slots: the extra variables that an optimizer keeps beside each variable it trains.
 
-Invariant: the slot `Adam` of variable `W` is the variable named `W/Adam`, of W's shape, colocated with it.
+Invariant: the slot `Adam` of variable `W` is the variable named `W/Adam`, of W's shape, colocated with it; the slot of
+a part of a partitioned variable is the same slice of the whole's slot.
 """
 
 from __future__ import annotations
@@ -22,9 +23,13 @@ def create_slot(primary: Any, initial_value: Any, name: str, dtype: Any = None) 
         graph.name_scope(None),
         graph.colocate_with(primary),
     ):
-        return Variable(
+        slot = Variable(
             initial_value, trainable=False, name=f"{primary.op.name}/{name}", dtype=dtype
         )
+    part, rank = getattr(primary, "save_slice_info", None), slot.shape.ndims
+    if part is not None and rank != 0:
+        slot.save_slice_info = part.of_slot(slot.op.name.removeprefix(f"{primary.op.name}/"), rank)
+    return slot
 
 
 def create_zeros_slot(primary: Any, name: str, dtype: Any = None) -> Variable:
