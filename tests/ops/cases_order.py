@@ -36,6 +36,7 @@ _BAND = np.array([-1, 1], np.int32)
 _BANDS = [
     Case("MatrixDiagV3", (arr(2, 3), _I(0), _I(-1), _I(-1), np.float32(0)), grad=False),
     Case("MatrixDiagV3", (arr(2), _I(-1), _I(-1), _I(4), np.float32(7)), grad=False),
+    Case("MatrixDiagV3", (arr(0), _I(-1), _I(-1), _I(4), np.float32(7)), grad=False, note="empty"),
     Case("MatrixDiagPartV3", (arr(3, 4), _I(1), np.float32(0))),
     Case("MatrixDiagPartV3", (ints(2, 3, 3), _I(0), _I(5))),
     Case("MatrixSetDiagV3", (arr(2, 3, 4), arr(2, 3), _I(0))),

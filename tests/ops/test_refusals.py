@@ -40,6 +40,7 @@ _POOL = {"ksize": (1, 4, 4, 1), "strides": (1, 1, 1, 1), "padding": "VALID"}
         (Case("HistogramFixedWidth", (arr(3), arr(3), _I(2)), {"dtype": "int32"}), "two numbers"),
         (Case("EditDistance", (_AT, _V, _S, _AT[:, :1], _V, _S)), "rank"),
         (Case("Split", (_I(0), arr(0)), {"num_split": 0}), "at least 1"),
+        (Case("DynamicPartition", (arr(0), np.zeros(0, _I)), {"num_partitions": 0}), "at least 1"),
         (Case("SparseSliceGrad", (arr(1), _AT, np.array([0, 0]), _AT + 5)), "has no element"),
         (Case("StridedSlice", (arr(3), _ONE, _ONE, -_ONE), {"shrink_axis_mask": 1}), "negative"),
         (Case("MatrixSetDiagV3", (arr(2, 2), arr(3, 2), np.array([0, 1], _I))), "diagonals"),

@@ -165,9 +165,11 @@ def _host_diag(
     columns: np.ndarray,
     padding: np.ndarray,
 ) -> np.ndarray:
-    _batch("MatrixDiagV3", Shape(diagonal.shape), *_limits("MatrixDiagV3", k))
+    lead = _batch("MatrixDiagV3", Shape(diagonal.shape), *_limits("MatrixDiagV3", k))
     sizes = _sizes("MatrixDiagV3", k, diagonal.shape[-1], int(rows), int(columns))
     band = _band("MatrixDiagV3", call.attrs, k, *sizes, empty=diagonal.shape[-1] == 0)
+    if not diagonal.size:
+        return np.full(Shape((*lead, *sizes)).as_list(), padding, diagonal.dtype)
     return _spread(band, diagonal, padding, band.low == band.high)
 
 

@@ -109,6 +109,10 @@ class DynamicPartitionAttrs:
 
     num_partitions: int
 
+    def __post_init__(self) -> None:
+        if self.num_partitions < 1:
+            raise InvalidArgumentError(f"num_partitions must be at least 1, got {self.num_partitions}")
+
 
 def _partition_shapes(c: Infer) -> tuple[Shape, ...]:
     data, which = c.shapes
