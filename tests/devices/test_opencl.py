@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tfnb.codegen.program import F32, Copy, Launch, Module, Program, Slot, VariableUse
 from tfnb.devices.buffers import Cell
 from tfnb.devices.host import capacity_of
+from tfnb.devices.opencl import program as opencl_program
 from tfnb.devices.opencl.program import _spread
 from tfnb.errors import ResourceExhaustedError
 from tfnb.ir.kernelcall import TensorInfo
@@ -456,6 +457,26 @@ class Recorder:
 
     def span(self, kind, label, *what, **more):
         self.spans.append((kind, label))
+
+
+def test_products_too_small_for_two_units_run_in_the_callers_thread(make_device, monkeypatch):
+    """By the same kernel, so to the same bits."""
+    found = []
+    for inline in (True, False):
+        if not inline:
+            monkeypatch.setattr(opencl_program, "INLINE_BYTES", -1)
+        for n in (7, 64):
+            program = make_device(shared=True).load(p.product(n))
+            assert program.inline is inline
+            (y,) = program.run([floats(n * n), floats(n * n, 1)], [])
+            found.append(y.numpy())
+    for mine, other in zip(found[:2], found[2:], strict=True):
+        np.testing.assert_array_equal(mine, other)
+    np.testing.assert_allclose(
+        found[1], (floats(4096).reshape(64, 64) @ floats(4096, 1).reshape(64, 64)).reshape(-1), rtol=1e-4, atol=1e-4
+    )
+    monkeypatch.undo()
+    assert not make_device(shared=True).load(p.product(512)).inline
 
 
 def test_traced_runs(device):

@@ -16,10 +16,12 @@ import numpy as np
 
 from tfnb.runtime.frames import DEAD
 from tfnb.runtime.kernels import reraise
+from tfnb.runtime.loop_steps import CALL, COPY, LOOP, MERGE, SWITCH, TRIGGER, LoopStep
 from tfnb.runtime.plan import ROOT, Plan, PlanError, PlanKind, PlanNode, build_plan
 from tfnb.runtime.scalar_loop import ScalarLoop
 from tfnb.runtime.scalars import ScalarKernel
 from tfnb.runtime.values import index_value, truth
+from tfnb.runtime.written_loop import write_loop
 
 __all__ = ["LoopKernel", "linearize"]
 
@@ -28,30 +30,10 @@ _ALLOWED = frozenset(
     (_K.CLUSTER, _K.HOST, _K.IDENTITY, _K.NO_OP, _K.SWITCH, _K.MERGE, _K.ENTER, _K.EXIT, _K.NEXT_ITERATION,
      _K.LOOP_COND, _K.CONTROL_TRIGGER)
 )  # fmt: skip
-_CALL, _SWITCH, _MERGE, _COPY, _TRIGGER, _LOOP = range(6)
 
 
 class _Unfit(Exception):
     """The loop is not of the form that runs here."""
-
-
-@dataclass(slots=True)
-class _Step:
-    """`inputs` and `outputs` are registers; `control` those that tell whether a control input is dead.
-
-    `flag`: the register that is dead exactly when the node is. `risky`: an input can be dead. `last`: registers that
-    nobody reads afterwards.
-    """
-
-    code: int
-    node: int
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    run: Any = None
-    control: tuple[int, ...] = ()
-    flag: int = -1
-    risky: bool = False
-    last: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -65,14 +47,15 @@ class LoopKernel:
     n_registers: int = 0
     constants: tuple[tuple[int, int], ...] = ()  # (place among inputs, register)
     begin: tuple[tuple[int, int], ...] = ()  # (place among inputs, register of a Merge)
-    before: tuple[_Step, ...] = ()  # the condition
+    before: tuple[LoopStep, ...] = ()  # the condition
     pred: int = 0
     taken: tuple[tuple[int, int], ...] = ()  # (register, register on the taken side of the loop's Switch)
-    body: tuple[_Step, ...] = ()
+    body: tuple[LoopStep, ...] = ()
     following: tuple[tuple[int, int], ...] = ()  # (register, register of a Merge in the next iteration)
     results: tuple[int, ...] = ()  # registers, in the order of `exits`
     nodes: dict[int, Any] = field(default_factory=dict)  # plan node -> graph node, for messages
     scalars: Any = None  # the loop as a `ScalarLoop`, and the dtypes of its results
+    written: Any = None  # the loop as one function, once it has run; False where it cannot be one
     expensive: bool = False
 
     def run(
@@ -81,6 +64,11 @@ class LoopKernel:
         """The whole loop. `check` raises when the step shall stop."""
         if self.scalars is not None:
             return self._run_scalars(inputs, check)
+        if recorder is None and self.written is not False:
+            if self.written is None:
+                self.written = write_loop(self) or False
+            if self.written:
+                return self.written(inputs, check)
         values: list[Any] = [None] * self.n_registers
         for k, r in self.constants:
             values[r] = inputs[k]
@@ -105,16 +93,16 @@ class LoopKernel:
         found = loop.run([inputs[k] for k, _ in (*self.constants, *self.begin)], check)
         return [np.array(x, d) for x, d in zip(found, dtypes, strict=True)]
 
-    def _steps(self, steps: Sequence[_Step], values: list[Any], recorder: Any, check: Any) -> None:
+    def _steps(self, steps: Sequence[LoopStep], values: list[Any], recorder: Any, check: Any) -> None:
         step = None
         try:
             for step in steps:
                 inputs = [values[r] for r in step.inputs]
                 if step.flag >= 0:
                     values[step.flag] = None
-                if step.risky and step.code != _MERGE and _is_dead(step, inputs, values):
+                if step.risky and step.code != MERGE and _is_dead(step, inputs, values):
                     _kill(step, values)
-                elif step.code == _CALL:
+                elif step.code == CALL:
                     for r, value in zip(step.outputs, step.run(inputs, recorder), strict=False):
                         values[r] = value
                 else:
@@ -126,27 +114,27 @@ class LoopKernel:
             reraise(e, self.nodes.get(step.node) or self.node)
 
 
-def _is_dead(step: _Step, inputs: list[Any], values: list[Any]) -> bool:
-    if step.code == _TRIGGER:
+def _is_dead(step: LoopStep, inputs: list[Any], values: list[Any]) -> bool:
+    if step.code == TRIGGER:
         return False
     return any(v is DEAD for v in inputs) or any(values[r] is DEAD for r in step.control)
 
 
-def _kill(step: _Step, values: list[Any]) -> None:
+def _kill(step: LoopStep, values: list[Any]) -> None:
     for r in step.outputs:
         values[r] = DEAD
     if step.flag >= 0:
         values[step.flag] = DEAD
 
 
-def _switch(step: _Step, inputs: list[Any], values: list[Any], recorder: Any, check: Any) -> None:
+def _switch(step: LoopStep, inputs: list[Any], values: list[Any], recorder: Any, check: Any) -> None:
     value, pred = inputs
     taken = truth(pred)
     when_false, when_true = step.outputs
     values[when_false], values[when_true] = (DEAD, value) if taken else (value, DEAD)
 
 
-def _merge(step: _Step, inputs: list[Any], values: list[Any], recorder: Any, check: Any) -> None:
+def _merge(step: LoopStep, inputs: list[Any], values: list[Any], recorder: Any, check: Any) -> None:
     for k, value in enumerate(inputs):
         if value is not DEAD:
             values[step.outputs[0]] = value
@@ -155,22 +143,22 @@ def _merge(step: _Step, inputs: list[Any], values: list[Any], recorder: Any, che
     _kill(step, values)
 
 
-def _copy(step: _Step, inputs: list[Any], values: list[Any], recorder: Any, check: Any) -> None:
+def _copy(step: LoopStep, inputs: list[Any], values: list[Any], recorder: Any, check: Any) -> None:
     for r, value in zip(step.outputs, inputs, strict=False):
         values[r] = value
 
 
-def _trigger(step: _Step, inputs: list[Any], values: list[Any], recorder: Any, check: Any) -> None:
+def _trigger(step: LoopStep, inputs: list[Any], values: list[Any], recorder: Any, check: Any) -> None:
     return
 
 
-def _loop(step: _Step, inputs: list[Any], values: list[Any], recorder: Any, check: Any) -> None:
+def _loop(step: LoopStep, inputs: list[Any], values: list[Any], recorder: Any, check: Any) -> None:
     for r, value in zip(step.outputs, step.run(inputs, recorder, check), strict=False):
         values[r] = value
 
 
 _OTHERS: dict[int, Callable[..., None]] = {
-    _SWITCH: _switch, _MERGE: _merge, _COPY: _copy, _TRIGGER: _trigger, _LOOP: _loop,
+    SWITCH: _switch, MERGE: _merge, COPY: _copy, TRIGGER: _trigger, LOOP: _loop,
 }  # fmt: skip
 
 
@@ -399,7 +387,7 @@ class _Frame:
 
     def _all_steps(
         self, order: Sequence[int], doors: set[int], merges: Sequence[int], loop_cond: int
-    ) -> list[tuple[int, _Step]]:
+    ) -> list[tuple[int, LoopStep]]:
         risky: set[int] = set()  # nodes whose outputs can be dead
         steps = []
         for n in order:
@@ -408,17 +396,17 @@ class _Frame:
             step = self._inner_step(n) if n < 0 else self._step(n)
             sources = self.waits[n]
             step.risky = any(s in risky for s in sources)
-            if n >= 0 and step.code == _MERGE:
+            if n >= 0 and step.code == MERGE:
                 data = self._resolve([s for s, _ in self.plan.nodes[n].inputs])
                 step.risky = len(data) == len(step.inputs) and all(s in risky for s in data)
-            if step.risky or step.code == _SWITCH:
+            if step.risky or step.code == SWITCH:
                 risky.add(n)
-            if step.code == _TRIGGER:
+            if step.code == TRIGGER:
                 risky.discard(n)
             steps.append((n, step))
         control: dict[int, int] = {}
         for n, step in steps:
-            if step.risky and n >= 0 and step.code != _TRIGGER:
+            if step.risky and n >= 0 and step.code != TRIGGER:
                 node = self.plan.nodes[n]
                 step.control = tuple(self._flag(c, control) for c in self._control(node) if c in risky)
             elif step.risky and n < 0:
@@ -438,14 +426,14 @@ class _Frame:
             known[n] = self.register(n, -1)
         return known[n]
 
-    def _step(self, n: int) -> _Step:
+    def _step(self, n: int) -> LoopStep:
         node = self.plan.nodes[n]
         inputs = tuple(self._input(*e) for e in node.inputs)
         outputs = tuple(self.register(n, k) for k in range(node.n_outputs))
         if node.kind in (_K.CLUSTER, _K.HOST):
-            return _Step(_CALL, n, inputs, outputs, self.payloads[n].run)
-        codes = {_K.SWITCH: _SWITCH, _K.MERGE: _MERGE, _K.CONTROL_TRIGGER: _TRIGGER}
-        return _Step(codes.get(node.kind, _COPY), n, inputs, outputs)
+            return LoopStep(CALL, n, inputs, outputs, self.payloads[n].run)
+        codes = {_K.SWITCH: SWITCH, _K.MERGE: MERGE, _K.CONTROL_TRIGGER: TRIGGER}
+        return LoopStep(codes.get(node.kind, COPY), n, inputs, outputs)
 
     def _input(self, source: int, slot: int) -> int:
         if source in self.leaves:
@@ -453,11 +441,11 @@ class _Frame:
             return self.register(-1 - frame, k)
         return self.register(source, slot)
 
-    def _inner_step(self, n: int) -> _Step:
+    def _inner_step(self, n: int) -> LoopStep:
         loop = self.inner[-1 - n]
         inputs = tuple(self._input(*self.plan.nodes[e].inputs[0]) for e in loop.enters)
         outputs = tuple(self.register(n, k) for k in range(len(loop.exits)))
-        return _Step(_LOOP, self.exits[0] if self.exits else 0, inputs, outputs, loop.run)
+        return LoopStep(LOOP, self.exits[0] if self.exits else 0, inputs, outputs, loop.run)
 
 
 def _as_scalars(loop: LoopKernel, dtypes: Sequence[Any]) -> Any:
@@ -477,7 +465,7 @@ def _as_scalars(loop: LoopKernel, dtypes: Sequence[Any]) -> Any:
     return made, dtypes
 
 
-def _free(steps: Sequence[_Step], keep: set[int]) -> None:
+def _free(steps: Sequence[LoopStep], keep: set[int]) -> None:
     """Notes after which step nobody reads a register any more."""
     seen = set(keep)
     for step in reversed(steps):

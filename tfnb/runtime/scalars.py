@@ -141,7 +141,7 @@ class ScalarKernel:
         self._run = code.function(given, names)
         self._out = [s.dtype.np for s in node.specs]
         exact = {"add", "sub", "mul", "neg", "and", "or", "not", "arg", "const", "cast", "where"} | COMPARE
-        self._quiet = all(
+        self.quiet = all(  # nothing to warn of can come up
             e.op in exact and not e.dtype.is_floating for root in self.exprs for e in walk(root)
         )
 
@@ -161,14 +161,18 @@ class ScalarKernel:
             found.append(code.cast(code.expression(e, known), e.dtype, spec.dtype))
         return found
 
+    def numbers(self, *given: Any) -> Sequence[Any]:
+        """The results as plain numbers, of plain numbers."""
+        if self.quiet:
+            found: Sequence[Any] = self._run(*given)
+            return found
+        with np.errstate(all="ignore"):
+            found = self._run(*given)
+        return found
+
     def run(self, inputs: Sequence[Value], recorder: Any = None) -> list[Value]:
         start = await_inputs(inputs, recorder) if recorder is not None else 0.0
-        numbers = [number_of(v) for v in inputs]
-        if self._quiet:
-            results = self._run(*numbers)
-        else:
-            with np.errstate(all="ignore"):
-                results = self._run(*numbers)
+        results = self.numbers(*map(number_of, inputs))
         outputs: list[Value] = [np.array(r, d) for r, d in zip(results, self._out, strict=True)]
         if recorder is not None:
             recorder.host(self.node, start, sum(nbytes_of(v) for v in (*inputs, *outputs)))

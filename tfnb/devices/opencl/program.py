@@ -29,6 +29,7 @@ __all__ = ["OpenCLProgram", "error_of"]
 
 INLINE_BYTES = 1 << 18  # what all launches of a program may touch to run in the caller's thread
 _COPY_CHUNK = 1 << 16
+_ONE_ITEM = ((1, 1, 1), (1, 1, 1))  # groups, and work-items of each
 _WATCH = 64  # launches of a first run between looks at what PoCL has loaded
 
 # Each work-group copies its part of n 16-byte pieces; the last one the odd bytes too.
@@ -466,13 +467,14 @@ def _spread(offsets: Iterable[int], align: int) -> tuple[dict[int, int], int]:
 def _is_small(program: Program) -> bool:
     """Does a hand-over to other threads cost more than the work?
 
-    Library kernels stay on the main device: compiling them twice costs seconds.
+    Library kernels stay on the main device, since compiling them twice costs seconds; but those whose recipe found
+    the work too little for two units, as with small products of matrices.
     """
     touched = 0
     for step in program.steps:
         if isinstance(step, Copy):
             touched += 2 * step.nbytes
-        elif program.modules[step.module].file:
+        elif program.modules[step.module].file and (step.groups, step.local) != _ONE_ITEM:
             return False
         else:
             touched += sum(a.nbytes for a in step.args if isinstance(a, Slot))
