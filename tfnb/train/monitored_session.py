@@ -6,6 +6,7 @@ from the last checkpoint, and the step runs again. Invariant: hooks see every st
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -35,6 +36,7 @@ from tfnb.train.session_run_hook import (
 __all__ = ["API", "MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession"]
 
 _RECOVERABLE = (AbortedError, UnavailableError)
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between attempts to make a session
 USE_DEFAULT = object()
 
 
@@ -106,11 +108,21 @@ class _Monitored:
         return _Running(session, coord, threads)
 
     def _start_again(self) -> _Running:
+        pause = _FIRST_PAUSE
         while True:
             try:
                 return self._start()
             except _RECOVERABLE as e:
-                logging.info("A task was lost while the session was made, which begins anew: %s", e)
+                logging.warning("A task was lost while the session was made, which begins anew: %s", e)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _begin_again(self, error: BaseException) -> None:
+        """A task was lost: the session is closed, and the next step makes another."""
+        logging.warning("A task was lost; the session is made anew from the last checkpoint: %s", error)
+        lost, self._running = self._running, None
+        if lost is not None:
+            self._end(lost)
 
     def _end(self, running: _Running) -> None:
         """Stops the queue runners and closes the session; errors of the threads are not of interest any more."""
@@ -130,9 +142,21 @@ class _Monitored:
         return self._graph
 
     def should_stop(self) -> bool:
-        """Is the training over: a hook asked for it, or an input ended, or the session is closed?"""
+        """Is the training over: a hook asked for it, or an input ended, or the session is closed?
+
+        Raises the error that ended an input thread; one that a lost task made is none, the training goes on.
+        """
         running = self._running
-        return self._closed or self._stop or (running is not None and running.coord.should_stop())
+        if self._closed or self._stop or running is None or not running.coord.should_stop():
+            return self._closed or self._stop
+        try:
+            running.coord.raise_requested_exception()
+        except _RECOVERABLE as e:
+            if not self._recover:
+                raise
+            self._begin_again(e)
+            return False
+        return True
 
     # ---- steps -----------------------------------------------------------------------------------
 
@@ -172,15 +196,12 @@ class _Monitored:
                 raise ClosedSessionError("the monitored session is closed")
             try:
                 if self._running is None:
-                    self._running = self._start()
+                    self._running = self._start_again()
                 return self._checked(self._running, act)
             except _RECOVERABLE as e:
                 if not self._recover:
                     raise
-                logging.info("A task was lost; the session is made anew from the last checkpoint: %s", e)
-                lost, self._running = self._running, None
-                if lost is not None:
-                    self._end(lost)
+                self._begin_again(e)
 
     @staticmethod
     def _checked(running: _Running, act: Callable[[_Running], Any]) -> Any:

@@ -21,12 +21,14 @@ from tfnb.train.checkpoint_state import get_checkpoint_state, latest_checkpoint
 
 __all__ = ["API", "SessionManager"]
 
+_FIRST_PAUSE = 0.1  # seconds until the second look; each pause is twice the one before
+
 
 class SessionManager:
     """Prepares sessions of a graph.
 
     local_init_op: run for every session. ready_op: a string tensor, empty when all is ready (the names of what is
-    not); ready_for_local_init_op: the same before local_init_op. recovery_wait_secs: between two looks.
+    not); ready_for_local_init_op: the same before local_init_op. recovery_wait_secs: between two looks, at most.
     """
 
     def __init__(
@@ -116,19 +118,21 @@ class SessionManager:
 
         Raises `DeadlineExceededError` after max_wait_secs.
         """
-        end = time.monotonic() + max_wait_secs
+        end, pause = time.monotonic() + max_wait_secs, _FIRST_PAUSE
         while True:
             with self._opened(master, config) as session:
                 problem = self._run_local_init(session) or self._not_ready(session, self._ready_op)
             if not problem:
                 return session
             session.close()
-            if time.monotonic() + self._wait_secs > end:
+            pause = min(pause, self._wait_secs)
+            if time.monotonic() + pause > end:
                 raise DeadlineExceededError(
                     f"the session was not ready after {max_wait_secs} seconds: {problem}"
                 )
             logging.info("Waiting for model to be ready: %s", problem)
-            time.sleep(self._wait_secs)
+            time.sleep(pause)
+            pause *= 2
 
     # ---- steps -----------------------------------------------------------------------------------
 

@@ -127,8 +127,12 @@ class Channel:
         return sum(way.bytes_sent() for way in ways)
 
     def drop(self, peer: Peer) -> None:
-        """Gives a peer up: what waits to be sent to it raises `UnavailableError`, and so does all to come."""
-        self._way(peer).drop()
+        """Gives the way to a peer up: what waits to be sent to it raises `UnavailableError`. What comes later goes
+        another way."""
+        with self._lock:
+            way = self._ways.pop(peer, None)
+        if way is not None:
+            way.drop()
 
     def forget(self, step: int) -> None:
         """Drops the unfinished messages of a step that was aborted."""

@@ -1,23 +1,31 @@
 """`DaskCluster`: the workers of a Dask cluster as the tasks of jobs (white paper, section 3.1).
 
 Each Dask worker that gets a role hosts one task; whatever starts Dask workers will do. A worker that dies loses its
-role to one that has none, where there is one. Invariant: a role is held by one living worker at most, and closing
-the cluster takes every task off its worker again.
+role to one that has none, where there is one, or as soon as there is. Invariant: a role is held by one living worker
+at most, and closing the cluster takes every task off its worker again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import uuid
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 from distributed import Client
+from distributed.comm import CommClosedError
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.utils import get_ip
 
-from tfnb.errors import InvalidArgumentError, PermissionDeniedError, ResourceExhaustedError
+from tfnb.errors import (
+    InvalidArgumentError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.census import Census
 from tfnb.session.dask.directory import Directory
@@ -29,6 +37,7 @@ from tfnb.session.dask.task import Task
 __all__ = ["DaskCluster"]
 
 _PLUGIN = "tfnb"
+_SET_UP = 20.0  # seconds for a worker to become a task, or to be one no longer
 
 
 class _TaskPlugin(WorkerPlugin):
@@ -68,18 +77,28 @@ async def _remove(dask_worker: Any = None) -> None:
         await dask_worker.plugin_remove(name=_PLUGIN)
 
 
+async def _restart(address: str, dask_scheduler: Any = None) -> None:
+    """On the scheduler: a worker that does not answer is ended and begun anew by its nanny; without one it is no
+    member any more."""
+    await dask_scheduler.restart_workers(
+        [address], timeout=_SET_UP, wait_for_workers=False, on_error="return", stimulus_id=f"tfnb-{uuid.uuid4().hex}"
+    )
+
+
 class DaskCluster:
     """Tasks on the workers of `client`: `DaskCluster(client, ps=2, worker=4)`. Close it, or use it in `with`.
 
     `config`: the devices of each task. The first task of the job "chief", "master" or "worker", or of the first job,
     is where operations go that ask for no device. `patience`: seconds without an answer after which a task counts as
-    lost. Raises `ResourceExhaustedError` when Dask has too few workers, `PermissionDeniedError` when its comm leaves
-    this machine without TLS.
+    lost, and its worker is restarted, if it has a nanny, or left out. `timeout`: seconds to wait for Dask to have
+    enough workers. Raises `ResourceExhaustedError` when Dask has too few workers, `UnavailableError` when it does not
+    answer, `PermissionDeniedError` when its comm leaves this machine without TLS.
     """
 
     def __init__(
-        self, client: Client, config: ConfigProto | None = None, patience: float = 10.0, **jobs: int
-    ) -> None:
+        self, client: Client, config: ConfigProto | None = None, patience: float = 10.0, timeout: float = 0.0,
+        **jobs: int,
+    ) -> None:  # fmt: skip
         if not jobs or any(not isinstance(n, int) or n < 1 for n in jobs.values()):
             raise InvalidArgumentError(f"a cluster needs jobs with a number of tasks each, got {jobs}")
         self._client, self._config, self._patience = client, config or ConfigProto(), patience
@@ -87,8 +106,12 @@ class DaskCluster:
         self._lock = threading.RLock()
         self._roles: dict[str, str] = {}  # task -> address of its worker
         self._closed = False
+        self._given_up: set[str] = set()  # addresses of workers that did not answer
         first = next((j for j in ("chief", "master", "worker") if j in jobs), next(iter(jobs)))
         self._default = full_name(first, 0)
+        with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
+            if timeout > 0:
+                client.wait_for_workers(len(self.tasks), timeout)
         workers = self._workers()
         if len(workers) < len(self.tasks):
             raise ResourceExhaustedError(f"{len(self.tasks)} tasks need as many Dask workers; there are {len(workers)}")
@@ -100,32 +123,60 @@ class DaskCluster:
         self.target = f"dask://{uuid.uuid4().hex[:12]}"
         try:
             for task in self.tasks:
-                self._assign(task)
+                self._assign(task, self._workers())
         except BaseException:
             self.close()
             raise
         offer(self.target, self._master)
 
-    def _workers(self) -> list[str]:
-        return list(self._client.scheduler_info(n_workers=-1)["workers"])
+    def _ask_dask(self, what: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """A method of Dask's client. Raises `UnavailableError` when the scheduler or the worker does not answer."""
 
-    def _assign(self, task: str) -> str | None:
+        async def ask() -> Any:
+            return await asyncio.wait_for(what(*args, **kwargs), _SET_UP)
+
+        if self._client.status != "running":
+            raise UnavailableError(f"Dask's scheduler is lost: its client is {self._client.status}")
+        try:
+            return self._client.sync(ask)
+        except (OSError, CommClosedError, asyncio.TimeoutError) as e:
+            raise UnavailableError(f"Dask does not answer: {type(e).__name__}: {e}") from e
+
+    def _workers(self) -> list[str]:
+        return list(self._ask_dask(self._client.scheduler.identity, n_workers=-1)["workers"])
+
+    def _assign(self, task: str, workers: list[str]) -> str | None:
         """Gives a role to a worker without one; its address, or None when there is none."""
-        free = [w for w in self._workers() if w not in self._roles.values()]
+        free = [w for w in workers if w not in self._roles.values() and w not in self._given_up]
         if not free:
             return None
-        self._client.run(_install, task, self._config, workers=free[:1])
+        self._ask_dask(self._client.run, _install, task, self._config, workers=free[:1])
         self._roles[task] = free[0]
         return free[0]
 
-    def locate(self, task: str) -> str | None:
-        """The address of a task's worker, or of one that takes the role of a dead one; None when there is none."""
+    def locate(self, task: str, silent: str | None = None) -> str | None:
+        """The address of a task's worker, or of one that takes the role of a dead one; None when there is none.
+
+        `silent`: where nobody answered who should have been the task. Raises `UnavailableError` without a scheduler.
+        """
         with self._lock:
-            address = self._roles.get(task)
-            if address is not None and address in self._workers():
-                return address
+            address, workers = self._roles.get(task), self._workers()
+            if address is not None and address in workers:
+                if address != silent:
+                    return address
+                self._give_up(address)
             self._roles.pop(task, None)
-            return self._assign(task)
+            return self._assign(task, workers)
+
+    def _give_up(self, address: str) -> None:
+        """A worker that does not answer gets no role any more. To end it takes a while."""
+        self._given_up.add(address)
+
+        def restart() -> None:
+            with contextlib.suppress(OSError, CommClosedError, asyncio.TimeoutError):
+                self._client.run_on_scheduler(_restart, address)
+
+        threading.Thread(target=restart, name="tfnb restart", daemon=True).start()
 
     @property
     def roles(self) -> dict[str, str]:
@@ -158,10 +209,11 @@ class DaskCluster:
         withdraw(self.target)
         self._closed = True
         with self._lock:
-            there = [w for w in self._roles.values() if w in self._workers()]
-            self._roles.clear()
-        if there:
-            self._client.run(_remove, workers=there)
+            roles, self._roles = list(self._roles.values()), {}
+        with contextlib.suppress(UnavailableError):  # then the workers are gone too
+            there = set(self._workers()).intersection(roles)
+            if there:
+                self._ask_dask(self._client.run, _remove, workers=sorted(there))
         self._home.close()
 
     def __enter__(self) -> DaskCluster:

@@ -1,15 +1,18 @@
 """A master's view of a cluster: which tasks there are, where, and whether they live (white paper, section 3.3).
 
-Everything goes over Dask's comm, on its event loop, in a thread of its own or a client's. Invariant: a task whose comm
-breaks, or that does not answer in time, is reported lost once, and is not asked again.
+Everything goes over Dask's comm, on its event loop, in a thread of its own or a client's. Each task is watched over a
+comm of its own: it breaks at once when the process dies, and a heartbeat finds one that is paused. Invariant: a task
+whose comm breaks, or that does not answer in time, is reported lost once; what was asked of it fails then.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +20,7 @@ from distributed.comm import CommClosedError
 from distributed.core import ConnectionPool
 from distributed.utils import LoopRunner, sync
 
-from tfnb.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
+from tfnb.errors import InvalidArgumentError, OpError, UnavailableError
 from tfnb.session.dask.channel import Peer
 from tfnb.session.dask.failures import decode_error
 from tfnb.session.dask.hosting import HANDLER
@@ -27,32 +30,41 @@ __all__ = ["Directory", "Entry"]
 _RETRY = 0.2  # seconds between attempts to reach a task that is not up yet
 _HEARTBEAT = 1.0
 _CONNECT = 3.0  # seconds to reach an address
+_GREETING = 3.0  # seconds for its first answer; a paused process accepts connections too
+
+Locate = Callable[[str, str | None], str | None]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A task that was reached. `devices`: full name, kind, memory limit in bytes of each."""
+    """A task that was reached. `devices`: full name, kind, memory limit in bytes of each.
+
+    `incarnation` is another after a restart of the task, `link` also when the same one was lost and found again: it has
+    then forgotten what it was told before.
+    """
 
     name: str
     address: str
     peer: Peer
     incarnation: int
+    link: int
     devices: tuple[tuple[str, str, int], ...]
 
 
 class Directory:
-    """`locate(task)`: where it is, or where a new one in its place is (an address of Dask's comm; None: nowhere yet).
+    """`locate(task, silent)`: where it is, or where a new one in its place is (an address of Dask's comm; None: nowhere
+    yet); `silent` is the address where it was, if nobody answers there.
 
     `security`: Dask's, for TLS. `patience`: seconds without an answer after which a task counts as lost. `loop`:
     Dask's event loop, in another thread; None for a new one.
     """
 
     def __init__(
-        self, locate: Callable[[str], str | None], name: str, peer: Peer, security: Any = None,
+        self, locate: Locate, name: str, peer: Peer, security: Any = None,
         patience: float = 10.0, loop: Any = None,
     ) -> None:  # fmt: skip
         self._locate = locate
-        self._lost: Callable[[str], None] = lambda name: None
+        self._lost: Callable[[Entry], None] = lambda entry: None
         self._name, self._peer, self.patience, self.security = name, peer, patience, security
         self._runner = LoopRunner(asynchronous=False) if loop is None else None
         if self._runner is not None:
@@ -61,6 +73,7 @@ class Directory:
         arguments = security.get_connection_args("worker") if security is not None else {}
         self._pool: ConnectionPool = self._sync(self._make_pool, arguments)
         self._watchers: dict[str, Any] = {}
+        self._links = itertools.count(1)
         self._lock = threading.Lock()
         self.entries: dict[str, Entry] = {}
 
@@ -73,30 +86,38 @@ class Directory:
     def find(self, names: list[str], prefix: int, timeout: float) -> None:
         """Waits until these tasks are up, and watches them.
 
-        `prefix`: the master's number, which the tasks forget with it. Raises `DeadlineExceededError` that names who is
+        `prefix`: the master's number, which the tasks forget with it. Raises `UnavailableError` that names who is
         missing.
         """
         end, missing = time.monotonic() + timeout, list(names)
+        silent: dict[str, str] = {}
         while missing:
-            asked = {n: self._locate(n) for n in missing}
-            for entry in self._sync(self._greet_all, {n: a for n, a in asked.items() if a is not None}):
-                if entry is not None:
-                    missing.remove(entry.name)
-                    self._enter(entry, prefix)
+            asked = {n: self._whereabouts(n, silent.get(n)) for n in missing}
+            there = {n: a for n, a in asked.items() if a is not None}
+            for (name, address), entry in zip(there.items(), self._sync(self._greet_all, there, prefix), strict=True):
+                if entry is None:
+                    silent[name] = address
+                else:
+                    missing.remove(name)
             if missing and time.monotonic() > end:
-                raise DeadlineExceededError(f"these tasks did not answer within {timeout:g} s: {asked}")
+                raise UnavailableError(f"these tasks did not answer within {timeout:g} s: {asked}")
             if missing:
                 time.sleep(_RETRY)
 
-    def on_lost(self, callback: Callable[[str], None]) -> None:
-        """`callback(task)` is called, in some thread, when a task that was found is gone."""
+    def _whereabouts(self, name: str, silent: str | None) -> str | None:
+        try:
+            return self._locate(name, silent)
+        except UnavailableError:  # whoever knows where it is does not answer now
+            return None
+
+    def on_lost(self, callback: Callable[[Entry], None]) -> None:
+        """`callback(entry)` is called, in some thread, when a task that was found is gone."""
         self._lost = callback
 
-    def _enter(self, entry: Entry, prefix: int) -> None:
+    def links(self, names: Iterable[str]) -> dict[str, int]:
+        """Those of the tasks that are there; a task that was lost since has another link, or none."""
         with self._lock:
-            self.entries[entry.name] = entry
-        watcher = asyncio.run_coroutine_threadsafe(self._watch(entry, prefix), self._loop.asyncio_loop)
-        self._watchers[entry.name] = watcher
+            return {n: self.entries[n].link for n in names if n in self.entries}
 
     def call(self, name: str, what: str, **arguments: Any) -> Any:
         """Asks a task. Raises its error, or `UnavailableError` when it cannot be reached."""
@@ -123,41 +144,48 @@ class Directory:
             raise decode_error(answer["error"])
         return answer["result"]
 
-    async def _greet_all(self, addresses: Mapping[str, str]) -> list[Entry | None]:
-        return list(await asyncio.gather(*(self._greet(n, a) for n, a in addresses.items())))
+    async def _greet_all(self, addresses: Mapping[str, str], prefix: int) -> list[Entry | None]:
+        return list(await asyncio.gather(*(self._greet(n, a, prefix) for n, a in addresses.items())))
 
-    async def _greet(self, name: str, address: str) -> Entry | None:
-        """The task, if it is up at this address and is the one that is sought."""
-        hello = self._call(address, "hello", {"name": self._name, "peer": list(self._peer)})
+    async def _greet(self, name: str, address: str, prefix: int) -> Entry | None:
+        """The task, watched from now on, if it is up at this address and is the one that is sought."""
+        me = {"name": self._name, "peer": list(self._peer)}
+        limit = min(_GREETING, self.patience)
+        comm = None
         try:
-            said = await asyncio.wait_for(hello, self.patience)
-        except (UnavailableError, asyncio.TimeoutError):
+            said = await asyncio.wait_for(self._call(address, "hello", me), limit)
+            if said["name"] != name:
+                raise InvalidArgumentError(f"at {address} is the task {said['name']}, not {name}")
+            comm = await self._pool.connect(address)
+            await comm.write({"op": HANDLER, "what": "watch", "arguments": {"prefix": prefix, **me}, "reply": True})
+            await asyncio.wait_for(comm.read(), limit)  # it knows this master from now on
+        except (UnavailableError, OSError, CommClosedError, asyncio.TimeoutError):
+            if comm is not None:
+                comm.abort()
+                self._pool.remove(address, reason="it did not answer")
             return None
-        if said["name"] != name:
-            raise InvalidArgumentError(f"at {address} is the task {said['name']}, not {name}")
         devices = tuple((str(d), str(k), int(m)) for d, k, m in said["devices"])
-        return Entry(name, address, Peer(*said["peer"]), said["incarnation"], devices)
+        entry = Entry(name, address, Peer(*said["peer"]), said["incarnation"], next(self._links), devices)
+        with self._lock:
+            self.entries[name] = entry
+            self._watchers[name] = asyncio.ensure_future(self._watch(entry, comm))
+        return entry
 
-    async def _watch(self, entry: Entry, prefix: int) -> None:
-        """Returns when the task is gone, was replaced, or does not answer."""
-        comm = broken = None
+    async def _watch(self, entry: Entry, comm: Any) -> None:
+        """Returns when the task is gone, or does not answer."""
+        broken = asyncio.ensure_future(comm.read())
         try:
-            comm = await self._pool.connect(entry.address)
-            await comm.write({"op": HANDLER, "what": "watch", "arguments": {"prefix": prefix}, "reply": True})
-            broken = asyncio.ensure_future(comm.read())
             while True:
                 done, _ = await asyncio.wait({broken}, timeout=_HEARTBEAT)
                 if done:
                     broken.exception()
                     break
-                await asyncio.wait_for(self._call(entry.address, "status", {}), self.patience)
-        except (OSError, CommClosedError, UnavailableError, asyncio.TimeoutError):
+                await asyncio.wait_for(self._call(entry.address, "beat", {}), self.patience)
+        except (OpError, OSError, CommClosedError, asyncio.TimeoutError):
             pass
         finally:
-            if broken is not None:
-                broken.cancel()
-            if comm is not None:
-                comm.abort()
+            broken.cancel()
+            comm.abort()
         self._gone(entry)
 
     def _gone(self, entry: Entry) -> None:
@@ -165,15 +193,30 @@ class Directory:
             known = self.entries.get(entry.name) is entry
             if known:
                 del self.entries[entry.name]
+            others = list(self.entries.values())
         if known:
-            self._lost(entry.name)
+            self._lost(entry)
+            asyncio.run_coroutine_threadsafe(self._spread(entry, others), self._loop.asyncio_loop)
+
+    async def _spread(self, entry: Entry, others: list[Entry]) -> None:
+        """What waits for an answer of the lost task fails; the others wait no longer to send to it."""
+        self._pool.remove(entry.address, reason=f"the task {entry.name} is lost")
+        for other in others:
+            with contextlib.suppress(OpError, asyncio.TimeoutError):
+                tell = self._call(other.address, "lose", {"peer": list(entry.peer)})
+                await asyncio.wait_for(tell, self.patience)
 
     def close(self) -> None:
         """Leaves the cluster; the tasks forget what this master registered."""
         with self._lock:
             self.entries.clear()
-        for watcher in self._watchers.values():
-            watcher.cancel()
-        self._sync(self._pool.close)
+            watchers, self._watchers = list(self._watchers.values()), {}
+        self._sync(self._leave, watchers)
         if self._runner is not None:
             self._runner.stop()
+
+    async def _leave(self, watchers: list[Any]) -> None:
+        for watcher in watchers:
+            watcher.cancel()
+        await asyncio.gather(*watchers, return_exceptions=True)
+        await self._pool.close()

@@ -1,17 +1,24 @@
 """Errors on their way between tasks: the class by name, the message, and the node to blame with the user's line.
 
-Invariant: an error that arrives is one of ours; a class that is not known here becomes `UnknownError`.
+And what is done with messages that are none. Invariant: an error that arrives is one of ours; a class that is not
+known here becomes `UnknownError`.
 """
 
 from __future__ import annotations
 
+import logging
+import threading
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tfnb import errors
 from tfnb.errors import OpError, Origin, UnknownError
 
-__all__ = ["decode_error", "encode_error"]
+__all__ = ["Refusals", "decode_error", "encode_error"]
+
+_QUIET = 10.0  # seconds between two lines about refused messages
+_log = logging.getLogger("tfnb")
 
 
 class _RemoteNode(NamedTuple):
@@ -44,3 +51,25 @@ def decode_error(given: Mapping[str, Any]) -> OpError:
         name, type_, where = node
         op = _RemoteNode(name, type_, None if where is None else Origin(where[0], int(where[1]), where[2]))
     return made(f"{given.get('message')} (at {given.get('task')})", op)
+
+
+class Refusals:
+    """Counts the messages that a task refused, and says why in the log: at once, then every ten seconds at most."""
+
+    def __init__(self, task: str) -> None:
+        self._task = task
+        self._lock = threading.Lock()
+        self._said = -_QUIET
+        self.count = 0
+        self.last = ""
+
+    def add(self, error: OpError) -> None:
+        now = time.monotonic()
+        with self._lock:
+            self.count += 1
+            self.last = error.message
+            quiet = now - self._said < _QUIET
+            if not quiet:
+                self._said = now
+        if not quiet:
+            _log.warning("%s refused a message, %d in all: %s", self._task, self.count, error.message)

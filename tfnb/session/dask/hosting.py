@@ -1,8 +1,8 @@
 """A task's side of Dask's comm: what masters ask of it that is no step (white paper, section 3.3).
 
 The handler works in any `distributed.core.Server`: a Dask worker, or a server of our own. Requests that take time run
-in a thread, never on the event loop. Invariant: when the comm of a master breaks, its steps here are stopped and
-forgotten.
+in a thread, never on the event loop. Invariant: a master is heard as long as the comm stands over which it watches;
+when it breaks, the master's steps here are stopped and forgotten.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 from distributed.comm import CommClosedError
 
-from tfnb.errors import InvalidArgumentError, OpError, UnavailableError
+from tfnb.errors import InvalidArgumentError, UnavailableError
 from tfnb.runtime.values import nbytes_of
 from tfnb.session.compile import plan_part
 from tfnb.session.dask.channel import Peer
@@ -42,33 +42,43 @@ class Host:
         self.task = task
         self.directory = dict(directory)
         self.incarnation = secrets.randbits(48)  # another one after a restart
+        self._watching: dict[int, Any] = {}  # master -> the comm over which it watches
         self._methods: dict[str, Callable[..., Any]] = {
             "hello": self.hello, "meet": self.meet, "register": self.register, "forget": task.deregister,
-            "reset": task.reset, "status": self.status, "report": self.report,
+            "reset": task.reset, "status": self.status, "report": self.report, "lose": self.lose,
         }  # fmt: skip
         sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH))
 
     async def handle(self, comm: Any, what: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
         """The handler for `distributed.core.Server.handlers`: `rpc(address).tfnb(what=..., arguments=...)`."""
-        if what == "watch":
-            await self._watch(comm, **(arguments or {}))
-            return {}
         try:
+            if what == "watch":
+                await self._watch(comm, **(arguments or {}))
+                return {}
+            if what == "beat":  # answered by the loop itself: threads may be long at work
+                return {"result": None}
             method = self._methods.get(what)
             if method is None:
                 raise InvalidArgumentError(f"a task does not know {what!r}")
             loop = asyncio.get_running_loop()
             found = await loop.run_in_executor(None, lambda: method(**(arguments or {})))
-        except (OpError, TypeError) as e:
+        except Exception as e:  # Dask would pickle it
             return {"error": encode_error(e, self.task.name)}
         return {"result": found}
 
-    async def _watch(self, comm: Any, prefix: int) -> None:
+    async def _watch(self, comm: Any, prefix: int, name: str, peer: list[Any]) -> None:
         """Ends when the master is gone, and its steps with it."""
+        gone = UnavailableError(f"the master of the step, {name}, is gone")
+        if prefix in self._watching:  # it lost this task, and has found it again: nothing of before is left
+            self.task.dismiss(prefix, gone)
+        self._watching[prefix] = comm
+        self.task.admit(prefix, name, Peer(*peer))
         with contextlib.suppress(CommClosedError, OSError):
+            await comm.write({"result": None})
             await comm.read()
-        self.task.deregister(f"{prefix} ")
-        self.task.stop_steps_of(prefix, UnavailableError("the master of the step is gone"))
+        if self._watching.get(prefix) is comm:
+            del self._watching[prefix]
+            self.task.dismiss(prefix, gone)
 
     # ---- what masters ask ------------------------------------------------------------------
 
@@ -85,18 +95,23 @@ class Host:
         """Learns how the other tasks are reached."""
         self.task.meet({name: Peer(*p) for name, p in peers.items()})
 
-    def register(self, handle: str, parts: list[Any], share: list[Any], master: str) -> None:
+    def register(self, handle: str, parts: list[Any], share: list[Any]) -> None:
         """Compiles the task's parts of a step, as `encode_part` made them. Their fetches count from 0 here."""
         decoded = [decode_part(*p) for p in parts]
         plans = [plan_part(part, known, self.task.context) for part, known in decoded]
         task, feeds, fetches, n_feeds = share
-        self.task.register(handle, plans, Share(task, tuple(feeds), tuple(fetches), n_feeds), master)
+        self.task.register(handle, plans, Share(task, tuple(feeds), tuple(fetches), n_feeds))
+
+    def lose(self, peer: list[Any]) -> None:
+        """A master lost another task: whoever waits to send to it waits no longer."""
+        self.task.lose(Peer(*peer))
 
     def status(self) -> dict[str, Any]:
-        """For tables: bytes in use, at their peak, cached and allowed of each device; messages that were refused."""
+        """For tables: bytes in use, at their peak, cached and allowed of each device; how many masters it has, steps
+        it knows and runs; how many messages it refused, and why the last."""
         stats = {d.name: d.memory_stats() for d in self.task.devices.values()}
         memory = {name: [s.in_use, s.peak, s.cached, s.limit] for name, s in stats.items()}
-        return {"name": self.task.name, "memory": memory, "refused": self.task.refused, "clock": time.time()}
+        return {"name": self.task.name, "memory": memory, **self.task.counts(), "clock": time.time()}
 
     def report(self) -> dict[str, Any]:
         """See `report_of`."""
@@ -110,7 +125,7 @@ def report_of(task: Task, incarnation: int) -> dict[str, Any]:
     stats = [(d, d.memory_stats()) for d in task.devices.values()]
     return {
         "name": task.name, "incarnation": incarnation, "host": socket.gethostname(), "pid": os.getpid(),
-        "memory": psutil.Process().memory_info().rss, "steps": task.steps, "refused": task.refused,
+        "memory": psutil.Process().memory_info().rss, "steps": task.steps, **task.counts(),
         "variables": len(held), "variable_bytes": sum(_size(t) for _, t in held),
         "largest": [[name, _size(t), list(t.shape)] for name, t in held[:_MOST] if t is not None],
         "devices": [

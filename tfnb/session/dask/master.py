@@ -7,11 +7,12 @@ everywhere. Invariant: when `execute` returns or raises, every task that lives h
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,12 +24,13 @@ from tfnb.errors import (
     ClosedSessionError,
     DeadlineExceededError,
     OpError,
+    UnavailableError,
 )
 from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
 from tfnb.session.dask.census import Census
-from tfnb.session.dask.directory import Directory
+from tfnb.session.dask.directory import Directory, Entry
 from tfnb.session.dask.parts import encode_part
 from tfnb.session.dask.task import FETCH, TIMES, Reply, Share, Task, task_of
 from tfnb.session.dask.tracing import decode_times, merge
@@ -44,18 +46,19 @@ _FIND = 60.0  # seconds for all tasks to come up
 
 @dataclass(frozen=True)
 class _Registered:
-    """A step whose parts the tasks hold under `handle`; `incarnations` says which tasks those were."""
+    """A step whose parts the tasks hold under `handle`; `links` says which tasks those were."""
 
     handle: str
     home: Share | None
     shares: tuple[Share, ...]
-    incarnations: dict[str, int]
+    links: dict[str, int]
 
 
 class _Gathering:
     """The replies of a step's tasks. All methods may be called from any thread."""
 
     def __init__(self, tasks: Sequence[str], failed: Callable[[OpError], None]) -> None:
+        self.tasks = frozenset(tasks)
         self._open = set(tasks)
         self._changed = threading.Condition()
         self._failed = failed
@@ -67,6 +70,10 @@ class _Gathering:
             self._changed.notify_all()
         if reply.error is not None:
             self.fail(reply.error)
+
+    def lose(self, task: str) -> None:
+        """A task is gone. Even if it has replied: what it sent to others may not have left it."""
+        self.reply(Reply(task, UnavailableError(f"the task {task} was lost during the step")))
 
     def fail(self, error: OpError) -> None:
         """The step has failed; only the first error counts."""
@@ -109,9 +116,15 @@ class Master:
         self._registered: weakref.WeakKeyDictionary[CompiledStep, _Registered] = weakref.WeakKeyDictionary()
         self._others = [t for t in tasks if t != home.name]
         self._running: dict[int, _Gathering] = {}
-        self._lost: set[str] = set()
+        self._connecting = threading.Lock()
+        self._links: dict[str, int] = {}  # of the tasks; a lost one's goes when a step has failed for it
+        home.admit(self.prefix, home.name, home.channel.peer)
         directory.on_lost(self._on_lost)
-        self._connect(self._others)
+        try:
+            self._connect(self._others)
+        except BaseException:
+            home.dismiss(self.prefix, CancelledError("the session was not made"))
+            raise
         limits = {d: m for t in sorted(tasks, key=lambda t: t != default) for d, m in self._limits_of(t)}
         policy = config.graph_options.placement or home.settings.placement
         placing = Placing(limits, config.allow_soft_placement, policy, list(home.devices))
@@ -124,18 +137,39 @@ class Master:
     # ---- the cluster -----------------------------------------------------------------------
 
     def _connect(self, tasks: Sequence[str]) -> None:
-        self.directory.find(list(tasks), self.prefix, _FIND)
-        peers = {name: e.peer for name, e in self.directory.entries.items()}
-        self.home.meet(peers)
-        everybody = {**peers, self.home.name: self.home.channel.peer}
-        for name in peers:
-            self.directory.call(name, "meet", peers={n: list(p) for n, p in everybody.items()})
-        self._lost.difference_update(tasks)
+        """Finds those of the tasks that are not known, and lets all know each other."""
+        with self._connecting:
+            missing = [t for t in tasks if t not in self._links]
+            if not missing:
+                return
+            there = self.directory.links(missing)
+            self.directory.find([t for t in missing if t not in there], self.prefix, _FIND)
+            peers = {name: e.peer for name, e in dict(self.directory.entries).items()}
+            self.home.meet(peers)
+            for name in peers:
+                self.directory.call(name, "meet", peers={n: list(p) for n, p in peers.items()})
+            with self._lock:
+                self._links.update(self.directory.links(missing))
 
-    def _on_lost(self, name: str) -> None:
-        """On Dask's event loop: what waits for the task is told."""
-        self._lost.add(name)
-        self.home.lose(name)
+    def _lost(self, links: Mapping[str, int]) -> list[str]:
+        """Those of these tasks that are gone, or others by now. Who asks tells of it, so the next step finds them."""
+        there = self.directory.links(links)
+        gone = sorted(t for t, link in links.items() if there.get(t) != link)
+        with self._lock:
+            for task in gone:
+                if self._links.get(task) == links[task]:
+                    del self._links[task]
+        return gone
+
+    def _on_lost(self, entry: Entry) -> None:
+        """Often on Dask's event loop: the steps that the task has part in fail. Where there is none, the next will."""
+        with self._lock:
+            hit = [g for g in self._running.values() if entry.name in g.tasks]
+        self.home.lose(entry.peer)
+        if hit:
+            self._lost({entry.name: entry.link})
+        for gathering in hit:
+            gathering.lose(entry.name)
 
     def _limits_of(self, task: str) -> list[tuple[str, int]]:
         """The devices of a task, and their memory in bytes."""
@@ -206,6 +240,9 @@ class Master:
         end = None if timeout is None else time.monotonic() + timeout
         try:
             meeting = self.home.begun(number).rendezvous
+            lost = self._lost(registered.links)
+            if lost:
+                raise UnavailableError(f"the tasks {lost} were lost before the step began")
             for share in registered.shares:
                 self.home.call(share, number, registered.handle, feeds, timeout, gathering.reply, recorder is not None)
             if home is not None:
@@ -242,26 +279,44 @@ class Master:
 
     def _register(self, step: CompiledStep) -> _Registered:
         needed = {task_of(p.device) for p in step.elsewhere}
-        if self._lost & needed:
-            self._connect(sorted(self._lost & needed))
-        now = {t: self.directory.entries[t].incarnation for t in needed if t in self.directory.entries}
+        with self._lock:
+            known_links = {t: self._links[t] for t in needed if t in self._links}
+        lost = self._lost(known_links)
+        if lost:
+            raise AbortedError(f"the tasks {lost} were lost since the last step, and their state with them")
+        self._connect(sorted(needed))
+        now = self.directory.links(needed)
         if needed - now.keys():
             raise AbortedError(f"the tasks {sorted(needed - now.keys())} are lost")
         with self._lock:
             known = self._registered.get(step)
-        if known is not None and known.incarnations == now:
+        if known is not None and known.links == now:
             return known
+        if known is not None:
+            self._forget(known)
         handle = f"{self.prefix} {secrets.token_hex(6)}"
         home = None
         if step.parts:
             home = _share(self.home.name, step.parts, len(step.graph.feeds))
             local = [p._replace(fetches=tuple(f)) for p, f in _local(step.parts)]
-            self.home.register(handle, local, home, self.home.name)
-        shares = [self._send(task, handle, step) for task in sorted(needed)]
+            self.home.register(handle, local, home)
+        try:
+            shares = [self._send(task, handle, step) for task in sorted(needed)]
+        except UnavailableError:
+            self._lost(now)
+            raise
         found = _Registered(handle, home, tuple(shares), now)
         with self._lock:
             self._registered[step] = found
         return found
+
+    def _forget(self, known: _Registered) -> None:
+        """Parts whose step has lost another part are of no use any more."""
+        if known.home is not None:
+            self.home.deregister(known.handle)
+        for share in known.shares:
+            with contextlib.suppress(OpError):
+                self.directory.call(share.task, "forget", prefix=known.handle)
 
     def _send(self, task: str, handle: str, step: CompiledStep) -> Share:
         parts = [p for p in step.elsewhere if task_of(p.device) == task]
@@ -269,7 +324,7 @@ class Master:
         encoded = [encode_part(replace(p, fetches=tuple(f)), step.grouping) for p, f in _local(parts)]
         share = _share(task, parts, len(step.graph.feeds))
         sent = [list(e) for e in encoded]
-        self.directory.call(task, "register", handle=handle, parts=sent, share=list(share), master=self.home.name)
+        self.directory.call(task, "register", handle=handle, parts=sent, share=list(share))
         return share
 
     # ---- the rest of what a session asks its worker for --------------------------------------
@@ -292,7 +347,7 @@ class Master:
         with self._ended:
             self._ended.wait_for(lambda: not self._running)
         self.directory.close()
-        self.home.deregister(f"{self.prefix} ")
+        self.home.dismiss(self.prefix, CancelledError("the session was closed"))
         if self._closing is not None:
             self._closing()
 

@@ -193,7 +193,7 @@ def _master_of(
     scheme = "tls" if security.require_encryption else "tcp"
     wanted = [t for t in addresses if t == home.name or _passes(t, config.device_filters)]
 
-    def locate(name: str) -> str | None:
+    def locate(name: str, silent: str | None) -> str | None:
         host, port = _split(addresses[name])
         return f"{scheme}://{socket.gethostbyname(host)}:{port}"
 
@@ -237,7 +237,7 @@ def _from_outside(address: str, config: ConfigProto) -> Master:
     try:
         scheme = "tls" if security.require_encryption else "tcp"
         there = f"{scheme}://{socket.gethostbyname(host)}:{port}"
-        asking = Directory(lambda name: there, home.name, home.channel.peer, security)
+        asking = Directory(lambda name, silent: there, home.name, home.channel.peer, security)
         try:
             said = asking.ask(there, "hello", name=home.name, peer=list(home.channel.peer))
         finally:

@@ -24,7 +24,6 @@ from tfnb.errors import (
     CancelledError,
     ClosedSessionError,
     InvalidArgumentError,
-    NotFoundError,
     OpError,
     UnavailableError,
 )
@@ -39,7 +38,7 @@ from tfnb.runtime.values import Value, nbytes_of, to_host
 from tfnb.session.compile import Context
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.channel import Peer
-from tfnb.session.dask.failures import decode_error, encode_error
+from tfnb.session.dask.failures import Refusals, decode_error, encode_error
 from tfnb.session.dask.tracing import encode_times
 from tfnb.session.dask.traffic import CountingChannel
 from tfnb.session.dask.wire import Head, Kind, Message
@@ -52,6 +51,7 @@ __all__ = ["FETCH", "TIMES", "Reply", "Share", "Task", "key_text", "task_of"]
 FEED, FETCH, TIMES = "feed ", "fetch ", "times "
 _REMEMBERED = 4096  # ended steps whose late messages are known for what they are
 _MOST_STEPS = 256  # that run at once
+_PREFIX = 40  # bits below the part of a step's number that is its master's
 _NOTHING = np.zeros(0, np.uint8)
 _SOON = 1 << 14  # bytes: larger values are sent by the pool
 
@@ -65,12 +65,22 @@ class Share(NamedTuple):
     n_feeds: int  # of the whole step
 
 
+class _MasterHere(NamedTuple):
+    """A master that watches this task: its own task, and how that is reached.
+
+    `floor`: of its steps up to this number only those that run are not over.
+    """
+
+    name: str
+    peer: Peer
+    floor: int = 0
+
+
 class _Registered(NamedTuple):
-    """A task's parts of a step, and the master that they are from."""
+    """A task's parts of a step."""
 
     executor: Executor
     share: Share
-    master: str
 
 
 class Reply(NamedTuple):
@@ -120,7 +130,7 @@ class _Meeting(Rendezvous):
     def flush(self) -> None:
         outgoing, self._outgoing = self._outgoing, {}
         for target, messages in outgoing.items():
-            self._task.channel.send(self._task.peer(target), *messages)
+            self._task.channel.send(self._task.peer(target, self._step), *messages)
 
     def recv_async(self, key: Any, callback: Any) -> None:
         super().recv_async(key_text(key) if isinstance(key, Key) else key, callback)
@@ -132,6 +142,7 @@ class _Run:
     def __init__(self, task: Task, step: int) -> None:
         self.rendezvous = _Meeting(task, step)
         self.cancellation = Cancellation()
+        self.called = False  # by its master: only the first call counts
 
     def stop(self, error: BaseException) -> None:
         self.rendezvous.abort(error)
@@ -160,12 +171,13 @@ class Task:
         self._peers: dict[str, Peer] = {}
         self._registered: dict[str, _Registered] = {}
         self._running: dict[int, _Run] = {}
-        self._ended: OrderedDict[int, None] = OrderedDict()
-        self._waiting: dict[tuple[int, str], Callable[[Reply], None]] = {}  # a master's, for its tasks' replies
+        self._masters: dict[int, _MasterHere] = {}  # what their steps' numbers begin with -> who they are
+        self._ended: OrderedDict[int, bool] = OrderedDict()  # step -> was it called
+        self._waiting: dict[int, dict[str, Callable[[Reply], None]]] = {}  # a master's, for its tasks' replies
         self._closed = False
-        self.refused = 0  # messages that were none
+        self.refusals = Refusals(name)
         self.steps = 0  # that ended here
-        self.channel = CountingChannel(host, self._receive, self._refuse)
+        self.channel = CountingChannel(host, self._receive, self.refusals.add)
 
     # ---- who is there ----------------------------------------------------------------------
 
@@ -179,21 +191,15 @@ class Task:
         for peer in peers.values():
             self.channel.allow(peer)
 
-    def lose(self, name: str) -> None:
-        """Another task is gone: what is to be sent to it fails at once."""
-        with self._lock:
-            peer = self._peers.pop(name, None)
-            waiting = [w for w in self._waiting if w[1] == name]
-            callbacks = [self._waiting.pop(w) for w in waiting]
-        if peer is not None:
-            self.channel.drop(peer)
-        for tell in callbacks:
-            tell(Reply(name, UnavailableError(f"the task {name} was lost during the step")))
+    def lose(self, peer: Peer) -> None:
+        """Another task is gone, or seems so: whoever waits to send to it fails. It may be reached anew."""
+        self.channel.drop(peer)
 
-    def peer(self, name: str) -> Peer:
-        """How a task is reached. Raises `UnavailableError` for one that is lost."""
+    def peer(self, name: str, step: int = 0) -> Peer:
+        """How a task is reached, which may be the step's master. Raises `UnavailableError` for one that is unknown."""
         with self._lock:
-            peer = self._peers.get(name)
+            master = self._masters.get(step >> _PREFIX)
+            peer = master.peer if master is not None and master.name == name else self._peers.get(name)
         if peer is None:
             raise UnavailableError(f"the task {name} cannot be reached from {self.name}")
         return peer
@@ -201,15 +207,38 @@ class Task:
     def names(self) -> dict[str, str]:
         """Endpoint -> task, of all that this task can send to."""
         with self._lock:
-            return {peer.endpoint: name for name, peer in self._peers.items()}
+            masters = {m.peer.endpoint: m.name for m in self._masters.values()}
+            return {**masters, **{peer.endpoint: name for name, peer in self._peers.items()}}
+
+    def admit(self, prefix: int, name: str, peer: Peer) -> None:
+        """From now on hears of the steps of a master, whose numbers begin with `prefix` (see `Master`)."""
+        with self._lock:
+            self._masters[prefix] = _MasterHere(name, peer)
+
+    def dismiss(self, prefix: int, error: OpError) -> None:
+        """A master is gone: its steps are stopped and forgotten, and what still comes for them is dropped."""
+        self.deregister(f"{prefix} ")
+        with self._lock:
+            self._masters.pop(prefix, None)
+            mine = [s for s in self._running if s >> _PREFIX == prefix]
+        for step in mine:
+            self.stop(step, error)
+
+    def counts(self) -> dict[str, Any]:
+        """For tables: how much of what this task keeps of masters, and what it refused."""
+        with self._lock:
+            return {
+                "masters": len(self._masters), "registered": len(self._registered), "running": len(self._running),
+                "refused": self.refusals.count, "refused_last": self.refusals.last,
+            }  # fmt: skip
 
     # ---- subgraphs and steps ---------------------------------------------------------------
 
-    def register(self, handle: str, parts: Sequence[PlanPart], share: Share, master: str) -> None:
-        """Keeps the task's parts of a step under a handle of its master, the task `master`."""
+    def register(self, handle: str, parts: Sequence[PlanPart], share: Share) -> None:
+        """Keeps the task's parts of a step under a handle of its master."""
         executor = Executor.of_parts(parts, self.threads, self.settings.fast_loops)
         with self._lock:
-            self._registered[handle] = _Registered(executor, share, master)
+            self._registered[handle] = _Registered(executor, share)
 
     def deregister(self, prefix: str) -> None:
         """Forgets the steps of a master, whose handles begin so."""
@@ -233,7 +262,7 @@ class Task:
         with self._lock:
             found = self._registered.get(handle)
         if found is None:
-            raise NotFoundError(f"{self.name} knows no step {handle!r}: it was restarted, or the step was dropped")
+            raise AbortedError(f"{self.name} knows no step {handle!r}: it was restarted, or lost its master")
         return found
 
     def begun(self, step: int) -> _Run:
@@ -247,13 +276,15 @@ class Task:
         """Stops a step here, or whatever comes of it later."""
         with self._lock:
             run = self._running.get(step)
-            self._ended[step] = None
+            if run is not None and not run.called:  # nobody here will end it
+                del self._running[step]
+            self._over(step, run)
         if run is not None:
             run.stop(error)
         self.channel.forget(step)
 
     def _of(self, step: int) -> _Run | None:
-        """The step, from its first message on; None when it has ended."""
+        """The step, from its first message on; None when it has ended, or its master is not known."""
         with self._lock:
             if self._closed:
                 raise ClosedSessionError(f"the task {self.name} is closed")
@@ -261,17 +292,40 @@ class Task:
                 return None
             run = self._running.get(step)
             if run is None:
+                master = self._masters.get(step >> _PREFIX)
+                if master is None or step <= master.floor:
+                    return None
                 run = self._running[step] = _Run(self, step)
             return run
+
+    def _first_call(self, step: int) -> bool:
+        """Is this the first time that its master calls the step? One that was stopped before must answer too."""
+        run = self._of(step)
+        with self._lock:
+            before = self._ended.get(step, True) if run is None else run.called
+            if run is not None:
+                run.called = True
+            elif step in self._ended:
+                self._ended[step] = True
+        return not before
+
+    def _over(self, step: int, run: _Run | None) -> None:
+        """With the lock: late messages for the step are known for what they are. Of the oldest only the number stays,
+        below which a master's steps are over."""
+        self._ended[step] = self._ended.get(step, False) or (run is not None and run.called)
+        while len(self._ended) > _REMEMBERED:
+            old, _ = self._ended.popitem(last=False)
+            master = self._masters.get(old >> _PREFIX)
+            if master is not None:
+                self._masters[old >> _PREFIX] = master._replace(floor=max(master.floor, old))
 
     def end(self, step: int) -> None:
         """The step is over here: what still comes for it is dropped."""
         with self._lock:
             run = self._running.pop(step, None)
             self.steps += run is not None
-            self._ended[step] = None
-            while len(self._ended) > _REMEMBERED:
-                self._ended.popitem(last=False)
+            self._waiting.pop(step, None)
+            self._over(step, run)
         if run is not None:
             run.rendezvous.abort(CancelledError(f"step {step} is over"))
 
@@ -282,7 +336,7 @@ class Task:
 
         def send() -> None:
             try:
-                self.channel.send(self.peer(target), message._replace(value=np.asarray(to_host(value))))
+                self.channel.send(self.peer(target, message.step), message._replace(value=np.asarray(to_host(value))))
             except BaseException as e:
                 text = f"cannot send {message.key!r}: {e}"
                 self.stop(message.step, e if isinstance(e, OpError) else UnavailableError(text))
@@ -301,12 +355,12 @@ class Task:
         values = [Message(Kind.TENSOR, step, f"{FEED}{k}", feeds[k]) for k in share.feeds]
         asked = _NOTHING if timeout is None and not trace else np.array([timeout or 0.0, trace])
         with self._lock:
-            self._waiting[step, target] = reply
+            self._waiting.setdefault(step, {})[target] = reply
         try:
             self.channel.send(self.peer(target), *values, Message(Kind.CALL, step, handle, asked))
         except OpError as e:
             with self._lock:
-                waiting = self._waiting.pop((step, target), None)
+                waiting = self._waiting.get(step, {}).pop(target, None)
             if waiting is not None:
                 waiting(Reply(target, e))
 
@@ -323,22 +377,22 @@ class Task:
                     Rendezvous.send(run.rendezvous, head.key, value, head.is_dead)
             elif head.kind is Kind.CALL:
                 timeout, trace = value if value.shape == (2,) and value.dtype == np.float64 else (0.0, 0.0)
-                self._loops.submit(self._answer, head.step, head.key, float(timeout) or None, bool(trace))
+                if self._first_call(head.step):
+                    self._loops.submit(self._answer, head.step, head.key, float(timeout) or None, bool(trace))
             elif head.kind is Kind.REPLY:
                 self._replied(head, value)
             else:
                 self.stop(head.step, _heard(value) or CancelledError("the step was stopped"))
         except OpError as e:
-            self._refuse(e)
-
-    def _refuse(self, error: OpError) -> None:
-        self.refused += 1
+            self.refusals.add(e)
 
     def _answer(self, step: int, handle: str, timeout: float | None, trace: bool) -> None:
         """Runs a step for its master, and sends it the fetches, its times if asked to, and how it ended."""
-        messages, said, master = [], _NOTHING, ""
+        messages, said = [], _NOTHING
+        with self._lock:
+            master = self._masters.get(step >> _PREFIX)
         try:
-            _, share, master = self._known(handle)
+            share = self._known(handle).share
             recorder = StepStats() if trace else None
             found = self.run(step, handle, self._feeds(step, share), timeout, recorder)
             messages = [Message(Kind.TENSOR, step, f"{FETCH}{k}", v) for k, v in zip(share.fetches, found, strict=True)]
@@ -348,10 +402,9 @@ class Task:
         except BaseException as e:
             said = _told(e, self.name)
         self.end(step)
-        try:
-            self.channel.send(self.peer(master), *messages, Message(Kind.REPLY, step, self.name, said))
-        except OpError:
-            self.refused += 1  # the master is gone; nobody is left to tell
+        if master is not None:
+            with contextlib.suppress(OpError):  # it is gone, and nobody is left to tell
+                self.channel.send(master.peer, *messages, Message(Kind.REPLY, step, self.name, said))
 
     def _feeds(self, step: int, share: Share) -> list[Value]:
         """The values of a step's feeds; those that no part here reads were not sent and are not looked at."""
@@ -363,7 +416,7 @@ class Task:
 
     def _replied(self, head: Head, value: np.ndarray) -> None:
         with self._lock:
-            tell = self._waiting.pop((head.step, head.key), None)
+            tell = self._waiting.get(head.step, {}).pop(head.key, None)
         if tell is not None:
             tell(Reply(head.key, _heard(value)))
 
@@ -373,13 +426,6 @@ class Task:
         """Drops the state in these containers (None: in all)."""
         self.resources.reset(containers)
         reset_shared(containers)
-
-    def stop_steps_of(self, prefix: int, error: OpError) -> None:
-        """Stops the steps whose numbers begin with a master's (see `Master`): it is gone."""
-        with self._lock:
-            mine = [s for s in self._running if s >> 40 == prefix]
-        for step in mine:
-            self.stop(step, error)
 
     def close(self) -> None:
         """Stops what runs, then gives threads, sockets, state and memory back."""
