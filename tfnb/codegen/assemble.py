@@ -16,6 +16,7 @@ from tfnb.codegen.kerneltext import Scratch
 from tfnb.codegen.memory import Block, plan_arena
 from tfnb.codegen.pieces import regions_of
 from tfnb.codegen.pointwise import biggest, emit_pointwise, nest_of, stores_of
+from tfnb.codegen.product import emit_product
 from tfnb.codegen.program import Copy, DeviceFacts, Launch, Module, Program, Slot, Step, VariableUse
 from tfnb.codegen.rows import emit_rows
 from tfnb.codegen.specialize import Specialized
@@ -85,7 +86,7 @@ class Assembler:
 
     def _emit(self, group: Group) -> None:
         first = group.members[0].definition
-        if isinstance(first, CallDef):
+        if group.kind == "call" and isinstance(first, CallDef):
             self._call(group.number, first)
         elif isinstance(first, CopyDef):
             self._copy(first)
@@ -112,6 +113,8 @@ class Assembler:
             regions = regions_of(group.domain, stores_of(group, needed), biggest(group))
             nests = [nest_of(r) for r in regions]
             return [emit_transpose(*n, self.facts) or emit_pointwise(*n, self.facts) for n in nests]
+        if group.kind == "product":
+            return [emit_product(group, self.facts, needed)]
         if group.kind == "row":
             return emit_rows(group, self.facts, needed)
         return emit_columns(group, self.facts, needed)

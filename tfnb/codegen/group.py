@@ -8,11 +8,13 @@ reads and writes of variables, and within a group every element is read where it
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tfnb.codegen.indexing import Indexing, index_vars
 from tfnb.codegen.inline import squeeze
+from tfnb.codegen.nest import LONG_FROM, make_nest
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.values import (
     CallDef,
@@ -21,12 +23,14 @@ from tfnb.codegen.values import (
     Lowered,
     ReduceDef,
     Value,
+    View,
     loads_of,
     local,
     size_of,
 )  # fmt: skip
 from tfnb.codegen.whynot import WhyNot
 from tfnb.errors import InternalError
+from tfnb.ir.kernelcall import Epilogue
 from tfnb.ir.scalar import Expr, arg, substitute
 from tfnb.types import DType, int32
 
@@ -35,6 +39,7 @@ __all__ = ["Cyclic", "Group", "Member", "group", "row_splits"]
 MAX_POINTERS = 20
 MAX_MEMBERS = 16
 MAX_NODES = 800
+LARGE = 1 << 17  # bytes
 
 
 class Cyclic(InternalError):
@@ -64,7 +69,8 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """`kind`: pointwise, row (the last dimension is reduced), column, call or copy.
+    """`kind`: pointwise, row (the last dimension is reduced), column, call, copy, or product: a call whose result
+    the other members take over tile by tile.
 
     `exprs[k]` are the bodies of `members[k]` over the group's loop variables, with the values that the group itself
     computes substituted; results of its reductions stand as `local(value number)`. `full[k]`: the member ranges over
@@ -100,7 +106,7 @@ def group(
     members = [_member(k, d) for k, d in enumerate(roots)]
     _constrain(members)
     order = _sorted(members)
-    grouping = _Grouping(members, facts, fuse)
+    grouping = _Grouping(members, lowered.outputs, facts, fuse)
     for k in order:
         grouping.place(members[k])
     return grouping.in_order(), grouping.reasons
@@ -171,8 +177,9 @@ def row_splits(domain: Sequence[int], axes: Sequence[int], facts: DeviceFacts) -
 
 
 class _Grouping:
-    def __init__(self, members: list[Member], facts: DeviceFacts, fuse: bool) -> None:
+    def __init__(self, members: list[Member], outputs: Sequence[View], facts: DeviceFacts, fuse: bool) -> None:
         self.members, self.facts, self.fuse = members, facts, fuse
+        self.uses = Counter([v for m in members for v in m.reads] + [v.value for v in outputs])
         self.groups: list[Group] = []
         self.home: dict[int, Group] = {}
         self.readers: dict[Value, list[Group]] = {}
@@ -207,17 +214,30 @@ class _Grouping:
         if not m.domain:  # scalars: any launch costs more than the work
             candidates.update(dict.fromkeys(g for g in reversed(self.groups) if not g.domain and g.kind == "pointwise"))
         for g in candidates:
-            if g.kind in ("call", "copy"):
+            if g.kind == "copy" or g.kind == "call" and not _is_product(g):
                 continue
-            joined = _joined(g, m, self.facts)
+            joined = self._joined(g, m)
             if not isinstance(joined, str) and self._reaches(g, m):
                 joined = "another kernel must run in between"
             if isinstance(joined, str):
                 self.reasons.append(WhyNot("joining", f"{m.definition.label} and {g.label}", joined))
                 continue
+            if g.kind == "call":
+                g.domain, g.results = m.domain, _taken_over(g)
             _add(g, m, joined)
             return g
         return None
+
+    def _joined(self, g: Group, m: Member) -> _Joined | str:
+        if g.kind not in ("call", "product"):
+            return _joined(g, m, self.facts)
+        readers = self.uses[g.members[0].values[0]]
+        if readers != 1:
+            return f"the product has {readers} readers"
+        why = _unfit(g.members[0], m)
+        if why is not None:
+            return why
+        return _joined(replace(g, kind="product", domain=m.domain, results=_taken_over(g)), m, self.facts)
 
     def _reaches(self, g: Group, m: Member) -> bool:
         """Does a path lead from `g` over another group to `m`?"""
@@ -238,19 +258,57 @@ class _Grouping:
             for n in g.succs:
                 pending[n] += 1
         first = {g.number: min(m.definition.position for m in g.members) for g in self.groups}
-        ready = [(first[n], n) for n, count in pending.items() if not count]
-        heapq.heapify(ready)
+        ready: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])  # small groups, large ones
+        for n, count in pending.items():
+            if not count:
+                ready[_is_large(self.groups[n])].append((first[n], n))
+        for heap in ready:
+            heapq.heapify(heap)
         order = []
-        while ready:
-            _, n = heapq.heappop(ready)
+        large = False
+        while any(ready):
+            large = large if ready[large] else not large
+            _, n = heapq.heappop(ready[large])
             order.append(self.groups[n])
             for s in self.groups[n].succs:
                 pending[s] -= 1
                 if not pending[s]:
-                    heapq.heappush(ready, (first[s], s))
+                    heapq.heappush(ready[_is_large(self.groups[s])], (first[s], s))
         if len(order) < len(self.groups):
             raise InternalError("the kernels of a cluster wait for each other")
         return order
+
+
+def _is_product(g: Group) -> bool:
+    d = g.members[0].definition
+    return isinstance(d, CallDef) and d.product is not None and d.site.epilogue == Epilogue()
+
+
+def _taken_over(g: Group) -> dict[Value, tuple[Expr, int, bool]]:
+    """The results of a call's group once its kernel keeps the product's tiles at hand."""
+    product = g.members[0].values[0]
+    return {product: (local(product.number, product.info.dtype), 0, True), **g.results}
+
+
+def _unfit(product: Member, m: Member) -> str | None:
+    """Why `m` cannot go on with the tiles of a product.
+
+    Only updates of variables do: there are as many kinds of these as optimizers, and each kind is a kernel to compile.
+    """
+    result = product.values[0]
+    if m.reduces or any(v.kind != "variable" or v.info.dtype is not result.info.dtype for v in m.values):
+        return "what follows the product is no update of variables"
+    if {v.index for v in m.values} & {v.index for v in product.reads if v.kind == "variable"}:
+        return "the product reads a variable that is updated"
+    size = max(v.info.size for v in (*m.values, *m.reads))
+    if m.values[0].info.size != result.info.size or len(make_nest(m.domain, (), m.bodies, size).loops) != 1:
+        return "it needs rows and columns"
+    return "there are too many elements" if size >= LONG_FROM else None
+
+
+def _is_large(g: Group) -> bool:
+    """Do several cores share its work? Going from such a kernel to one of a single core, and back, takes time."""
+    return sum(v.info.nbytes for v in {*g.reads, *(v for m in g.members for v in m.values)}) > LARGE
 
 
 def _kind(m: Member) -> str:

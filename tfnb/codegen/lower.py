@@ -321,8 +321,12 @@ class _Lowering:
             {i: self.found.values[e] for i, e in enumerate(node.inputs) if e in self.found.values},
             self.facts.units, self.facts.kind,
         )  # fmt: skip
+        product = opdef.product(site) if opdef.product is not None else None
         self.definitions.append(
-            CallDef(position, (node.id,), node.name, written or outs, ins, outs, site, opdef.opencl, opdef.epilogue)
+            CallDef(
+                position, (node.id,), node.name, written or outs, ins, outs, site, opdef.opencl, opdef.epilogue,
+                product=product,
+            )  # fmt: skip
         )
         if written:
             self._passed_on(node, written)

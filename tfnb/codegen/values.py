@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.ir import scalar as s
-from tfnb.ir.kernelcall import KernelCall, KernelSite, TensorInfo
+from tfnb.ir.kernelcall import KernelCall, KernelSite, Product, TensorInfo
 from tfnb.ir.scalar import Expr, make
 from tfnb.types import DType, bool_, uint8
 
@@ -101,6 +101,7 @@ class CallDef:
     epilogue: bool
     bias: View | None = None
     calls: tuple[KernelCall, ...] = ()
+    product: Product | None = None
 
     @property
     def reads(self) -> tuple[Value, ...]:

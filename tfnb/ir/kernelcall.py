@@ -24,6 +24,7 @@ __all__ = [
     "KernelCall",
     "KernelSite",
     "Out",
+    "Product",
     "Temp",
     "TensorInfo",
 ]
@@ -125,6 +126,20 @@ class Epilogue:
 
     bias: TensorInfo | None = None
     activation: str = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product that generated code can compute tile by tile: C[m, n] = sum over k of A[k, m] B[k, n].
+
+    `a` and `b` are the op's inputs that hold A and B, dense and row major; C is its only output.
+    """
+
+    a: int
+    b: int
+    m: int
+    n: int
+    k: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from tfnb.errors import InternalError
 from tfnb.ir import default
-from tfnb.ir.kernelcall import KernelCall, KernelSite, TensorInfo
+from tfnb.ir.kernelcall import KernelCall, KernelSite, Product, TensorInfo
 from tfnb.ir.scalar import Expr
 from tfnb.types import DType, Shape
 
@@ -220,6 +220,7 @@ class OpDef:
     kind         its role for the runtime
     dynamic      output shapes depend on data, so it stays out of clusters
     epilogue     its `opencl` recipe honours KernelSite.epilogue
+    product      KernelSite -> the `Product` it is, if generated code may compute it beside what follows, else None
     raw          its host kernel takes and gives runtime values as they are (arrays, or tensors that stay on their
                  device): for ops that keep values or pass them on; `HostCall.tools` works on them
     start        (AsyncCall, *arrays) -> None or a function that says what it waits for: the kernel of an op of kind
@@ -255,6 +256,7 @@ class OpDef:
     kind: Kind = Kind.COMPUTE
     dynamic: bool = False
     epilogue: bool = False
+    product: Callable[[KernelSite], Product | None] | None = None
     api: str = ""
     partial: Callable[[Infer], Shape | None] | None = None
     shape_only: bool = False

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tfnb.errors import InternalError, ShapeError, UnimplementedError
-from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Temp
+from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Product, Temp
 
-__all__ = ["matmul_calls"]
+__all__ = ["matmul_calls", "matmul_product"]
 
 FILE = "math/matmul.cl"
 
@@ -33,6 +33,9 @@ NAIVE_LOCAL = 64
 TILE_ROWS, TILE_BYTES = 6, 64
 DEPTH, COLUMNS = 256, 256
 DIRECT_ROWS, NEAR_BYTES = 16, 1 << 20
+
+# Below this, a kernel of its own for what follows a product costs less than compiling another product.
+PRODUCT_COLUMNS, PRODUCT_SIZE = 16, 1 << 14
 
 # Cycles of one core, fitted to measurements: a tile's store; for one step of depth, packing a panel of
 # rows, a panel of columns of a near and of a far B, reading a panel without packing, a lone row's
@@ -74,6 +77,19 @@ def matmul_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     if site.kind != "cpu" or dtype.name not in TUNED:
         return (_naive_call(site, problem, NAIVE[dtype.name]),)
     return _tuned_calls(site, problem, TUNED[dtype.name])
+
+
+def matmul_product(site: KernelSite) -> Product | None:
+    """The product as generated code can compute it: A^T B of float32 on a CPU, the form of a weight's gradient.
+
+    Its depth (the examples of a batch) fits one packed block, and each row of C at least a vector.
+    """
+    if site.kind != "cpu" or site.inputs[0].dtype.name != "float32" or len(site.outputs[0].shape) != 2:
+        return None
+    p = _problem(site)
+    if p.swapped or p.flags & 3 != 1 or not 1 <= p.k <= DEPTH or p.n < PRODUCT_COLUMNS or p.m * p.n < PRODUCT_SIZE:
+        return None
+    return Product(0, 1, p.m, p.n, p.k)
 
 
 def _problem(site: KernelSite) -> _Problem:

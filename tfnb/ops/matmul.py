@@ -15,7 +15,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.shapes import normalize_axis, with_rank
 from tfnb.ops.complex_numbers import conj, holomorphic
-from tfnb.ops.kernels_matmul import matmul_calls
+from tfnb.ops.kernels_matmul import matmul_calls, matmul_product
 from tfnb.ops.math_binary import operands
 from tfnb.ops.move import TRANSPOSE
 from tfnb.ops.shaping import RESHAPE, shape_of
@@ -104,6 +104,7 @@ MAT_MUL = OpDef(
     host=_host_matmul,
     opencl=matmul_calls,
     epilogue=True,
+    product=matmul_product,
     grad=holomorphic(lambda op, g: _grads(_times, *op.inputs, op.attrs.transpose_a, op.attrs.transpose_b, g)),
     defaults={"grad_a": None, "grad_b": None},
 )

@@ -1,0 +1,96 @@
+"""Product kernels: what is done with each element of a matrix product is done where its tile is computed.
+
+The update of a weight takes over its gradient so: the gradient is never in memory, and the lines of the weight
+and its slots come while the tile is being multiplied. Invariant: a tile's elements are each taken over once.
+"""
+
+from __future__ import annotations
+
+from tfnb.codegen.clexpr import INNER
+from tfnb.codegen.ctypes import register_type, vector_lanes
+from tfnb.codegen.emission import Generated, Geometry, assemble, indent
+from tfnb.codegen.group import Group
+from tfnb.codegen.kerneltext import KernelText
+from tfnb.codegen.nest import make_nest
+from tfnb.codegen.pointwise import Body, Store, dtypes_of
+from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.values import CallDef
+from tfnb.errors import InternalError
+from tfnb.ir.kernelcall import Product
+
+__all__ = ["emit_product"]
+
+PANEL = 12  # rows of a tile, as far as the number of groups goes
+
+
+def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> Generated:
+    """The kernel of a product and the members that go on with it."""
+    call = group.members[0].definition
+    if not isinstance(call, CallDef) or call.product is None:
+        raise InternalError("a group of a product begins with something else")
+    members = list(zip(group.members, group.exprs, strict=True))[1:]
+    pairs = [(v, e) for m, es in members for v, e in zip(m.values, es, strict=True)]
+    nest = make_nest(group.domain, (), [e for _, e in pairs], call.values[0].info.size)
+    stores = [(v, e) for (v, _), e in zip(pairs, nest.exprs, strict=True) if v in needed]
+    lanes = vector_lanes(dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores})
+    kernel = KernelText()
+    a, b = (kernel.pointer(call.ins[i].value) for i in (call.product.a, call.product.b))
+    kernel.need("fused/product.clh", register_type(call.values[0].info.dtype), lanes)
+    name = nest.loops[0].name
+    body = Body(kernel, nest, {name: INNER, call.values[0].number: INNER}, lanes, stores)
+    body.printer.locals[call.values[0].number] = "product"
+    body.printer.count(e for _, e in stores)
+    body.open_inner()
+    _store(body, stores)
+    touched = [kernel.pointer(v) for v in sorted(body.aligned(stores), key=lambda v: v.number)]
+    lines = _loops(kernel, call.product, a, b, name, body, touched)
+    panels = -(-call.product.m // PANEL)
+    return assemble(kernel, [*body.top, *lines], Geometry(min(panels, 4 * facts.units), 1))
+
+
+def _store(body: Body, stores: list[Store]) -> None:
+    """Computes all values of a vector, then writes the lanes that no vector before it had."""
+    kernel = body.kernel
+    terms = [body.printer.broadcast(e) for _, e in stores]
+    at = body.printer.position(body.nest.at, INNER, raw=True)
+    for (value, _), text in zip(stores, terms, strict=True):
+        body.inner.append(f"put_from({kernel.pointer(value, written=True)} + {at}, {text}, done);")
+
+
+def _loops(
+    kernel: KernelText, p: Product, a: str, b: str, i0: str, body: Body, touched: list[str]
+) -> list[str]:
+    """Blocks of columns, panels of rows, tiles, and the vectors of a tile."""
+    m, n, k = (kernel.size(x) for x in (p.m, p.n, p.k))
+    lanes, kind = body.lanes, f"{register_type(body.stores[0][0].info.dtype)}{body.lanes}"
+    vectors = [
+        f"int done = max(0, c + {lanes} - columns);",
+        f"int {i0} = (i + r) * {n} + j0 + j + c - done;",
+        f"int live = {lanes};",
+        f"{kind} product = vload{lanes}(0, tile + r * NR + c - done);",
+        *body.row,
+        *body.inner,
+    ]
+    ahead = [f"AHEAD({t} + i * {n} + j0 + j, {n}, rows, columns)" for t in touched]
+    return [
+        "PRODUCT_MEMORY;",
+        f"int panels = ({m} + MR - 1) / MR;",
+        "int first = panels * ITEM / ITEMS, last = panels * (ITEM + 1) / ITEMS;",
+        f"for (int j0 = 0; j0 < {n}; j0 += NC) {{",
+        f"    int width = LOWER(NC, {n} - j0);",
+        f"    pack_b_kmajor(b_block, {b} + j0, {n}, {k}, (width + NR - 1) / NR);",
+        "    for (int panel = first; panel < last; ++panel) {",
+        f"        int i = panel * MR, rows = LOWER(MR, {m} - i);",
+        f"        pack_a_kmajor(a_panel, {a} + i, {m}, {k});",
+        "        for (int j = 0; j < width; j += NR) {",
+        "            int columns = LOWER(NR, width - j);",
+        *indent(ahead, 3),
+        f"            product_tile(a_panel, b_block + j / NR * B_PANEL({k}), {k}, columns, tile);",
+        "            for (int r = 0; r < rows; ++r)",
+        f"                for (int c = 0; c < columns; c += {lanes}) {{",
+        *indent(vectors, 5),
+        "                }",
+        "        }",
+        "    }",
+        "}",
+    ]
