@@ -11,7 +11,7 @@ TEST_WORKERS ?= 2
 export PYTHONUNBUFFERED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab bench check oracle clean
+.PHONY: help demo test spread lab bench check oracle clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -46,6 +46,9 @@ demo: $(FRONTEND) ## train the conv net of examples/02_mnist.ipynb; print its ac
 test: check ## the checks, then every test (browser tests where chromium is found)
 	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no chromium found: the browser tests are skipped"
 	@$(PY) -m pytest -n $(TEST_WORKERS) $(PYTEST_ARGS)
+
+spread: $(READY) ## the tests of control flow and training on 2 and 3 devices and 2 and 4 tasks of Dask
+	@$(PY) scripts/spread.py $(SPREAD_ARGS)
 
 check: $(FRONTEND) ## lint, layers, sizes, types
 	@$(PY) -m ruff check .

@@ -1,11 +1,17 @@
-"""What holds for all tests: how hypothesis searches, and that Ctrl-C means what it does for a user."""
+"""What holds for all tests: how hypothesis searches, where sessions run, and that Ctrl-C means what it does for a user."""
 
 import os
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from targets import Target
 
 # Machines differ and are shared, so no example fails for being slow; a failure in continuous
 # integration comes back with the same examples on a developer's machine.
@@ -16,6 +22,8 @@ settings.register_profile("ci", settings.get_profile("tfnb"), derandomize=True)
 os.environ.setdefault("TFNB_VERIFY", "1")  # graphs are verified after every stage of compiling a step
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "tfnb"))
 
+
+TARGET = pytest.StashKey[Target]()
 
 # Folders whose tests share something large, and so run in one process: a JupyterLab and a browser, a Dask cluster.
 TOGETHER = ("tests/browser/", "tests/session/dask/")
@@ -52,6 +60,42 @@ class ByFolder(LoadScopeScheduling):
 
 def pytest_xdist_make_scheduler(config, log):
     return ByFolder(config, log)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--target", default="", help="where sessions run that do not say it: devices:N or tasks:N")
+    parser.addoption("--results", default="", help="a folder for what steps return on one device; see tests/targets.py")
+
+
+def pytest_configure(config):
+    config.stash[TARGET] = Target(config.getoption("--target"), config.getoption("--results"))
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.stash[TARGET].is_tasks:
+        return
+    for item in items:
+        for mark in item.iter_markers("one_process"):
+            item.add_marker(pytest.mark.skip(reason=f"in one process only: {mark.args[0]}"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def target(pytestconfig):
+    """Sessions run where `--target` says."""
+    end = pytestconfig.stash[TARGET].install()
+    yield
+    end()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    results = item.config.stash[TARGET].results
+    if results is not None:
+        results.begin()
+    found = yield
+    if results is not None:
+        results.end(item.nodeid)
+    return found
 
 
 @pytest.fixture(scope="session", autouse=True)

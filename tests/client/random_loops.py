@@ -1,16 +1,19 @@
 """Random programs of assignments, conditionals, loops and arrays: built as a graph, and run by Python as they stand.
 
 `python tests/client/random_loops.py FIRST COUNT` runs that many of them and prints what differed. With TFNB_OPTIMIZE=0
-each op is a kernel of its own, so that a few kernels serve all programs.
+each op is a kernel of its own, so that a few kernels serve all programs. A third argument, devices:3 or tasks:2 (see
+tests/targets.py), deals the nodes of each program out at random, and compares with one device to the bit.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import random
 import sys
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -249,13 +252,30 @@ def gradients_hold(seed: int) -> bool:
     return same(found[:N], wanted) and all(near(float(found[N + i][k]), i, k) for i in range(N) for k in range(2))
 
 
-def main(first: int, count: int) -> None:
+def dealt_as_one(seed: int) -> bool:
+    """Does a program whose nodes are dealt out give to the bit what one device gives, and what it should?"""
+    with_gradients = seed % 20 == 0
+    graph, fetches, wanted = vectors(seed)[:3] if with_gradients else mixed(seed, kinds_of(seed))
+    options = tf.GraphOptions(placement=f"random:{seed}")
+    found = []
+    for config in (tf.ConfigProto(graph_options=options), tf.ConfigProto(device_count={"CPU": 1})):
+        with tf.Session(graph=graph, config=config) as session:
+            found.append([np.asarray(x) for x in session.run(fetches)])
+    equal = all(a.dtype == b.dtype and a.tobytes() == b.tobytes() for a, b in zip(*found, strict=True))
+    return equal and same(found[0][:N], wanted)
+
+
+def main(first: int, count: int, where: str = "") -> None:
     """Every fifth program by the general executor, of every twentieth the gradients too."""
     warnings.simplefilter("ignore")
     differ, begin = [], time.monotonic()
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    end = importlib.import_module("targets").Target(where).install()
     for n, seed in enumerate(range(first, first + count), 1):
         os.environ["TFNB_FAST_LOOPS"] = "0" if seed % 5 == 1 else "1"
-        if seed % 20 == 0:
+        if where:
+            fine = dealt_as_one(seed)
+        elif seed % 20 == 0:
             fine = gradients_hold(seed)
         else:
             graph, fetches, wanted = mixed(seed, kinds_of(seed))
@@ -266,7 +286,8 @@ def main(first: int, count: int) -> None:
         if n % 100 == 0 or n == count:
             sys.stdout.write(f"{n} programs in {time.monotonic() - begin:.0f} s, different: {differ}\n")
             sys.stdout.flush()
+    end()
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

@@ -1,6 +1,6 @@
-"""Tests of control flow and training that know nothing of devices, again with every group somewhere at random.
+"""Tests of control flow and training that know nothing of devices, again on several devices and on tasks of Dask.
 
-All of them run so: `TFNB_CPUS=3 TFNB_PLACEMENT=random:1 make test PYTEST_ARGS="tests/client tests/train"`.
+All of them run so, and compare each step with one device's: `make spread`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ CHOSEN = "(test_cond or test_while_loop or one_version) and not over_many_iterat
 
 
 @pytest.mark.opencl
-def test_control_flow_and_training_on_three_devices():
+@pytest.mark.parametrize("target", ["devices:3", "tasks:2"])
+def test_control_flow_and_training(target):
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FILES, "-k", CHOSEN],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TFNB_CPUS": "3", "TFNB_PLACEMENT": "random:1"},
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--target={target}", *FILES, "-k", CHOSEN],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         cwd=ROOT, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-5000:]

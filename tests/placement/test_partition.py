@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_graphs import assert_equal, check, check_parts, run
 from random_loops import N, mixed, vectors
 
 import tfnb as tf
@@ -18,7 +19,7 @@ from tfnb.passes.inline import inline
 from tfnb.passes.prune import Request, prune
 from tfnb.passes.simplify import drop_no_ops
 from tfnb.placement.partition import localize, partition
-from tfnb.placement.place import Rules, place, random_device
+from tfnb.placement.place import Choice, Rules, place, random_device
 
 CPUS = tuple(f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(4))
 
@@ -84,6 +85,47 @@ def test_vectors_and_their_gradients_as_on_one_device(seed):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12, err_msg=f"placement {placement}")
     for a, b in zip(expected[:N], wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.opencl
+@settings(max_examples=8)
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(2, 4))
+def test_random_graphs_under_random_placements(program, seed, n):
+    """No tensor comes twice, every Recv has one Send in its frame, and the values are those of one device."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TFNB_OPTIMIZE", "0")  # few kernels for all graphs
+        check(program, seed, n)
+
+
+def alone(k):
+    """Group k (modulo their number) on the last device, all others on the first."""
+
+    def choose(graph, groups, devices):
+        return [Choice(devices[-1 if i == k % len(groups) else 0], "cut here") for i in range(len(groups))]
+
+    return choose
+
+
+@pytest.mark.opencl
+def test_a_loop_is_cut_anywhere(monkeypatch):
+    """Each group of nodes of a loop in a loop with a branch, by itself on another device, and the rest without it."""
+    monkeypatch.setenv("TFNB_OPTIMIZE", "0")
+    with tf.Graph().as_default() as graph:
+        def inner(j, y):
+            return [j + 1, tf.cond(tf.reduce_sum(y) > j, lambda: tf.reverse(y, [0]) - j, lambda: y * 3)]
+
+        def outer(i, x):
+            return [i + 1, tf.while_loop(lambda j, y: j < i, inner, [0, x + i])[1]]
+
+        fetches = tf.while_loop(lambda i, x: i < 4, outer, [0, tf.placeholder_with_default([1, -2, 3], [3])])
+    wanted, _ = run(graph, fetches, [])
+    step = place(deref(drop_no_ops(inline(prune(Request(tuple(fetches)))))), Rules(CPUS[:2]))
+    cut = 0
+    for k in range(len(step.groups)):
+        found, parts = run(graph, fetches, [], tf.ConfigProto(device_count={"CPU": 2}), alone(k))
+        assert_equal(found, wanted)
+        cut += check_parts(parts) > 0
+    assert cut >= 10
 
 
 def nested():
