@@ -22,6 +22,7 @@ from tfnb.notebook.viewer.sources import MAX_ITEMS, MAX_POINTS, WriterSource, so
 from tfnb.notebook.viewer.state import FIRST_RUNS, MOST, POINTS, ViewState, Wanted
 from tfnb.notebook.viewer.templates import templates
 from tfnb.notebook.viewer.view import View
+from tfnb.summary.reader import Series
 
 EVIL = "<img src=x onerror=alert(1)><script>alert(1)</script>[a](javascript:alert(1))"
 
@@ -141,6 +142,87 @@ def test_what_is_sent_stays_small_however_much_there_is(tmp_path):
     # One chart of one run may be finer; a thinned curve keeps its extremes.
     (one,) = state.contents(Wanted("scalar", ("tag3",), frozenset([59])), True)
     assert len(floats(one["curves"][0]["value"])) == min(300, MOST)
+
+
+def applied(held, growth):
+    """What the browser makes of new points: (total, steps, times, values) by tag and run."""
+    numbers = floats(growth.numbers)
+    for place, run, before, total, count in growth.curves:
+        key = growth.tags[place], run
+        old, *columns = held[key]
+        assert old == before
+        parts, numbers = numbers[: 3 * count].reshape(3, count), numbers[3 * count :]
+        held[key] = (total, *(np.concatenate([c, p]) for c, p in zip(columns, parts, strict=True)))
+    assert not len(numbers)
+    return held
+
+
+def whole(state, wanted):
+    return {
+        (content["tag"], c["run"]): (c["total"], *(floats(c[k]) for k in ("step", "wall", "value")))
+        for content in state.contents(wanted, True)
+        for c in content["curves"]
+    }
+
+
+def test_growing_curves_are_sent_point_by_point(tmp_path):
+    writers = [tf.summary.FileWriter(tmp_path / name) for name in "ab"]
+    for k, writer in enumerate(writers):
+        log(writer, range(10 + k), "loss")
+        log(writer, range(5), "rate")
+    state = ViewState(sources_of(writers))
+    state.catalogue()
+    assert state.growth(Wanted()) is None  # nothing was sent yet
+    held = whole(state, Wanted())
+    assert state.growth(Wanted()).curves == []
+    log(writers[0], range(10, 12))
+    log(writers[1], range(11, 300))
+    state.poll()
+    growth = state.growth(Wanted())
+    assert [(row[:4]) for row in growth.curves] == [(0, 0, 10, 12), (0, 1, 11, 300)]
+    held = applied(held, growth)
+    np.testing.assert_array_equal(held["loss", 0][1], range(12))
+    np.testing.assert_array_equal(held["loss", 1][3], np.float32(1) / np.arange(1, 301, dtype=np.float32))
+    assert state.contents(Wanted(), False) == []  # what has come as growth is not sent again
+    log(writers[0], range(12, 14), "new")
+    state.poll()
+    state.catalogue()
+    assert state.growth(Wanted()) is None  # a curve that the browser does not know
+    for writer in writers:
+        writer.close()
+
+
+def test_many_new_points_are_thinned_to_what_can_be_seen_and_a_restart_is_sent_whole(tmp_path):
+    writer = tf.summary.FileWriter(tmp_path / "run")
+    log(writer, range(4_000))
+    state = ViewState(sources_of(writer))
+    state.catalogue()
+    whole(state, Wanted())
+    writer.add_summary(scalars(4_000, loss=7.0), 4_000)
+    log(writer, range(4_001, 4_500))
+    state.poll()
+    ((_, _, before, total, count),) = (growth := state.growth(Wanted())).curves
+    assert (before, total) == (4_000, 4_500) and 4 <= count <= 100
+    assert floats(growth.numbers)[-count:].max() == 7.0
+    writer.add_session_log(tf.SessionLog(status=tf.SessionLog.START), 100)
+    log(writer, range(100, 110))
+    state.poll()
+    assert state.growth(Wanted()) is None
+    writer.close()
+
+
+def test_points_are_told_also_after_old_ones_were_thinned():
+    series = Series(100)
+    for k in range(0, 1_000, 10):
+        steps = np.arange(k, k + 10)
+        series.add(steps, steps / 10.0, -steps / 1.0)
+        new = series.since(k)
+        np.testing.assert_array_equal(new[0], steps)
+        assert len(series) <= 200 and series.total == k + 10
+    np.testing.assert_array_equal(series.since(990)[2], -np.arange(990.0, 1_000.0))
+    assert [len(c) for c in series.since(1_000)] == [0, 0, 0]
+    assert series.since(3) is None
+    assert series.value.min() == -999 and series.value.max() == 0
 
 
 @pytest.mark.parametrize(

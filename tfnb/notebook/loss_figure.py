@@ -15,7 +15,7 @@ from typing import Any
 
 import bokeh
 from bokeh.embed import json_item
-from bokeh.models import ColumnDataSource, HoverTool
+from bokeh.models import ColumnDataSource, HoverTool, Range1d
 from bokeh.plotting import figure
 
 from tfnb.notebook.series import COLOURS, Curve
@@ -37,12 +37,15 @@ def bokehjs_zipped() -> bytes:
     return gzip.compress(bokehjs().encode(), compresslevel=6, mtime=0)
 
 
-def loss_document(curves: Sequence[Curve], log: bool = False) -> dict[str, Any]:
+def loss_document(curves: Sequence[Curve], log: bool = False, live: bool = False) -> dict[str, Any]:
     """The JSON of a chart for `Bokeh.embed.embed_item`.
 
-    The source of curve k is named `curve-k` and has the columns `step`, `value` and `smooth`.
+    The source of curve k is named `curve-k` and has the columns `step`, `value` and `smooth`, its bold line `bold-k`.
+    live: the ranges, named `x` and `y`, are set by the browser, instead of following the curves by themselves.
     """
+    ranges = {f"{axis}_range": Range1d(0.1, 1, name=axis) for axis in "xy"} if live else {}
     plot = figure(
+        **ranges,
         height=300,
         sizing_mode="stretch_width",
         max_width=900,
@@ -75,7 +78,7 @@ def _add_curve(plot: Any, k: int, curve: Curve) -> None:
     else:
         plot.scatter("step", "value", source=source, color=colour, size=4)
     main = plot.line(
-        "step", "smooth", source=source, line_color=colour, line_width=2, legend_label=label
+        "step", "smooth", source=source, line_color=colour, line_width=2, legend_label=label, name=f"bold-{k}"
     )
     told = [("step", "@step{0,0}"), ("value", "@value{0.0000}")]
     if smooth:

@@ -1,8 +1,8 @@
 """A chart of losses and other numbers that grows while training runs.
 
-In a notebook Bokeh draws it in the browser: the kernel sends BokehJS once over the widget channel, then
-only thinned arrays, a few times a second. When the cell ends, the live chart gives way to a picture
-with the document inside, which is a live chart again wherever BokehJS has been started.
+In a notebook Bokeh draws it in the browser: the kernel sends BokehJS once over the widget channel, then only new
+points, thinned to what can be seen, as often as `Pace` allows. When the cell ends, the live chart gives way to a
+picture with the document inside, which is a live chart again wherever BokehJS has been started.
 Invariant: what the notebook saves needs no kernel and no network to be seen.
 """
 
@@ -15,6 +15,7 @@ from typing import Any, TextIO
 from uuid import uuid4
 
 import anywidget
+import numpy as np
 from IPython import get_ipython
 from ipywidgets import Widget, widget_serialization
 from traitlets import Bytes, Instance, List, Unicode
@@ -23,13 +24,15 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.assets import widget_module
 from tfnb.notebook.chart_svg import line_chart_svg
 from tfnb.notebook.loss_figure import BOKEH_VERSION, bokehjs_zipped, loss_document
-from tfnb.notebook.outlet import Outlet, in_kernel
-from tfnb.notebook.series import Curve, Series
+from tfnb.notebook.outlet import Outlet, hear_while_busy, in_kernel
+from tfnb.notebook.pace import Pace
+from tfnb.notebook.series import COLOURS, Curve, Series
 
 __all__ = ["LossPlot", "shared_library"]
 
-SECONDS_PER_DRAWING = 0.3
+SECONDS_PER_DRAWING = 0.17
 LIVE_POINTS, SAVED_POINTS = 1500, 300
+FEWEST_NEW = 4  # points of a curve in one message, where there are more
 
 
 class BokehLibrary(anywidget.AnyWidget):
@@ -40,9 +43,10 @@ class BokehLibrary(anywidget.AnyWidget):
 
 
 class LossChart(anywidget.AnyWidget):
-    """The live chart: a Bokeh document and the arrays of its curves."""
+    """The live chart: a Bokeh document and the arrays of its curves. New points come as messages."""
 
     _esm = widget_module("loss_chart")
+    key = Unicode().tag(sync=True)  # its own id
     library = Instance(Widget).tag(sync=True, **widget_serialization)
     document = Unicode().tag(sync=True)
     curves = List().tag(sync=True)
@@ -77,7 +81,10 @@ class LossPlot:
         self._live = in_kernel() and stream is None
         self._resting = True
         self._drawn: list[tuple[str, bool]] = []
+        self._sent: dict[str, int] = {}  # how many points of each series the browser has
+        self._whole = True  # the next drawing sends all
         self._due = 0.0
+        self._pace = Pace(SECONDS_PER_DRAWING)
 
     def add(self, step: float, **values: Any) -> None:
         """Adds the value of each named quantity at `step`: numbers, or arrays of one element.
@@ -95,9 +102,12 @@ class LossPlot:
             if name not in self._series:
                 self._series[name] = Series(name, self._smoothing)
             self._series[name].add(self._step, number)
-        if time.monotonic() >= self._due:
+        begin = time.monotonic()
+        if begin >= self._due:
             self._draw()
-            self._due = time.monotonic() + SECONDS_PER_DRAWING
+            now = time.monotonic()
+            self._pace.spent(now - begin)
+            self._due = now + self._pace.pause
 
     def close(self) -> None:
         """Brings the chart to rest: what stays is a picture of it. Adding to it wakes it up again."""
@@ -135,27 +145,57 @@ class LossPlot:
         if not self._live:
             self._outlet.show({"text/plain": repr(self)})
             return
-        curves = self._curves(LIVE_POINTS)
-        arrays = [_arrays(curve) for curve in curves]
         # A series that has grown long is drawn in another way: the document changes.
-        drawn = [(curve.name, curve.smooth is not None) for curve in curves]
-        if self._chart is None:
-            self._chart = LossChart(
-                library=shared_library(), document=self._document(curves), curves=arrays
-            )
-        elif drawn != self._drawn:
-            self._chart.curves = arrays
-            self._chart.document = self._document(curves)
+        drawn = [(s.name, s.smooth) for s in self._series.values()]
+        if self._chart is None or drawn != self._drawn or self._whole:
+            self._send_whole(drawn)
         else:
-            self._chart.curves = arrays
-        self._drawn = drawn
-        if woken:
+            self._send_growth(self._chart)
+        if woken and self._chart is not None:
             get_ipython().events.register("post_run_cell", self._cell_ended)
             self._outlet.show(_view(self._chart, repr(self)))
 
+    def _send_whole(self, drawn: list[tuple[str, bool]]) -> None:
+        self._whole = False
+        curves = self._curves(LIVE_POINTS)
+        self._sent = {name: len(series) for name, series in self._series.items()}
+        arrays = [_arrays(k, c, self._sent[c.name]) for k, c in enumerate(curves)]
+        if self._chart is None:
+            key = uuid4().hex
+            self._chart = LossChart(
+                model_id=key, key=key, library=shared_library(), document=self._document(curves), curves=arrays
+            )
+            hear_while_busy(self._chart)
+            self._chart.on_msg(self._told)
+        else:
+            self._chart.curves = arrays
+            if drawn != self._drawn:
+                self._chart.document = self._document(curves)
+        self._drawn = drawn
+
+    def _send_growth(self, chart: LossChart) -> None:
+        rows, parts = [], []
+        for k, (name, series) in enumerate(self._series.items()):
+            before, total = self._sent[name], len(series)
+            if total == before:
+                continue
+            curve = series.curve(max(LIVE_POINTS * (total - before) // total, FEWEST_NEW), before)
+            smooth = curve.values if curve.smooth is None else curve.smooth
+            parts += [curve.steps, curve.values, smooth]
+            rows.append((k, before, total, len(curve.steps)))
+            self._sent[name] = total
+        if rows:
+            told = {"op": "grown", "curves": rows}
+            chart.send(told, [np.concatenate(parts).tobytes()])
+
+    def _told(self, _chart: object, message: Any, _buffers: object) -> None:
+        """From the browser, in a comm's thread: it lacks what new points belong to."""
+        if isinstance(message, dict) and message.get("op") == "whole":
+            self._whole = True
+
     def _document(self, curves: list[Curve]) -> str:
         empty = [Curve(c.name, c.steps[:0], c.values[:0], _none_of(c)) for c in curves]
-        return json.dumps(loss_document(empty, self._log))
+        return json.dumps({**loss_document(empty, self._log, live=True), "log": self._log})
 
     def _cell_ended(self, _result: object = None) -> None:
         self.close()
@@ -165,9 +205,11 @@ def _none_of(curve: Curve) -> Any:
     return None if curve.smooth is None else curve.smooth[:0]
 
 
-def _arrays(curve: Curve) -> dict[str, bytes]:
+def _arrays(k: int, curve: Curve, total: int) -> dict[str, Any]:
     smooth = curve.values if curve.smooth is None else curve.smooth
     return {
+        "total": total,
+        "colour": COLOURS[k % len(COLOURS)],
         "step": curve.steps.tobytes(),
         "value": curve.values.tobytes(),
         "smooth": smooth.tobytes(),

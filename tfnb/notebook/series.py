@@ -50,6 +50,11 @@ class Series:
     def __len__(self) -> int:
         return len(self._values)
 
+    @property
+    def smooth(self) -> bool:
+        """Is it long enough for a smoothed line?"""
+        return bool(self._smoothing) and len(self) >= SMOOTHED_FROM
+
     def add(self, step: float, value: float) -> None:
         """Appends a point. Values that are not finite are kept, but leave the average as it is."""
         if math.isfinite(value):
@@ -60,19 +65,19 @@ class Series:
         self._values.append(value)
         self._smooth.append(self._mean / self._weight if self._weight else value)
 
-    def curve(self, most: int) -> Curve:
-        """At most about `most` points: of each stretch the lowest and the highest, and the newest."""
-        steps, values = np.array(self._steps), np.array(self._values)
+    def curve(self, most: int, start: int = 0) -> Curve:
+        """At most about `most` of the points from `start` on: of each stretch both extremes, and the newest."""
+        steps, values = np.array(self._steps[start:]), np.array(self._values[start:])
         chosen = _extremes(values, most)
         smooth = None
-        if self._smoothing and len(values) >= SMOOTHED_FROM:
-            smooth = np.array(self._smooth)[chosen]
+        if self.smooth:
+            smooth = np.array(self._smooth[start:])[chosen]
         return Curve(self.name, steps[chosen], values[chosen], smooth)
 
 
 def _extremes(values: np.ndarray, most: int) -> np.ndarray:
     n = len(values)
-    if n <= most:
+    if n <= max(most, 2):
         return np.arange(n)
     length = -(-2 * n // most)
     whole = n // length * length

@@ -25,6 +25,8 @@ from tfnb.summary.scan import Found, scan, scan_events
 __all__ = ["Item", "LogReader", "Run", "Series"]
 
 _PIECE = 8 << 20  # bytes read at a time, unless a record is larger
+_KINDS = (np.int64, np.float64, np.float64)
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray]  # step, wall time, value
 
 
 class Item(NamedTuple):
@@ -62,26 +64,48 @@ class Item(NamedTuple):
 class Series:
     """The points of one scalar tag: `step`, `wall_time`, `value`, as arrays in the order of the files.
 
-    total: how many points there were; fewer are here when they were thinned out.
+    total: how many points there were; fewer are here when they were thinned out. purges: how often some were dropped.
     """
 
     def __init__(self, max_points: int | None) -> None:
         self._max = max_points
-        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self._held = self.total = 0
+        self._parts: list[Columns] = []
+        self._held = self.total = self.purges = 0
+        self._whole_from = 0  # of all points that there were, those from here on are all held
 
     def add(self, step: np.ndarray, wall_time: np.ndarray, value: np.ndarray) -> None:
         self._parts.append((step, wall_time, value))
         self._held += len(step)
         self.total += len(step)
         if self._max is not None and self._held > 2 * self._max:
-            self._keep(thinned(self.value, self._max))
+            newest = self._max // 4  # stay as they are, for `since`
+            older = thinned(self.value[: self._held - newest], max(self._max - newest, 4))
+            self._keep(np.concatenate([older, np.arange(self._held - newest, self._held)]))
+            self._whole_from = self.total - newest
 
     def purge(self, step: int) -> None:
         """Drops the points from `step` on."""
         before = self._held
         self._keep(np.flatnonzero(self.step < step))
         self.total -= before - self._held
+        self._whole_from = min(self._whole_from, self.total)
+        self.purges += 1
+
+    def since(self, total: int) -> Columns | None:
+        """(step, wall_time, value) of the points that came after the first `total`; None if some were thinned out."""
+        if total < self._whole_from:
+            return None
+        parts: list[Columns] = []
+        wanted = self.total - total
+        for part in reversed(self._parts):
+            if wanted <= 0:
+                break
+            first = max(len(part[0]) - wanted, 0)
+            parts.append((part[0][first:], part[1][first:], part[2][first:]))
+            wanted -= len(part[0])
+        if not parts:
+            return tuple(np.empty(0, kind) for kind in _KINDS)  # type: ignore[return-value]
+        return tuple(np.concatenate(c) for c in zip(*reversed(parts), strict=True))  # type: ignore[return-value]
 
     def _keep(self, index: np.ndarray) -> None:
         self._parts = [(self.step[index], self.wall_time[index], self.value[index])]
@@ -91,8 +115,7 @@ class Series:
         if len(self._parts) > 1:
             columns = list(zip(*self._parts, strict=True))
             self._parts = [tuple(np.concatenate(c) for c in columns)]  # type: ignore[list-item]
-        kinds = (np.int64, np.float64, np.float64)
-        return self._parts[0][k] if self._parts else np.empty(0, kinds[k])
+        return self._parts[0][k] if self._parts else np.empty(0, _KINDS[k])
 
     @property
     def step(self) -> np.ndarray:

@@ -130,5 +130,15 @@ export interface Wanted {
   runs: number[];
 }
 
-export type Ask = { op: "csv" | "frame"; tag: string } | { op: "hello" | "bye" };
+export type Ask = { op: "csv" | "frame"; tag: string } | { op: "hello" | "bye" | "whole" };
 export type Answer = { op: "note"; text: string } | { op: "csv"; tag: string };
+
+/** New points of curves that were sent before. The buffer holds per curve its steps, then times, then values. */
+export interface Grown {
+  op: "grown";
+  tags: string[];
+  /** The place of its tag, its run, the total before and now, and how many points come. */
+  curves: [number, number, number, number, number][];
+  /** Seconds until the next ones at the earliest. */
+  pause: number;
+}

@@ -6,6 +6,7 @@ export interface BokehModel {
   data?: object;
   start?: number;
   end?: number;
+  visible?: boolean;
   setv(values: object): void;
 }
 
@@ -18,7 +19,8 @@ export interface BokehView {
   model: BokehModel;
   frame: {
     bbox: { left: number; right: number; top: number; bottom: number };
-    x_scale: { invert(x: number): number };
+    x_scale: { invert(x: number): number; compute(x: number): number };
+    y_scale: { compute(y: number): number };
   };
   export(kind: "png" | "svg"): { to_blob(): Promise<Blob> };
 }

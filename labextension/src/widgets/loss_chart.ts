@@ -1,14 +1,18 @@
-// The browser's side of tfnb/notebook/loss_plot.py: draws a Bokeh document and keeps its sources fed.
+// The browser's side of tfnb/notebook/loss_plot.py: draws a Bokeh document and keeps its curves fed.
 import type { AnyModel } from "@anywidget/types";
-import { type BokehDocument, type BokehViews, startedBokeh } from "../views/bokeh";
+import type { LossCurve, LossGrown } from "../protocol/loss";
+import { startedBokeh } from "../views/bokeh";
+import { LossChart } from "../views/loss_chart";
 import { floats } from "../views/viewer/numbers";
+import { listen } from "./channel/listen";
 
 type Bytes = ArrayBufferView<ArrayBuffer>;
 
 interface State {
+  key: string; // the model's own id
   library: string;
   document: string;
-  curves: { step: Bytes; value: Bytes; smooth: Bytes }[];
+  curves: LossCurve[];
 }
 type Model = AnyModel<State>;
 
@@ -18,54 +22,46 @@ async function library(model: Model): Promise<BlobPart> {
   return found.get("source");
 }
 
-function fill(document: BokehDocument, curves: State["curves"]): void {
-  curves.forEach((curve, k) => {
-    const source = document.get_model_by_name(`curve-${k}`);
-    if (!source) return;
-    source.data = {
-      step: floats(curve.step),
-      value: floats(curve.value),
-      smooth: floats(curve.smooth),
-    };
-  });
-}
-
 export default {
-  async render({ model, el }: { model: Model; el: HTMLElement }) {
-    let shown: BokehViews | null = null; // the views of the document on display
+  async initialize({ model }: { model: Model }): Promise<void> {
+    await listen(model, model.get("key"));
+  },
+
+  async render({ model, el }: { model: Model; el: HTMLElement }): Promise<() => void> {
+    const chart = new LossChart();
     let closed = false;
     let last = Promise.resolve();
-
-    const refresh = () => {
-      const document = shown?.roots[0]?.model.document;
-      if (document && !closed) fill(document, model.get("curves"));
-    };
     const draw = async () => {
       const item = JSON.parse(model.get("document"));
-      const Bokeh = await startedBokeh(item.version, () => library(model));
-      if (closed) return;
-      const place = document.createElement("div");
-      el.replaceChildren(place);
-      shown?.clear();
-      shown = await Bokeh.embed.embed_item(item, place);
-      refresh();
+      const bokeh = await startedBokeh(item.version, () => library(model));
+      if (!closed) await chart.show(bokeh, item, item.log === true, el);
     };
     const redraw = () => {
       last = last.then(draw, draw);
       return last;
     };
+    let asked = false; // for all points, because some were missing
     const refill = () => {
-      last = last.then(refresh);
+      asked = false;
+      chart.set(model.get("curves"));
     };
-
+    const grow = (told: LossGrown, buffers: Bytes[]) => {
+      if (told.op !== "grown" || document.hidden) return;
+      if (asked || chart.grow(told, floats(buffers[0]))) return;
+      asked = true;
+      model.send({ op: "whole" });
+    };
     model.on("change:document", redraw);
     model.on("change:curves", refill);
+    model.on("msg:custom", grow);
+    refill();
     await redraw();
     return () => {
       closed = true;
       model.off("change:document", redraw);
       model.off("change:curves", refill);
-      shown?.clear();
+      model.off("msg:custom", grow);
+      chart.close();
     };
   },
 };

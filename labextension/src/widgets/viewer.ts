@@ -7,10 +7,13 @@ import type {
   Catalogue,
   Content,
   Contents,
+  Grown,
   Kind,
   Templates,
   Wanted,
 } from "../protocol/viewer";
+import { grown } from "../views/viewer/growth";
+import { floats } from "../views/viewer/numbers";
 import { firstOptions, type Options } from "../views/viewer/options";
 import { drawViewer, type ViewerPage, type ViewerSource } from "../views/viewer/viewer";
 import "../views/viewer/viewer.css";
@@ -56,7 +59,8 @@ function sourceOf(model: Model, contents: Map<string, Content>): ViewerSource {
 /** A place in the page; it is drawn when it is first seen, and the kernel is told while it is. */
 interface Place {
   page: ViewerPage | null;
-  seen: boolean;
+  inView: boolean;
+  seen: boolean; // in view, in a page that is not hidden
 }
 
 class Live {
@@ -67,8 +71,16 @@ class Live {
   private readonly source: ViewerSource;
   private readonly hiding = document.createElement("style");
   private readonly watcher = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) this.see(target, isIntersecting);
+    for (const { target, isIntersecting } of entries) {
+      const place = this.places.get(target);
+      if (place) place.inView = isIntersecting;
+      this.see(target);
+    }
   });
+  private readonly hidden = () => {
+    for (const host of this.places.keys()) this.see(host);
+  };
+  private asked = false; // for all, because some was missing
 
   constructor(private readonly model: Model) {
     this.source = sourceOf(model, this.contents);
@@ -80,9 +92,11 @@ class Live {
       this.keep();
       this.each((page) => page.contentsChanged());
     });
-    model.on("msg:custom", (told: Answer, buffers: Bytes[]) =>
-      this.each((page) => page.answer(told, buffers)),
-    );
+    model.on("msg:custom", (told: Answer | Grown, buffers: Bytes[]) => {
+      if (told.op === "grown") this.grow(told, buffers[0]);
+      else this.each((page) => page.answer(told, buffers));
+    });
+    document.addEventListener("visibilitychange", this.hidden);
     const gone = () => this.each((page) => page.note(GONE));
     (model.on as (event: string, act: () => void) => void)("comm_live_update", gone);
   }
@@ -90,6 +104,19 @@ class Live {
   private keep(): void {
     for (const content of this.model.get("changes")) {
       this.contents.set(key(content.kind, content.tag), content);
+    }
+    this.asked = false;
+  }
+
+  private grow(told: Grown, numbers: Bytes | undefined): void {
+    const made = grown(told, floats(numbers), (tag) => this.source.content("scalar", tag));
+    if (made) {
+      for (const content of made) this.contents.set(key("scalar", content.tag), content);
+      this.each((page) => page.contentsChanged(true));
+      this.each((page) => page.paced(told.pause));
+    } else if (!this.asked) {
+      this.asked = true;
+      this.model.send({ op: "whole" });
     }
   }
 
@@ -101,13 +128,15 @@ class Live {
     if (this.places.has(host)) return;
     // Those that are no longer in the page are given up when there is another one.
     for (const [old, place] of this.places) if (!old.isConnected) this.giveUp(old, place);
-    this.places.set(host, { page: drawViewer(host, this.source, this.options), seen: false });
+    const page = drawViewer(host, this.source, this.options);
+    this.places.set(host, { page, inView: false, seen: false });
     this.watcher.observe(host);
     document.head.append(this.hiding);
   }
 
-  private see(host: Element, seen: boolean): void {
+  private see(host: Element): void {
     const place = this.places.get(host);
+    const seen = Boolean(place?.inView) && !document.hidden;
     if (!place || place.seen === seen) return;
     place.seen = seen;
     if (seen && !place.page)
@@ -123,6 +152,7 @@ class Live {
 
   close(): void {
     this.watcher.disconnect();
+    document.removeEventListener("visibilitychange", this.hidden);
     for (const [host, place] of this.places) this.giveUp(host, place);
     this.places.clear();
     this.hiding.remove();

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tfnb.notebook.viewer.content import KINDS, Content, content_of, scalars_of
 from tfnb.notebook.viewer.parameters import (
     hyper_parameters,
@@ -20,15 +22,18 @@ from tfnb.notebook.viewer.parameters import (
 from tfnb.notebook.viewer.sources import GraphSource, Source
 from tfnb.summary.frame import EventTable
 from tfnb.summary.reader import Run
+from tfnb.summary.sampling import thinned
 
-__all__ = ["Wanted", "ViewState"]
+__all__ = ["Growth", "ViewState", "Wanted"]
 
 # Runs shown until the reader chooses others, and charts on the first page.
 FIRST_RUNS, FIRST_TAGS = 40, 12
 MOST_TAGS, MOST_NAME = 48, 400
 MOST_METRICS = 8  # columns of newest values beside hyper-parameters
-# Points in one message, and per curve; per curve while it grows.
-POINTS, FEWEST, MOST, MOST_LIVE = 24_000, 40, 1_000, 400
+# Points in one message, and per curve.
+POINTS, FEWEST, MOST = 24_000, 40, 1_000
+# New points are sent as densely as a chart can show them: so many over its whole width.
+ACROSS, FEWEST_NEW = 800, 4
 # Kinds that are shown elsewhere, or say nothing to a reader.
 UNTOLD = frozenset({*KINDS, "graph", "meta_graph", "run_metadata", "session_log", "message", "hparams", "scalars"})
 
@@ -54,6 +59,17 @@ class Wanted:
         )
 
 
+@dataclass(frozen=True)
+class Growth:
+    """New points of curves that the browser has. `tags`: their tags; `curves`: per curve the place of its tag, its run,
+    the total that the browser has, the new total, how many points come. `numbers`: per curve steps, times, values.
+    """
+
+    tags: list[str]
+    curves: list[tuple[int, int, int, int, int]]
+    numbers: bytes
+
+
 class ViewState:
     """Some sources, polled together; one thread at a time."""
 
@@ -67,6 +83,7 @@ class ViewState:
         self._form: Any = None
         self._others: list[str] = []  # kinds that have no tab
         self._sent: dict[tuple[str, str], Any] = {}
+        self._told: dict[tuple[str, int], tuple[int, int]] = {}  # (tag, run) -> purges, total of what was sent
         self.poll()
 
     def poll(self) -> bool:
@@ -164,11 +181,7 @@ class ViewState:
 
         most: of a curve's points.
         """
-        shown = self.shown(wanted)
-        known = self.tags[wanted.kind]
-        tags = known[:FIRST_TAGS] if wanted.tags is None else wanted.tags
-        there = set(known)
-        tags = [t for t in tags if t in there]
+        shown, tags = self.shown(wanted), self._tags(wanted)
         if wanted.kind == "scalar":
             curves = sum(t in run.scalars for t in tags for _, run in shown)
             most = min(max(POINTS // max(curves, 1), FEWEST), most)
@@ -179,9 +192,47 @@ class ViewState:
                 self._sent[wanted.kind, tag] = version
                 if wanted.kind == "scalar":
                     out.append(scalars_of(tag, shown, most))
+                    for n, run in shown:
+                        if (series := run.scalars.get(tag)) is not None:
+                            self._told[tag, n] = series.purges, series.total
                 else:
                     out.append(content_of(wanted.kind, tag, shown))
         return out
+
+    def _tags(self, wanted: Wanted) -> list[str]:
+        known = self.tags[wanted.kind]
+        there = set(known)
+        return [t for t in (known[:FIRST_TAGS] if wanted.tags is None else wanted.tags) if t in there]
+
+    def growth(self, wanted: Wanted) -> Growth | None:
+        """What has been added to the wanted scalars since they were sent; None where only `contents` can tell."""
+        if wanted.kind != "scalar":
+            return None
+        shown, tags = self.shown(wanted), self._tags(wanted)
+        curves: list[tuple[int, int, int, int, int]] = []
+        numbers: list[np.ndarray] = []
+        told: dict[tuple[str, int], tuple[int, int]] = {}
+        for k, tag in enumerate(tags):
+            for n, run in shown:
+                series = run.scalars.get(tag)
+                if series is None:
+                    continue
+                purges, total = self._told.get((tag, n), (-1, 0))
+                if purges == series.purges and total == series.total:
+                    continue
+                new = series.since(total) if purges == series.purges else None
+                if new is None:
+                    return None
+                most = max(ACROSS * len(new[0]) // series.total, FEWEST_NEW)
+                chosen = thinned(new[2], most)
+                numbers += [column[chosen] for column in new]
+                curves.append((k, n, total, series.total, len(chosen)))
+                told[tag, n] = purges, series.total
+        self._told.update(told)
+        for tag in {tag for tag, _ in told}:
+            self._sent["scalar", tag] = self._version("scalar", tag, shown)
+        packed = np.concatenate(numbers, dtype=np.float64) if numbers else np.empty(0)
+        return Growth(tags, curves, packed.tobytes())
 
     def _version(self, kind: str, tag: str, shown: Iterable[tuple[int, Run]]) -> Any:
         if kind == "scalar":

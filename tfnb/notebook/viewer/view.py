@@ -1,9 +1,9 @@
 """`tf.view`: the widget, and the thread that keeps it fed.
 
-The thread belongs to its `View`: it polls the sources, sends what has changed and ends with `close`. It takes at most
-about a fiftieth of the time, however much there is to send. Until the browser has answered, each message holds
-everything, for one that came before the page was ready is lost. Invariant: a fault in the thread is shown, never
-raised into the user's training.
+The thread belongs to its `View`: it polls the sources, sends what has changed and ends with `close`. While curves
+grow it sends their new points, all in one message, and never takes more of the time than `Pace` allows. Until the
+browser has answered, each message holds everything, for one that came before the page was ready is lost. Invariant: a
+fault in the thread is shown, never raised into the user's training.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from traitlets import Dict, Instance, List, Unicode
 from tfnb.notebook.assets import widget_module, widget_style
 from tfnb.notebook.loss_plot import shared_library
 from tfnb.notebook.outlet import hear_while_busy, in_kernel
+from tfnb.notebook.pace import Pace
 from tfnb.notebook.viewer.picture import picture_html
 from tfnb.notebook.viewer.sources import sources_of
-from tfnb.notebook.viewer.state import MOST, MOST_LIVE, ViewState, Wanted
+from tfnb.notebook.viewer.state import ViewState, Wanted
 from tfnb.notebook.viewer.templates import templates
 
 __all__ = ["View", "view"]
 
-# Of the thread's time; when nobody looks; between two pictures; most rows in one export.
-SHARE, SECONDS_ASLEEP, SECONDS_PER_PICTURE = 0.02, 2.0, 10.0
+# When nobody looks; without news until curves are at rest; between two pictures; most rows in one export.
+SECONDS_ASLEEP, SECONDS_TO_REST, SECONDS_PER_PICTURE = 2.0, 1.0, 10.0
 MOST_ROWS = 2_000_000
 
 
@@ -70,7 +71,8 @@ class View:
         self._heard = False  # the browser has answered
         self._watchers = 0
         self._all = True  # the next message holds everything
-        self._coarse = False  # the last one held fewer points than there is room for
+        self._grown: float | None = None  # when new points were sent that are not yet part of a whole
+        self._pace = Pace(0.0)
         self._closed = threading.Event()
         self._wake = threading.Event()
         self._pictured: Any = None
@@ -211,6 +213,9 @@ class View:
                 self._heard = self._all = True
                 self._watchers += 1
             self._wake.set()
+        elif what == "whole":  # it lacks what new points belong to
+            with self._lock:
+                self._all = True
         elif what == "bye":
             self._watchers = max(self._watchers - 1, 0)
         elif what in ("csv", "frame"):
@@ -239,9 +244,9 @@ class View:
     # ---- the thread ------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        took, pictured = 0.0, time.monotonic()
+        pictured = time.monotonic()
         while True:
-            self._wake.wait(max(self._pause(), took / SHARE))
+            self._wake.wait(max(self._pause(), self._pace.pause))
             if self._closed.is_set():
                 return
             self._wake.clear()
@@ -254,7 +259,7 @@ class View:
                     pictured = time.monotonic()
             except Exception as fault:
                 self._say_fault(fault)
-            took = time.thread_time() - start
+            self._pace.spent(time.thread_time() - start)
 
     def _pause(self) -> float:
         if self._heard and not self._watchers:
@@ -268,20 +273,30 @@ class View:
             if self._heard and not self._watchers:
                 self._all = True
                 return
-            if not (changed or self._all or self._coarse):
+            everything = self._all or not self._heard
+            rests = self._grown is not None and time.monotonic() - self._grown > SECONDS_TO_REST
+            if not (changed or everything or rests):
                 return
-            # While curves grow they are sent with fewer points, and with all when they rest.
-            everything = self._all or not self._heard or (self._coarse and not changed)
-            self._coarse = changed
             catalogue = self._state.catalogue()
-            contents = self._state.contents(self._wanted, everything, MOST_LIVE if changed else MOST)
-            self._all = False
             if catalogue is not self._model.catalogue:
                 self._model.catalogue = catalogue
-            if contents:
-                self._sent += 1
-                contents[0]["number"] = self._sent  # never equal to the last: always sent
-                self._model.changes = contents
+            growth = None if everything or not changed else self._state.growth(self._wanted)
+            if growth is None:
+                self._send_whole(everything or rests)
+            elif growth.curves:
+                self._grown = time.monotonic()
+                told = {"op": "grown", "tags": growth.tags, "curves": growth.curves, "pause": self._pace.pause}
+                self._model.send(told, [growth.numbers])
+
+    def _send_whole(self, everything: bool) -> None:
+        assert self._model is not None
+        contents = self._state.contents(self._wanted, everything)
+        self._all = False
+        self._grown = None
+        if contents:
+            self._sent += 1
+            contents[0]["number"] = self._sent  # never equal to the last: always sent
+            self._model.changes = contents
 
     def _say_fault(self, fault: Exception) -> None:
         text = f"{type(fault).__name__}: {fault}"[:300]

@@ -1,19 +1,25 @@
 // One Bokeh chart made from a template: its sources by name, its ranges, and where a pixel lies on its axis.
 import type { Bokeh, BokehDocument, BokehView, BokehViews } from "../bokeh";
+import type { Box, Pen } from "./tail";
 
 export class Chart {
   private readonly filled = new Set<string>();
   private pointed = false;
   private readonly set = new Map<string, [number, number]>();
+  private readonly place: HTMLElement;
   private readonly view: BokehView;
   private readonly document: BokehDocument;
 
   static async make(bokeh: Bokeh, template: object, place: HTMLElement): Promise<Chart> {
     // Embedding changes the item.
-    return new Chart(await bokeh.embed.embed_item(structuredClone(template), place));
+    return new Chart(await bokeh.embed.embed_item(structuredClone(template), place), place);
   }
 
-  private constructor(private readonly views: BokehViews) {
+  private constructor(
+    private readonly views: BokehViews,
+    place: HTMLElement,
+  ) {
+    this.place = place;
     const [root] = views.roots;
     if (!root?.model.document) throw new Error("the chart has no document");
     this.view = root;
@@ -40,6 +46,40 @@ export class Chart {
     const reset = { reset_start: start, reset_end: end };
     range.setv(untouched ? { start, end, ...reset } : reset);
     if (untouched) this.set.set(name, [start, end]);
+  }
+
+  /** Where the chart's frame is in its place, what it shows, and what of that was not chosen by the reader. */
+  get box(): Box {
+    const { left, top, right, bottom } = this.view.frame.bbox;
+    const [x, y] = ["x", "y"].map((name) => this.document.get_model_by_name(name));
+    const own = (name: string, range: typeof x) => {
+      const last = this.set.get(name);
+      return last?.[0] === range?.start && last?.[1] === range?.end;
+    };
+    const ranges = [x?.start ?? 0, x?.end ?? 1, y?.start ?? 0, y?.end ?? 1] as const;
+    return {
+      frame: [left, top, right - left, bottom - top],
+      ranges,
+      own: [own("x", x), own("y", y)],
+    };
+  }
+
+  get pen(): Pen {
+    const { x_scale, y_scale } = this.view.frame;
+    return { x: (x) => x_scale.compute(x), y: (y) => y_scale.compute(y) };
+  }
+
+  /** Puts an element over the chart; gives where the chart begins below it. */
+  cover(element: HTMLElement): [number, number] {
+    if (element.parentElement !== this.place) this.place.append(element);
+    const here = this.place.getBoundingClientRect();
+    const there = this.view.el.getBoundingClientRect();
+    return [there.x - here.x, there.y - here.y];
+  }
+
+  /** Whether a part of the chart is shown: its reader may hide it. */
+  visible(name: string): boolean {
+    return this.document.get_model_by_name(name)?.visible !== false;
   }
 
   cursor(x: number | null): void {

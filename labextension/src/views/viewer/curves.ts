@@ -81,10 +81,16 @@ export interface Drawing {
   y: [number, number];
 }
 
-const FEW = 12; // points that are seen as points
+export const FEW = 12; // points that are seen as points
+const MARGIN = 0.05; // above and below the values, twice that while they grow
 
 // Columns for the sources of a "lines" template, and its ranges.
-export function drawing(shown: Drawn[], options: Options, templates: Templates): Drawing {
+export function drawing(
+  shown: Drawn[],
+  options: Options,
+  templates: Templates,
+  grows = false,
+): Drawing {
   const none = (): Lines => ({ xs: [], ys: [], colour: [], dash: [] });
   const [band, raw, smooth] = [none(), none(), none()];
   const dots = { x: [] as number[], y: [] as number[], colour: [] as string[] };
@@ -115,6 +121,10 @@ export function drawing(shown: Drawn[], options: Options, templates: Templates):
   return {
     sources: { band, raw, smooth, dots },
     x: span(smooth.xs, { margin: 0.01, log: options.axis === "logstep" }),
-    y: span([...smooth.ys, ...raw.ys, ...band.ys], { outliers: options.outliers, log }),
+    y: span([...smooth.ys, ...raw.ys, ...band.ys], {
+      outliers: options.outliers,
+      margin: grows ? 2 * MARGIN : MARGIN,
+      log,
+    }),
   };
 }

@@ -17,6 +17,7 @@ export interface SpanOptions {
 export function floats(view: Bytes | undefined): Float64Array<ArrayBuffer> {
   // A copy: a buffer of a message need not begin at a multiple of eight bytes.
   if (!view?.byteLength) return new Float64Array(0);
+  if (view instanceof Float64Array) return view as Float64Array<ArrayBuffer>;
   return new Float64Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 }
 
@@ -69,6 +70,26 @@ export function at(xs: Numbers, ys: Numbers, x: number): number {
   const then = ys[k + 1];
   if (next === undefined || then === undefined) return Number.NaN;
   return y + ((x - here) / (next - here)) * (then - y);
+}
+
+/** The rising places of at most `count` points that look like all: of each stretch both ends and both extremes. */
+export function thinned(values: Numbers, count: number): number[] {
+  const stretches = Math.max(count >> 2, 1);
+  const kept: number[] = [];
+  for (let k = 0; k < stretches; k++) {
+    const from = Math.floor((k * values.length) / stretches);
+    const to = Math.floor(((k + 1) * values.length) / stretches);
+    if (from === to) continue;
+    let low = from;
+    let high = from;
+    for (let i = from + 1; i < to; i++) {
+      if ((values[i] as number) < (values[low] as number)) low = i;
+      if ((values[i] as number) > (values[high] as number)) high = i;
+    }
+    const found = new Set([from, Math.min(low, high), Math.max(low, high), to - 1]);
+    kept.push(...found);
+  }
+  return kept;
 }
 
 export interface Band {

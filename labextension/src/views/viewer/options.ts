@@ -42,8 +42,8 @@ export interface Desk {
 
 export interface Card {
   readonly el: HTMLElement;
-  /** Something has changed; settles when it is drawn (at once if nobody sees the card). */
-  update(): Promise<void>;
+  /** Something has changed; settles when it is drawn (at once if nobody sees the card). `grown`: only new points. */
+  update(grown?: boolean): Promise<void>;
   see(visible: boolean): void;
   point?(x: number | null): void;
   close(): void;

@@ -1,8 +1,9 @@
 // The card of one scalar tag: a chart, the values under the shared cursor, and its exports.
 import type { ScalarContent } from "../../protocol/viewer";
 import { Chart } from "./chart";
-import { type Curve, type Drawn, decoded, drawing, lines } from "./curves";
+import { type Curve, type Drawn, decoded, drawing, FEW, lines } from "./curves";
 import { calmly, download, h } from "./dom";
+import { Growing } from "./growing";
 import { count, duration, nearest, short } from "./numbers";
 import type { Card, Desk } from "./options";
 
@@ -17,10 +18,13 @@ export class ScalarCard implements Card {
   private template = "";
   private visible = false;
   private dirty = true;
+  private grown = false; // what is not drawn yet are new points only
+  private growing: Growing | null = null;
   private closed = false;
   private last: Promise<void> = Promise.resolve();
   private readonly label = calmly(() => {
     this.place.ariaLabel = this.newest();
+    this.tell();
   }, 1_000);
   private readonly place = h("div", { className: "tfnb-chart", tabIndex: 0, role: "img" });
   private readonly values = h("table", { className: "tfnb-values" });
@@ -56,7 +60,8 @@ export class ScalarCard implements Card {
     ];
   }
 
-  update(): Promise<void> {
+  update(grown = false): Promise<void> {
+    this.grown = grown && (this.grown || !this.dirty);
     this.dirty = true;
     if (!this.visible) return Promise.resolve();
     this.last = this.last.then(() => this.draw()).catch((fault: Error) => this.fault(fault));
@@ -74,8 +79,8 @@ export class ScalarCard implements Card {
 
   private async draw(): Promise<void> {
     if (!this.dirty || this.closed) return;
-    this.dirty = false;
-    const { desk } = this;
+    const { desk, grown } = this;
+    this.dirty = this.grown = false;
     const content = desk.content("scalar", this.tag);
     if (!content) {
       this.told.textContent = "waiting for the kernel …";
@@ -91,12 +96,23 @@ export class ScalarCard implements Card {
       this.curves = decoded(content);
     }
     this.shown = lines(this.curves, options, desk.templates);
-    const { sources, x, y } = drawing(this.shown, options, desk.templates);
+    this.label();
+    if (grown && this.extended()) return;
+    const { sources, x, y } = drawing(this.shown, options, desk.templates, grown);
     for (const [name, columns] of Object.entries(sources)) chart.fill(name, columns);
-    chart.range("x", x);
+    const ahead = grown ? this.growing?.ahead(x, options.axis === "logstep") : null;
+    chart.range("x", ahead ?? x);
     chart.range("y", y);
-    this.tell();
+    this.growing?.drawn(this.shown, grown);
+    if (!grown) this.tell();
     this.point(desk.cursor);
+  }
+
+  // New points are drawn over the chart where that is all it takes.
+  private extended(): boolean {
+    const { band, baseline, smoothing, outliers } = this.desk.options;
+    if (band || baseline !== null || this.shown.some((line) => line.x.length <= FEW)) return false;
+    return this.growing?.extend(this.shown, { smoothing: smoothing > 0, outliers }) ?? false;
   }
 
   private async chartFor(template: string): Promise<Chart> {
@@ -106,9 +122,11 @@ export class ScalarCard implements Card {
     const place = h("div");
     this.place.append(place);
     const chart = await Chart.make(await this.desk.bokeh(), item, place);
+    this.growing?.close();
     this.chart?.close();
     for (const old of [...this.place.children]) if (old !== place) old.remove();
     this.chart = chart;
+    this.growing = new Growing(chart);
     this.template = template;
     return chart;
   }
@@ -128,7 +146,6 @@ export class ScalarCard implements Card {
       .join("; ");
     // What changes in the page costs a new computation of its styles, so nothing does that need not.
     if (this.told.textContent !== words) this.told.textContent = words;
-    this.label();
   }
 
   private newest(): string {
@@ -200,12 +217,14 @@ export class ScalarCard implements Card {
   }
 
   private async save(kind: "png" | "svg"): Promise<void> {
+    await this.update(); // also what was drawn over it
     if (this.chart) download(await this.chart.blob(kind), `${this.tag}.${kind}`);
   }
 
   close(): void {
     this.closed = true;
     this.label.cancel();
+    this.growing?.close();
     this.chart?.close();
     this.chart = null;
   }

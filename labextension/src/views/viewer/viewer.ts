@@ -42,6 +42,7 @@ const MANY = 12; // scalar charts on a page
 const FEW = 6; // other cards
 const REDRAW = 120; // milliseconds between drawings
 const REST = 2; // and, of news that nobody asked for, as many times what the last one took
+const SLOW = 0.25; // seconds between messages from which on that is said
 
 type Tab = Kind | "parameters";
 
@@ -83,6 +84,7 @@ export class ViewerPage implements SideDesk {
     ariaLabel: "filter tags by regex",
   });
   private readonly status = h("div", { className: "tfnb-status", role: "status" });
+  private readonly pace = h("span", { className: "tfnb-told" });
   private readonly main = h("div", { className: "tfnb-main" });
   private readonly older = this.turner("‹", "previous charts", -1);
   private readonly newer = this.turner("›", "more charts", 1);
@@ -96,8 +98,9 @@ export class ViewerPage implements SideDesk {
   );
   private readonly side: Side;
   private readonly sized: ResizeObserver;
-  readonly redraw = calmly(() => this.update(), REDRAW);
-  private readonly news = calmly(() => this.update(), REDRAW, REST);
+  private grown = true; // all that is new since the last drawing are points of curves
+  readonly redraw = calmly(() => this.update(false), REDRAW);
+  private readonly news = calmly(() => this.update(this.grown), REDRAW, REST);
   private readonly pointAll = calmly(() => {
     for (const card of this.cards.values()) card.point?.(this.cursor);
   }, 30);
@@ -118,7 +121,7 @@ export class ViewerPage implements SideDesk {
       }, 150),
     );
     this.side = new Side(this);
-    const top = h("div", { className: "tfnb-top" }, this.tabs, this.filter, this.pager);
+    const top = h("div", { className: "tfnb-top" }, this.tabs, this.filter, this.pace, this.pager);
     const parts = [top, this.status, this.side.el, this.main];
     const root = h("div", { className: "tfnb-viewer" }, ...parts);
     keepKeys(root);
@@ -182,13 +185,22 @@ export class ViewerPage implements SideDesk {
     this.layOut();
   }
 
-  /** To be called when the source has other contents. */
-  contentsChanged(): void {
+  /** To be called when the source has other contents; `grown`: curves of them have more points, and nothing else. */
+  contentsChanged(grown = false): void {
+    this.grown &&= grown;
     this.news();
   }
 
-  private update(): Promise<unknown> {
-    return Promise.all([...this.cards.values()].map((card) => card.update()));
+  /** To be called when the kernel has said how many seconds it lets go by between messages. */
+  paced(seconds: number): void {
+    const text =
+      seconds > SLOW ? `every ${seconds.toFixed(1)} s, to leave the training its time` : "";
+    if (this.pace.textContent !== text) this.pace.textContent = text;
+  }
+
+  private update(grown: boolean): Promise<unknown> {
+    this.grown = true;
+    return Promise.all([...this.cards.values()].map((card) => card.update(grown)));
   }
 
   answer(message: Answer, buffers: readonly Bytes[]): void {

@@ -1,0 +1,98 @@
+// The chart of a loss plot: a Bokeh document of the kernel's, filled with curves, and drawn over while they grow.
+import type { LossCurve, LossGrown } from "../protocol/loss";
+import type { Bokeh } from "./bokeh";
+import { Chart } from "./viewer/chart";
+import type { Drawn } from "./viewer/curves";
+import { Growing } from "./viewer/growing";
+import { cut, lengthened } from "./viewer/growth";
+import { floats, span } from "./viewer/numbers";
+
+interface Curve {
+  total: number;
+  colour: string;
+  step: Float64Array;
+  value: Float64Array;
+  smooth: Float64Array;
+}
+
+const RAW_OF = 60; // a shorter curve is drawn as points, and whole each time
+
+export class LossChart {
+  private curves: Curve[] = [];
+  private chart: Chart | null = null;
+  private growing: Growing | null = null;
+  private log = false;
+
+  /** Shows another document, in place of the one before. */
+  async show(bokeh: Bokeh, document: object, log: boolean, host: HTMLElement): Promise<void> {
+    const place = window.document.createElement("div");
+    place.style.position = "relative";
+    host.replaceChildren(place);
+    this.close();
+    this.log = log;
+    this.chart = await Chart.make(bokeh, document, place);
+    this.growing = new Growing(this.chart);
+    this.draw(false);
+  }
+
+  /** All curves anew. */
+  set(curves: readonly LossCurve[]): void {
+    this.curves = curves.map(({ total, colour, step, value, smooth }) => ({
+      total,
+      colour,
+      step: floats(step),
+      value: floats(value),
+      smooth: floats(smooth),
+    }));
+    this.draw(false);
+  }
+
+  /** New points; false if they belong to others than are here. */
+  grow(told: LossGrown, numbers: Float64Array): boolean {
+    const parts = cut(
+      numbers,
+      3,
+      told.curves.map((row) => row[3]),
+    );
+    for (const [place, before, total] of told.curves) {
+      const curve = this.curves[place];
+      if (curve?.total !== before) return false;
+      const held = [curve.step, curve.value, curve.smooth];
+      const [step, value, smooth] = lengthened(held, parts.next().value ?? [], 1);
+      if (step && value && smooth) this.curves[place] = { ...curve, total, step, value, smooth };
+    }
+    this.draw(true);
+    return true;
+  }
+
+  private draw(grows: boolean): void {
+    const { chart, growing, curves } = this;
+    if (!chart || !growing) return;
+    const shown = curves.map((curve, run) => line(curve, run, chart.visible(`bold-${run}`)));
+    const long = curves.every((curve) => curve.total >= RAW_OF);
+    if (grows && long && growing.extend(shown, { smoothing: true, outliers: true })) return;
+    for (const [k, { step, value, smooth }] of curves.entries())
+      chart.fill(`curve-${k}`, { step, value, smooth });
+    const x = span(
+      curves.map((curve) => curve.step),
+      { margin: 0.01 },
+    );
+    const values = curves.flatMap((curve) => [curve.value, curve.smooth]);
+    chart.range("x", grows ? growing.ahead(x, false) : x);
+    chart.range("y", span(values, { log: this.log, margin: grows ? 0.1 : 0.05 }));
+    growing.drawn(shown, grows);
+  }
+
+  close(): void {
+    this.growing?.close();
+    this.chart?.close();
+    this.chart = null;
+    this.growing = null;
+  }
+}
+
+function line(curve: Curve, run: number, visible: boolean): Drawn {
+  const { step, value, smooth, total, colour } = curve;
+  const y = visible ? smooth : new Float64Array(smooth.length).fill(Number.NaN);
+  return { run, total, step, wall: step, value, x: step, y, raw: value, colour, dash: "solid" };
+}

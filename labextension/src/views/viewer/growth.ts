@@ -1,0 +1,76 @@
+// Curves that grow: what the kernel sends of them while a training runs is joined to what is held.
+import type { CurveData, Grown, ScalarContent } from "../../protocol/viewer";
+import { floats, thinned } from "./numbers";
+
+const MOST = 2_000; // points of a curve while it grows; it is thinned to half of them
+
+/** Columns with more at their ends; thinned if they are long, so that the extremes of column `by` stay. */
+export function lengthened(
+  columns: readonly Float64Array[],
+  added: readonly Float64Array[],
+  by: number,
+): Float64Array<ArrayBuffer>[] {
+  const long = columns.map((old, k) => {
+    const more = added[k] ?? new Float64Array(0);
+    const out = new Float64Array(old.length + more.length);
+    out.set(old);
+    out.set(more, old.length);
+    return out;
+  });
+  const values = long[by];
+  if (!values || values.length <= MOST) return long;
+  const kept = thinned(values, MOST / 2);
+  return long.map((column) => Float64Array.from(kept, (i) => column[i] as number));
+}
+
+/** Cuts a buffer with `columns` columns per curve at their lengths. */
+export function* cut(
+  numbers: Float64Array,
+  columns: number,
+  lengths: Iterable<number>,
+): Generator<Float64Array[]> {
+  let at = 0;
+  for (const length of lengths) {
+    const parts: Float64Array[] = [];
+    for (let k = 0; k < columns; k++, at += length) parts.push(numbers.subarray(at, at + length));
+    yield parts;
+  }
+}
+
+function joined(curve: CurveData, added: readonly Float64Array[], total: number): CurveData {
+  const held = [curve.step, curve.wall, curve.value].map(floats);
+  const [step, wall, value] = lengthened(held, added, 2);
+  return step && wall && value ? { run: curve.run, total, step, wall, value } : curve;
+}
+
+/**
+ * The contents with what a message adds. Null if some of what it adds to is not there: then all has to be sent anew.
+ */
+export function grown(
+  told: Grown,
+  numbers: Float64Array,
+  content: (tag: string) => ScalarContent | undefined,
+): ScalarContent[] | null {
+  const made = new Map<string, { content: ScalarContent; places: Map<number, number> }>();
+  const parts = cut(
+    numbers,
+    3,
+    told.curves.map((row) => row[4]),
+  );
+  for (const [place, run, before, total] of told.curves) {
+    const tag = told.tags[place] as string;
+    let found = made.get(tag);
+    if (!found) {
+      const old = content(tag);
+      if (!old) return null;
+      const curves = [...old.curves];
+      found = { content: { ...old, curves }, places: new Map(curves.map((c, k) => [c.run, k])) };
+      made.set(tag, found);
+    }
+    const index = found.places.get(run) ?? -1;
+    const curve = found.content.curves[index];
+    if (curve?.total !== before) return null;
+    found.content.curves[index] = joined(curve, parts.next().value ?? [], total);
+  }
+  return [...made.values()].map((each) => each.content);
+}

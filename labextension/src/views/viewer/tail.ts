@@ -1,0 +1,174 @@
+// What was added to a chart's curves since Bokeh drew it: strokes on a canvas above it. A whole drawing costs some ten
+// milliseconds, a stroke next to nothing, so a training that is watched keeps the processor that it shares with the page.
+import type { Chart } from "./chart";
+import type { Drawn } from "./curves";
+import { h } from "./dom";
+import { before } from "./numbers";
+
+export interface Box {
+  /** Left, top, width, height. */
+  frame: readonly [number, number, number, number];
+  /** First and last x, first and last y. */
+  ranges: readonly [number, number, number, number];
+  /** Whether x and y are as the chart was told, and not as its reader has zoomed it. */
+  own: readonly [boolean, boolean];
+}
+
+export interface Pen {
+  x(value: number): number;
+  y(value: number): number;
+}
+
+/** `no`: the chart must be drawn whole. `out`: some of what was added lies outside of what it shows. */
+export type Added = "no" | "out" | "in";
+
+interface End {
+  run: number;
+  x: number;
+  length: number; // of what was stroked, for dashes
+}
+
+const DASHES: Record<string, number[]> = {
+  solid: [],
+  dashed: [6],
+  dotted: [2, 4],
+  dotdash: [2, 4, 6, 4],
+};
+const RAW = 0.3; // opacity, as in the templates
+
+export class Tail {
+  private readonly canvas = h("canvas", { className: "tfnb-tail" });
+  private ends: End[] = [];
+  private box: Box | null = null;
+  private fresh = true; // nothing is on the canvas
+  private stale = 0; // the frame after which the canvas is emptied
+
+  constructor(private readonly chart: Chart) {}
+
+  /** The chart is being drawn whole with these lines. */
+  begin(shown: readonly Drawn[]): void {
+    this.ends = shown.map(({ run, x }) => ({ run, x: x[x.length - 1] ?? Number.NaN, length: 0 }));
+    this.box = this.chart.box;
+    if (this.fresh) return;
+    // Bokeh draws with the next frame: until then the strokes stay.
+    cancelAnimationFrame(this.stale);
+    this.stale = requestAnimationFrame(() => {
+      this.stale = requestAnimationFrame(() => this.empty());
+    });
+  }
+
+  /** Draws what was added to the lines. */
+  add(shown: readonly Drawn[], smoothing: boolean, outliers: boolean): Added {
+    const { box } = this;
+    const now = this.chart.box;
+    if (!box || `${box.frame} ${box.ranges}` !== `${now.frame} ${now.ranges}`) return "no";
+    const from: number[] = [];
+    for (const [k, line] of shown.entries()) {
+      const end = this.ends[k];
+      const index = end ? before(line.x, end.x) : -1;
+      if (end?.run !== line.run || line.x[index] !== end.x) return "no";
+      from.push(index);
+    }
+    if (shown.length !== this.ends.length) return "no";
+    const draw = this.pencil(box);
+    if (!draw) return "no";
+    let out = false;
+    for (const [k, line] of shown.entries()) {
+      const first = from[k] as number;
+      if (first === line.x.length - 1) continue;
+      const end = this.ends[k] as End;
+      if (smoothing) this.stroke(draw, line, line.raw, first, end, RAW);
+      end.length += this.stroke(draw, line, line.y, first, end, 1);
+      end.x = line.x[line.x.length - 1] as number;
+      out ||= outside(line, first, now, smoothing, outliers);
+    }
+    draw.restore();
+    return out ? "out" : "in";
+  }
+
+  private pencil({ frame }: Box): CanvasRenderingContext2D | null {
+    const draw = this.canvas.getContext("2d");
+    if (this.stale || this.fresh) {
+      this.empty();
+      const [left, top, width, height] = frame;
+      const [x, y] = this.chart.cover(this.canvas);
+      const ratio = devicePixelRatio;
+      this.canvas.width = Math.ceil(width * ratio);
+      this.canvas.height = Math.ceil(height * ratio);
+      const { style } = this.canvas;
+      style.left = `${x + left}px`;
+      style.top = `${y + top}px`;
+      style.width = `${width}px`;
+      style.height = `${height}px`;
+      this.fresh = false;
+    }
+    draw?.save();
+    draw?.scale(devicePixelRatio, devicePixelRatio);
+    draw?.translate(-frame[0], -frame[1]);
+    return draw;
+  }
+
+  /** The length of what was stroked. */
+  private stroke(
+    draw: CanvasRenderingContext2D,
+    line: Drawn,
+    ys: Float64Array,
+    first: number,
+    end: End,
+    alpha: number,
+  ): number {
+    const { pen } = this.chart;
+    const bold = alpha === 1;
+    draw.globalAlpha = alpha;
+    draw.strokeStyle = line.colour;
+    draw.lineWidth = bold ? 2 : 1;
+    draw.lineJoin = "round";
+    draw.setLineDash(bold ? (DASHES[line.dash] ?? []) : []);
+    draw.lineDashOffset = end.length;
+    draw.beginPath();
+    let length = 0;
+    let [x0, y0] = [Number.NaN, Number.NaN];
+    for (let k = first; k < line.x.length; k++) {
+      const x = pen.x(line.x[k] as number);
+      const y = pen.y(ys[k] as number);
+      const step = Math.hypot(x - x0, y - y0);
+      if (Number.isFinite(step)) {
+        draw.lineTo(x, y);
+        length += step;
+      } else if (Number.isFinite(x + y)) draw.moveTo(x, y);
+      [x0, y0] = [x, y];
+    }
+    draw.stroke();
+    return length;
+  }
+
+  private empty(): void {
+    cancelAnimationFrame(this.stale);
+    this.stale = 0;
+    this.canvas.remove();
+    this.fresh = true;
+  }
+
+  close(): void {
+    this.empty();
+  }
+}
+
+function outside(
+  line: Drawn,
+  first: number,
+  box: Box,
+  smoothing: boolean,
+  outliers: boolean,
+): boolean {
+  const [left, right, low, high] = box.ranges;
+  const [ownX, ownY] = box.own;
+  const above = (v: number) => v < low || v > high;
+  for (let k = first; k < line.x.length; k++) {
+    const x = line.x[k] as number;
+    if (ownX && (x < left || x > right)) return true;
+    if (!ownY || !outliers) continue;
+    if (above(line.y[k] as number) || (smoothing && above(line.raw[k] as number))) return true;
+  }
+  return false;
+}

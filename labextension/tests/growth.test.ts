@@ -1,0 +1,93 @@
+// New points of growing curves are joined to those held, and what does not fit is noticed.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Grown, ScalarContent } from "../src/protocol/viewer";
+import { grown } from "../src/views/viewer/growth";
+import { floats, thinned } from "../src/views/viewer/numbers";
+
+function content(tag: string, totals: Record<number, number>): ScalarContent {
+  const curves = Object.entries(totals).map(([run, total]) => {
+    const column = Float64Array.from({ length: total }, (_, k) => k);
+    return { run: Number(run), total, step: column, wall: column, value: column };
+  });
+  return { kind: "scalar", tag, curves };
+}
+
+test("points are added to the curves they belong to", () => {
+  const held = new Map([
+    ["a", content("a", { 0: 2, 3: 1 })],
+    ["b", content("b", { 3: 4 })],
+  ]);
+  const told: Grown = {
+    op: "grown",
+    tags: ["b", "a"],
+    curves: [
+      [1, 3, 1, 3, 2],
+      [0, 3, 4, 5, 1],
+    ],
+    pause: 0,
+  };
+  const numbers = Float64Array.from([1, 2, 11, 12, 21, 22, 4, 14, 24]);
+  const made = grown(told, numbers, (tag) => held.get(tag));
+  assert.deepEqual(
+    made?.map((c) => c.tag),
+    ["a", "b"],
+  );
+  const [a, b] = made ?? [];
+  assert.deepEqual([...floats(a?.curves[1]?.value)], [0, 21, 22]);
+  assert.deepEqual([...floats(a?.curves[1]?.step)], [0, 1, 2]);
+  assert.equal(a?.curves[1]?.total, 3);
+  assert.equal(a?.curves[0], held.get("a")?.curves[0]);
+  assert.deepEqual([...floats(b?.curves[0]?.wall)], [0, 1, 2, 3, 14]);
+});
+
+test("points of a curve that is not held, or that lacks some, are refused", () => {
+  const told = (before: number, run: number): Grown => {
+    return { op: "grown", tags: ["a"], curves: [[0, run, before, before + 1, 1]], pause: 0 };
+  };
+  const one = content("a", { 0: 2 });
+  const numbers = new Float64Array(3);
+  assert.equal(grown(told(2, 0), numbers, () => one)?.length, 1);
+  assert.equal(
+    grown(told(1, 0), numbers, () => one),
+    null,
+  );
+  assert.equal(
+    grown(told(2, 1), numbers, () => one),
+    null,
+  );
+  assert.equal(
+    grown(told(2, 0), numbers, () => undefined),
+    null,
+  );
+});
+
+test("a curve that grows for long is thinned, and its extremes stay", () => {
+  let held = content("a", { 0: 0 });
+  for (let total = 0; total < 20_000; total += 50) {
+    const values = Float64Array.from({ length: 50 }, (_, k) => (total + k === 7_777 ? 99 : 0));
+    const steps = Float64Array.from(values, (_, k) => total + k);
+    const numbers = Float64Array.from([...steps, ...steps, ...values]);
+    const told: Grown = {
+      op: "grown",
+      tags: ["a"],
+      curves: [[0, 0, total, total + 50, 50]],
+      pause: 0,
+    };
+    held = grown(told, numbers, () => held)?.[0] as ScalarContent;
+  }
+  const [curve] = held.curves;
+  const steps = floats(curve?.step);
+  assert.equal(curve?.total, 20_000);
+  assert.ok(steps.length <= 2_000 && steps.length > 900);
+  assert.ok(steps.every((s, k) => k === 0 || s > (steps[k - 1] as number)));
+  assert.equal(Math.max(...floats(curve?.value)), 99);
+  assert.equal(steps[steps.length - 1], 19_999);
+});
+
+test("thinning keeps both ends and both extremes of each stretch, in order", () => {
+  const values = [5, 1, 9, 2, 2, 2, 8, 0, 3];
+  assert.deepEqual(thinned(values, 4), [0, 2, 7, 8]);
+  assert.deepEqual(thinned([1], 4), [0]);
+  assert.deepEqual(thinned([], 8), []);
+});
