@@ -1,40 +1,24 @@
-"""The loss plot as a Bokeh document, and BokehJS itself as data.
+"""The loss plot as a Bokeh document.
 
-The document is built here, once for each set of curves; the browser fills its sources with plain
-arrays. BokehJS comes from the installed bokeh package, so both always have the same version and
-nothing is loaded from elsewhere.
+It is built here, once for each set of curves; the browser fills its sources with plain arrays. Invariant: no text of
+a user's is taken for a formula, which would load MathJax from elsewhere.
 """
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import bokeh
 from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, HoverTool, Range1d
 from bokeh.plotting import figure
 
+from tfnb.notebook.bokeh_library import BOKEH_VERSION
 from tfnb.notebook.series import COLOURS, Curve
 
-__all__ = ["BOKEH_VERSION", "bokehjs", "bokehjs_zipped", "grey_axes", "loss_document"]
+__all__ = ["grey_axes", "loss_document"]
 
-BOKEH_VERSION: str = bokeh.__version__
 GREY = "#808080"  # as far from white as from black
-
-
-def bokehjs() -> str:
-    """The text of BokehJS."""
-    return (Path(bokeh.__file__).parent / "server/static/js/bokeh.min.js").read_text("utf-8")
-
-
-@cache
-def bokehjs_zipped() -> bytes:
-    """BokehJS compressed with gzip, as it travels to the browser."""
-    return gzip.compress(bokehjs().encode(), compresslevel=6, mtime=0)
 
 
 def loss_document(curves: Sequence[Curve], log: bool = False, live: bool = False) -> dict[str, Any]:

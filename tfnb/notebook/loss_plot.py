@@ -18,28 +18,22 @@ import anywidget
 import numpy as np
 from IPython import get_ipython
 from ipywidgets import Widget, widget_serialization
-from traitlets import Bytes, Instance, List, Unicode
+from traitlets import Instance, List, Unicode
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.assets import widget_module
+from tfnb.notebook.bokeh_library import BOKEH_VERSION, shared_library
 from tfnb.notebook.chart_svg import line_chart_svg
-from tfnb.notebook.loss_figure import BOKEH_VERSION, bokehjs_zipped, loss_document
+from tfnb.notebook.loss_figure import loss_document
 from tfnb.notebook.outlet import Outlet, hear_while_busy, in_kernel
 from tfnb.notebook.pace import Pace
 from tfnb.notebook.series import COLOURS, Curve, Series
 
-__all__ = ["LossPlot", "shared_library"]
+__all__ = ["LossPlot"]
 
 SECONDS_PER_DRAWING = 0.17
 LIVE_POINTS, SAVED_POINTS = 1500, 300
 FEWEST_NEW = 4  # points of a curve in one message, where there are more
-
-
-class BokehLibrary(anywidget.AnyWidget):
-    """BokehJS on its way to the browser: one model for all charts of a kernel, never displayed."""
-
-    _esm = "export default {};"
-    source = Bytes().tag(sync=True)
 
 
 class LossChart(anywidget.AnyWidget):
@@ -50,9 +44,6 @@ class LossChart(anywidget.AnyWidget):
     library = Instance(Widget).tag(sync=True, **widget_serialization)
     document = Unicode().tag(sync=True)
     curves = List().tag(sync=True)
-
-
-_library: list[BokehLibrary] = []
 
 
 class LossPlot:
@@ -214,13 +205,6 @@ def _arrays(k: int, curve: Curve, total: int) -> dict[str, Any]:
         "value": curve.values.tobytes(),
         "smooth": smooth.tobytes(),
     }
-
-
-def shared_library() -> BokehLibrary:
-    """The model that brings BokehJS to the browser, made when it is first needed."""
-    if not _library:
-        _library.append(BokehLibrary(source=bokehjs_zipped()))
-    return _library[0]
 
 
 def _view(chart: LossChart, text: str) -> dict[str, Any]:

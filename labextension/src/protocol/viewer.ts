@@ -115,7 +115,7 @@ export interface Contents {
 }
 export type Content = Contents[Kind];
 
-/** Empty charts as JSON for `Bokeh.embed.embed_item`, and how runs are told apart. */
+/** Empty charts as JSON for `Bokeh.embed.embed_item` (others come when they are asked for), how runs look. */
 export interface Templates {
   version: string;
   colours: string[];
@@ -130,7 +130,10 @@ export interface Wanted {
   runs: number[];
 }
 
-export type Ask = { op: "csv" | "frame"; tag: string } | { op: "hello" | "bye" | "whole" };
+export type Ask =
+  | { op: "csv" | "frame"; tag: string }
+  | { op: "chart"; name: string }
+  | { op: "hello" | "bye" | "whole" };
 export type Answer = { op: "note"; text: string } | { op: "csv"; tag: string };
 
 /** New points of curves that were sent before. The buffer holds per curve its steps, then times, then values. */

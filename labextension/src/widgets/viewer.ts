@@ -40,9 +40,26 @@ async function library(model: Model): Promise<BlobPart> {
   return found.get("source");
 }
 
+function chart(model: Model, name: string): Promise<object> {
+  const there = () => model.get("templates").charts[name];
+  const found = there();
+  if (found) return Promise.resolve(found);
+  model.send({ op: "chart", name });
+  return new Promise((resolve) => {
+    const heard = () => {
+      const come = there();
+      if (!come) return;
+      model.off("change:templates", heard);
+      resolve(come);
+    };
+    model.on("change:templates", heard);
+  });
+}
+
 function sourceOf(model: Model, contents: Map<string, Content>): ViewerSource {
   return {
     templates: model.get("templates"),
+    chart: (name) => chart(model, name),
     hasKernel: model.get("has_kernel") !== false,
     catalogue: () => model.get("catalogue"),
     content: <K extends Kind>(kind: K, tag: string) =>

@@ -18,10 +18,10 @@ from typing import Any, Protocol
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.assets import widget_module, widget_style
+from tfnb.notebook.bokeh_library import bokehjs_zipped
 from tfnb.notebook.graph import graph_model
 from tfnb.notebook.graph_file import read_graph
 from tfnb.notebook.graph_widget import LiveGraph
-from tfnb.notebook.loss_figure import bokehjs_zipped
 from tfnb.notebook.timeline_view import Timeline
 from tfnb.notebook.trace_file import read_trace
 from tfnb.notebook.viewer.sources import FolderSource

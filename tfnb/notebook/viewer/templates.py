@@ -6,20 +6,22 @@ nothing there can be taken for a formula or a tag.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, CustomJSTickFormatter, Range1d, Span
 from bokeh.plotting import figure
 
-from tfnb.notebook.loss_figure import BOKEH_VERSION, GREY, grey_axes
+from tfnb.notebook.bokeh_library import BOKEH_VERSION
+from tfnb.notebook.loss_figure import GREY, grey_axes
 from tfnb.notebook.series import COLOURS
+from tfnb.notebook.viewer.looks import looks
 
-__all__ = ["templates"]
+__all__ = ["CHARTS", "template", "templates"]
 
 AXES = ("step", "logstep", "relative", "wall")
-DASHES = ("solid", "dashed", "dotted", "dotdash")
 # Seconds as 1:05 or 2:03:20.
 DURATION = """
 const t = Math.abs(tick), h = Math.floor(t / 3600), m = Math.floor(t / 60) % 60, s = t % 60;
@@ -32,19 +34,16 @@ return `${sign}${+s.toFixed(3)} s`;
 
 
 @cache
-def templates() -> dict[str, Any]:
-    """Name -> JSON for `Bokeh.embed.embed_item`, and what the browser must know of them."""
-    out: dict[str, Any] = {
-        f"{axis}-{scale}": _item(_lines(axis, scale)) for axis in AXES for scale in ("linear", "log")
-    }
-    out |= {"bands": _item(_bands()), "ridges": _item(_ridges()), "overlay": _item(_overlay())}
-    return {"version": BOKEH_VERSION, "colours": COLOURS, "dashes": DASHES, "charts": out}
-
-
-def _item(plot: Any) -> dict[str, Any]:
-    item: dict[str, Any] = json_item(plot)
+def template(name: str) -> dict[str, Any]:
+    """The JSON of the chart `name` of CHARTS for `Bokeh.embed.embed_item`."""
+    item: dict[str, Any] = json_item(CHARTS[name]())
     item["version"] = BOKEH_VERSION
     return item
+
+
+def templates() -> dict[str, Any]:
+    """All of them, and what else the browser must know."""
+    return looks({name: template(name) for name in CHARTS})
 
 
 def _plot(name: str, height: int = 210, **how: Any) -> Any:
@@ -138,3 +137,11 @@ def _overlay() -> Any:
     source = _source("overlay", "xs", "ys", "colour", "alpha")
     plot.multi_line("xs", "ys", source=source, line_color="colour", line_alpha="alpha", line_width=1.4)
     return plot
+
+
+CHARTS: dict[str, Callable[[], Any]] = {
+    **{f"{axis}-{scale}": partial(_lines, axis, scale) for axis in AXES for scale in ("linear", "log")},
+    "bands": _bands,
+    "ridges": _ridges,
+    "overlay": _overlay,
+}

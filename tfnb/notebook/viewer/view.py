@@ -8,6 +8,7 @@ fault in the thread is shown, never raised into the user's training.
 
 from __future__ import annotations
 
+import importlib
 import io
 import threading
 import time
@@ -22,13 +23,13 @@ from ipywidgets import Widget, widget_serialization
 from traitlets import Dict, Instance, List, Unicode
 
 from tfnb.notebook.assets import widget_module, widget_style
-from tfnb.notebook.loss_plot import shared_library
+from tfnb.notebook.bokeh_library import shared_library
 from tfnb.notebook.outlet import hear_while_busy, in_kernel
 from tfnb.notebook.pace import Pace
+from tfnb.notebook.viewer.looks import looks
 from tfnb.notebook.viewer.picture import picture_html
 from tfnb.notebook.viewer.sources import sources_of
 from tfnb.notebook.viewer.state import ViewState, Wanted
-from tfnb.notebook.viewer.templates import templates
 
 __all__ = ["View", "view"]
 
@@ -71,6 +72,7 @@ class View:
         self._heard = False  # the browser has answered
         self._watchers = 0
         self._all = True  # the next message holds everything
+        self._charts: dict[str, Any] = {}
         self._grown: float | None = None  # when new points were sent that are not yet part of a whole
         self._pace = Pace(0.0)
         self._closed = threading.Event()
@@ -166,13 +168,25 @@ class View:
         )
         display({"text/html": html, "text/plain": repr(self)}, raw=True, metadata=told)
         if first:
+            # The browser starts BokehJS meanwhile.
+            self._add_chart("step-linear")
             display(self._picture(), raw=True, metadata=told, display_id=self._place)
+
+    def _add_chart(self, name: str) -> None:
+        """Sends the template of a chart."""
+        assert self._model is not None
+        # Imports bokeh, which takes longer than all else here.
+        made = importlib.import_module("tfnb.notebook.viewer.templates")
+        with self._lock:
+            if name in made.CHARTS and name not in self._charts:
+                self._charts[name] = made.template(name)
+                self._model.templates = looks(self._charts)
 
     def _start(self) -> None:
         self._model = ViewerModel(
             model_id=self._place,
             library=shared_library(),
-            templates=templates(),
+            templates=looks({}),
             catalogue=self._state.catalogue(),
             changes=self._state.contents(self._wanted, True),
             picture=self._place,
@@ -218,6 +232,8 @@ class View:
                 self._all = True
         elif what == "bye":
             self._watchers = max(self._watchers - 1, 0)
+        elif what == "chart":
+            self._add_chart(str(message.get("name")))
         elif what in ("csv", "frame"):
             self._export(what, message)
 
@@ -315,6 +331,8 @@ def view(what: Any) -> View:
     names to these. In a notebook it is shown at once, so a training in the same cell is seen live. Returns the `View`.
     Raises `NotFoundError` for a folder that is not there, `InvalidArgumentError` for anything else.
     """
+    if in_kernel():
+        shared_library()  # on its way while files are read
     made = View(what)
     if in_kernel():
         made.show()

@@ -47,8 +47,7 @@ export class HistogramCard extends ItemCard<"histogram"> {
   private async part(key: string, form: string, textContent: string): Promise<Part> {
     const there = this.charts.get(key);
     if (there) return there;
-    const item = this.desk.templates.charts[form];
-    if (!item) throw new Error(`there is no chart ${form}`);
+    const item = await this.desk.chart(form);
     const place = h("div");
     const part = h("figure", {}, h("figcaption", { textContent }), place);
     this.body.append(part);

@@ -34,6 +34,7 @@ export interface Desk {
   /** Where the shared cursor stands, in units of the horizontal axis. */
   readonly cursor: number | null;
   readonly hasKernel: boolean;
+  chart(name: string): Promise<object>;
   bokeh(): Promise<Bokeh>;
   content<K extends Kind>(kind: K, tag: string): Contents[K] | undefined;
   ask(message: Ask): void;

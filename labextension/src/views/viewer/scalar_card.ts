@@ -117,8 +117,7 @@ export class ScalarCard implements Card {
 
   private async chartFor(template: string): Promise<Chart> {
     if (this.chart && template === this.template) return this.chart;
-    const item = this.desk.templates.charts[template];
-    if (!item) throw new Error(`there is no chart ${template}`);
+    const item = await this.desk.chart(template);
     const place = h("div");
     this.place.append(place);
     const chart = await Chart.make(await this.desk.bokeh(), item, place);

@@ -49,6 +49,8 @@ type Tab = Kind | "parameters";
 /** Where a page has its data from: a widget's model, or a server that reads files. */
 export interface ViewerSource {
   readonly templates: Templates;
+  /** The template of a chart, as soon as it is here. */
+  chart(name: string): Promise<object>;
   /** Whether there is a kernel with variables. */
   readonly hasKernel: boolean;
   catalogue(): Catalogue;
@@ -149,6 +151,10 @@ export class ViewerPage implements SideDesk {
 
   content<K extends Kind>(kind: K, tag: string): Contents[K] | undefined {
     return this.source.content(kind, tag);
+  }
+
+  chart(name: string): Promise<object> {
+    return this.source.chart(name);
   }
 
   bokeh(): Promise<Bokeh> {
