@@ -1,6 +1,8 @@
 """What the viewer knows and sends, without a browser: sources, thinning, histograms, hostile data, the joined module."""
 
 import io
+import subprocess
+import sys
 import threading
 import wave
 import xml.etree.ElementTree as ET
@@ -16,11 +18,11 @@ import tfnb as tf
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.protos import proto
 from tfnb.notebook.viewer.content import buckets, percentiles, rebinned
+from tfnb.notebook.viewer.looks import all_looks, chart, looks
 from tfnb.notebook.viewer.media import MOST_SOUND
 from tfnb.notebook.viewer.parameters import parameter_rows
 from tfnb.notebook.viewer.sources import MAX_ITEMS, MAX_POINTS, WriterSource, sources_of
 from tfnb.notebook.viewer.state import FIRST_RUNS, MOST, POINTS, ViewState, Wanted
-from tfnb.notebook.viewer.templates import templates
 from tfnb.notebook.viewer.view import View
 from tfnb.summary.reader import Series
 
@@ -489,10 +491,22 @@ def test_a_folder_that_goes_away_is_told(tmp_path):
 
 
 def test_templates_are_bounded_and_hold_no_addresses():
-    made = templates()
+    made = all_looks()
     assert set(made["charts"]) == {
         *(f"{a}-{s}" for a in ("step", "logstep", "relative", "wall") for s in ("linear", "log")),
         "bands", "ridges", "overlay",
     }  # fmt: skip
     text = repr(made)
     assert len(text) < 200_000 and "http" not in text
+
+
+def test_a_template_comes_when_it_is_asked_for():
+    before = looks({})
+    assert before["charts"] == {} and before["version"] == chart("bands")["version"]
+    assert chart("step-linear")["doc"]
+    assert chart("of another name") is None
+
+
+def test_a_view_needs_no_bokeh_to_appear():
+    code = "import sys, tfnb as tf; tf.view; assert 'bokeh' not in sys.modules, 'bokeh was imported'"
+    subprocess.run([sys.executable, "-c", code], check=True)

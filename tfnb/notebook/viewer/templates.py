@@ -17,9 +17,8 @@ from bokeh.plotting import figure
 from tfnb.notebook.bokeh_library import BOKEH_VERSION
 from tfnb.notebook.loss_figure import GREY, grey_axes
 from tfnb.notebook.series import COLOURS
-from tfnb.notebook.viewer.looks import looks
 
-__all__ = ["CHARTS", "template", "templates"]
+__all__ = ["CHARTS", "template"]
 
 AXES = ("step", "logstep", "relative", "wall")
 # Seconds as 1:05 or 2:03:20.
@@ -39,11 +38,6 @@ def template(name: str) -> dict[str, Any]:
     item: dict[str, Any] = json_item(CHARTS[name]())
     item["version"] = BOKEH_VERSION
     return item
-
-
-def templates() -> dict[str, Any]:
-    """All of them, and what else the browser must know."""
-    return looks({name: template(name) for name in CHARTS})
 
 
 def _plot(name: str, height: int = 210, **how: Any) -> Any:

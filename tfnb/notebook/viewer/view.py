@@ -8,7 +8,6 @@ fault in the thread is shown, never raised into the user's training.
 
 from __future__ import annotations
 
-import importlib
 import io
 import threading
 import time
@@ -26,7 +25,7 @@ from tfnb.notebook.assets import widget_module, widget_style
 from tfnb.notebook.bokeh_library import shared_library
 from tfnb.notebook.outlet import hear_while_busy, in_kernel
 from tfnb.notebook.pace import Pace
-from tfnb.notebook.viewer.looks import looks
+from tfnb.notebook.viewer.looks import chart, looks
 from tfnb.notebook.viewer.picture import picture_html
 from tfnb.notebook.viewer.sources import sources_of
 from tfnb.notebook.viewer.state import ViewState, Wanted
@@ -175,11 +174,10 @@ class View:
     def _add_chart(self, name: str) -> None:
         """Sends the template of a chart."""
         assert self._model is not None
-        # Imports bokeh, which takes longer than all else here.
-        made = importlib.import_module("tfnb.notebook.viewer.templates")
+        made = chart(name)  # the first one takes longer than all else here
         with self._lock:
-            if name in made.CHARTS and name not in self._charts:
-                self._charts[name] = made.template(name)
+            if made is not None and name not in self._charts:
+                self._charts[name] = made
                 self._model.templates = looks(self._charts)
 
     def _start(self) -> None:
