@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.notebook.trace_lanes import host_beside, is_host, task_of
+from tfnb.notebook.trace_lanes import host_beside, is_host, is_sent, lane_to, task_of
 from tfnb.notebook.trace_model import TraceModel
 
 __all__ = ["MOST", "causes", "critical_path"]
@@ -52,6 +52,8 @@ class _Causes:
         self.lanes: dict[tuple[str, str], list[int]] = {}  # events so far, by start
         self.named: dict[tuple[int, str], int] = {}  # (step, node) -> the last event that computed it
         self.launches: dict[tuple[int, str], list[int]] = {}  # by step and host
+        self.carried: dict[tuple[int, str, str], int] = {}  # (step, lane, node) -> the last transfer of its tensor
+        self.sent: dict[tuple[int, str], list[int]] = {}  # (step, lane) -> transfers to a task, by start
         self.hosts = frozenset(t.device for t in model.events if is_host(t.device))
         self.producers: dict[tuple[int, tuple[str, ...]], tuple[str, ...]] = {}
 
@@ -69,6 +71,9 @@ class _Causes:
                 self.launches.setdefault((self.step[i], t.device), []).append(i)
             for name in t.nodes:
                 self.named[self.step[i], name] = i
+            if is_sent(t):
+                self.carried[self.step[i], t.lane, _node_of(t.name)] = i
+                self.sent.setdefault((self.step[i], t.lane), []).append(i)
         for i in late:
             found[i] = self._latest(i, self._ended(i, events[i]))
         return found
@@ -82,10 +87,13 @@ class _Causes:
         mine = self.step[i]
         same = self.lanes.get((t.device, t.lane), ())
         found = [c for c in same[-1:] if self.step[c] == mine and self.end[c] <= self.start[i] + _SLACK]
-        for name in self._producers(i, t):
-            c = self.named.get((mine, name))
-            if c is not None and self.end[c] <= self.start[i] + _SLACK:
-                found.append(c)
+        names, lane = self._producers(i, t), lane_to(task_of(t.device))
+        if is_sent(t):  # others may be on their way at the same time
+            found, names, lane = [], (_node_of(t.name),), ""
+        for name in names:
+            for c in (self.named.get((mine, name)), self.carried.get((mine, lane, name))):
+                if c is not None and self.end[c] <= self.start[i] + _SLACK:
+                    found.append(c)
         if not found:
             launches = self.launches.get((mine, host_beside(t.device, self.hosts)), ())
             begun = [c for c in launches if self.start[c] <= self.start[i] + _SLACK]
@@ -121,7 +129,7 @@ class _Causes:
             lane = self.lanes.get((host_beside(t.device, self.hosts), t.woken_by), [])
             at = bisect_right(lane, self.end[i], key=lambda c: self.start[c])
             host = [c for c in lane[max(at - 8, 0) : at] if self.model.events[c].kind in ("host", "launch")]
-            return host[-1:]
+            return host[-1:] or self._came(i, t)
         what = t.name.removeprefix("wait for ")
         for (device, _), lane in self.lanes.items():
             if device.endswith(f"device:{what}") and task_of(t.device) in ("", task_of(device)):
@@ -131,3 +139,16 @@ class _Causes:
                     return found[-1:]
         c = self.named.get((self.step[i], what))
         return [] if c is None else [c]
+
+    def _came(self, i: int, t: Any) -> list[int]:
+        """Of the tensors that came from other tasks the last before the end of a wait."""
+        lane = self.sent.get((self.step[i], lane_to(task_of(t.device))), [])
+        at = bisect_right(lane, self.end[i], key=lambda c: self.start[c])
+        came = [c for c in lane[max(at - 32, 0) : at] if self.end[c] <= self.end[i]]
+        return [max(came, key=lambda c: self.end[c])] if came else []
+
+
+def _node_of(tensor: str) -> str:
+    """The node of a tensor's name: `w` of `w:0`, and of `^w`, the news that it has run."""
+    name, colon, _ = tensor.rpartition(":")
+    return name if colon else tensor.removeprefix("^")

@@ -16,11 +16,15 @@ import numpy as np
 
 from tfnb.session.config import NodeStats
 
-__all__ = ["MOST_LANES", "MOST_ROWS", "Lane", "host_beside", "is_host", "lay_out", "short_name", "task_of"]
+__all__ = [
+    "MOST_LANES", "MOST_ROWS", "Lane", "host_beside", "is_host", "is_sent", "lane_to", "lay_out",
+    "short_name", "task_of",
+]  # fmt: skip
 
 MOST_LANES, MOST_ROWS = 400, 60
 HOST, TRANSFERS = "host", "transfers"
 _TASK = re.compile(r"/job:([^/]+)/.*task:(\d+)")
+_TO = "to "  # which `tfnb.session.dask.tracing` writes
 _RANK = {"queue": 0, "inline": 1}
 
 
@@ -53,6 +57,16 @@ def short_name(task: str) -> str:
     return f"{found[1]} {found[2]}" if found else task
 
 
+def is_sent(t: NodeStats) -> bool:
+    """Is it a tensor on its way to another task?"""
+    return t.kind == "transfer" and t.lane.startswith(_TO) and bool(task_of(t.device))
+
+
+def lane_to(task: str) -> str:
+    """The lane of tensors that are sent to a task, among those of the sender."""
+    return f"{_TO}{short_name(task)}"
+
+
 def host_beside(device: str, hosts: Container[str]) -> str:
     """The host whose threads a device works for: that of its task where there is one, else this process's."""
     own = f"{task_of(device)}/{HOST}"
@@ -65,7 +79,7 @@ def lay_out(
     """The lanes, the row of each event, given by start, and how many found no place (their row is -1)."""
     members: dict[tuple[str, str], list[int]] = {}
     for i, t in enumerate(events):
-        local = t.kind == "transfer" and is_host(t.device) and not t.lane.startswith("to ")
+        local = t.kind == "transfer" and is_host(t.device) and not is_sent(t)
         members.setdefault((t.device, TRANSFERS if local else t.lane), []).append(i)
     groups = _groups(device for device, _ in members)
 

@@ -96,4 +96,8 @@ class RecvKernel:
 
 
 def _short(device: str) -> str:
-    return device.rpartition("device:")[2]
+    """ "CPU:0" of this machine's devices, "worker:1 CPU:0" of those of other tasks."""
+    task, _, unit = device.rpartition("/device:")
+    parts = task.strip("/").split("/")
+    job, number = parts[0].removeprefix("job:"), parts[-1].removeprefix("task:")
+    return unit.removeprefix("device:") if job in ("", "localhost") else f"{job}:{number} {unit}"

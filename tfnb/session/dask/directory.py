@@ -13,7 +13,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from distributed.comm import CommClosedError
@@ -22,6 +22,7 @@ from distributed.utils import LoopRunner, sync
 
 from tfnb.errors import InvalidArgumentError, OpError, UnavailableError
 from tfnb.session.dask.channel import Peer
+from tfnb.session.dask.clocks import Clock
 from tfnb.session.dask.failures import decode_error
 from tfnb.session.dask.hosting import HANDLER
 
@@ -40,7 +41,7 @@ class Entry:
     """A task that was reached. `devices`: full name, kind, memory limit in bytes of each.
 
     `incarnation` is another after a restart of the task, `link` also when the same one was lost and found again: it has
-    then forgotten what it was told before.
+    then forgotten what it was told before. `clock` is its `time.time` beside that of this process.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Entry:
     incarnation: int
     link: int
     devices: tuple[tuple[str, str, int], ...]
+    clock: Clock = field(default_factory=Clock, compare=False)
 
 
 class Directory:
@@ -153,7 +155,9 @@ class Directory:
         limit = min(_GREETING, self.patience)
         comm = None
         try:
+            asked = time.time()
             said = await asyncio.wait_for(self._call(address, "hello", me), limit)
+            heard = time.time()
             if said["name"] != name:
                 raise InvalidArgumentError(f"at {address} is the task {said['name']}, not {name}")
             comm = await self._pool.connect(address)
@@ -166,6 +170,7 @@ class Directory:
             return None
         devices = tuple((str(d), str(k), int(m)) for d, k, m in said["devices"])
         entry = Entry(name, address, Peer(*said["peer"]), said["incarnation"], next(self._links), devices)
+        entry.clock.measure(asked, said["clock"], said["clock"], heard)
         with self._lock:
             self.entries[name] = entry
             self._watchers[name] = asyncio.ensure_future(self._watch(entry, comm))
@@ -180,7 +185,9 @@ class Directory:
                 if done:
                     broken.exception()
                     break
-                await asyncio.wait_for(self._call(entry.address, "beat", {}), self.patience)
+                asked = time.time()
+                told = await asyncio.wait_for(self._call(entry.address, "beat", {}), self.patience)
+                entry.clock.measure(asked, told, told, time.time())
         except (OpError, OSError, CommClosedError, asyncio.TimeoutError):
             pass
         finally:

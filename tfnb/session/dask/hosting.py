@@ -56,7 +56,7 @@ class Host:
                 await self._watch(comm, **(arguments or {}))
                 return {}
             if what == "beat":  # answered by the loop itself: threads may be long at work
-                return {"result": None}
+                return {"result": time.time()}
             method = self._methods.get(what)
             if method is None:
                 raise InvalidArgumentError(f"a task does not know {what!r}")

@@ -33,7 +33,7 @@ from tfnb.session.dask.census import Census
 from tfnb.session.dask.directory import Directory, Entry
 from tfnb.session.dask.parts import encode_part
 from tfnb.session.dask.task import FETCH, TIMES, Reply, Share, Task, task_of
-from tfnb.session.dask.tracing import decode_times, merge
+from tfnb.session.dask.tracing import Noted, decode_times, join_transfers, merge
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
 from tfnb.session.recording import Recording, traced
@@ -60,6 +60,7 @@ class _Gathering:
     def __init__(self, tasks: Sequence[str], failed: Callable[[OpError], None]) -> None:
         self.tasks = frozenset(tasks)
         self._open = set(tasks)
+        self.heard: dict[str, float] = {}  # task -> when its reply came, by `time.time`
         self._changed = threading.Condition()
         self._failed = failed
         self.error: OpError | None = None
@@ -67,6 +68,7 @@ class _Gathering:
     def reply(self, reply: Reply) -> None:
         with self._changed:
             self._open.discard(reply.task)
+            self.heard[reply.task] = time.time()
             self._changed.notify_all()
         if reply.error is not None:
             self.fail(reply.error)
@@ -243,7 +245,9 @@ class Master:
             lost = self._lost(registered.links)
             if lost:
                 raise UnavailableError(f"the tasks {lost} were lost before the step began")
+            asked = {}
             for share in registered.shares:
+                asked[share.task] = time.time()
                 self.home.call(share, number, registered.handle, feeds, timeout, gathering.reply, recorder is not None)
             if home is not None:
                 made = self.home.run(number, registered.handle, feeds, timeout, recorder)
@@ -257,7 +261,10 @@ class Master:
                 for k in share.fetches:
                     found[k] = meeting.recv(f"{FETCH}{k}", 0.0).value
                 if recorder is not None:
-                    merge(recorder, decode_times(meeting.recv(f"{TIMES}{share.task}", 0.0).value))
+                    noted = decode_times(meeting.recv(f"{TIMES}{share.task}", 0.0).value)
+                    merge(recorder, noted, self._ahead(noted, asked[share.task], gathering.heard[share.task]))
+            if recorder is not None:
+                join_transfers(recorder, self.home.name)
             return found
         except BaseException as e:
             if isinstance(e, OpError):
@@ -266,6 +273,14 @@ class Master:
             if gathering.error is None or not isinstance(e, OpError):
                 raise
             raise gathering.error from None
+
+    def _ahead(self, noted: Noted, asked: float, heard: float) -> float:
+        """By how many seconds a task's clock is ahead; the step that it has noted is one more measurement of that."""
+        entry = self.directory.entries.get(noted.task)
+        if entry is None:
+            return 0.0
+        entry.clock.measure(asked, noted.begin, noted.begin + noted.wall_us / 1e6, heard)
+        return entry.clock.ahead
 
     def _stop(self, number: int, gathering: _Gathering, error: BaseException) -> None:
         """Tells the tasks that still run, and waits a while for them."""

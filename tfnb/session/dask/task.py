@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -39,7 +40,7 @@ from tfnb.session.compile import Context
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.channel import Peer
 from tfnb.session.dask.failures import Refusals, decode_error, encode_error
-from tfnb.session.dask.tracing import encode_times
+from tfnb.session.dask.tracing import encode_times, note_arrivals, note_sent
 from tfnb.session.dask.traffic import CountingChannel
 from tfnb.session.dask.wire import Head, Kind, Message
 from tfnb.session.functions import Functions
@@ -53,6 +54,7 @@ _REMEMBERED = 4096  # ended steps whose late messages are known for what they ar
 _MOST_STEPS = 256  # that run at once
 _PREFIX = 40  # bits below the part of a step's number that is its master's
 _NOTHING = np.zeros(0, np.uint8)
+_NOTED = 1.0  # seconds that a traced step waits for each value that still leaves
 _SOON = 1 << 14  # bytes: larger values are sent by the pool
 
 
@@ -110,6 +112,9 @@ class _Meeting(Rendezvous):
         super().__init__()
         self._task, self._step = task, step
         self._outgoing: dict[str, list[Message]] = {}  # task -> what goes there; of the step's own thread
+        self.came: list[tuple[str, float]] = []  # key and time of each tensor from another task
+        self.recorder: StepStats | None = None
+        self.sending: list[threading.Event] = []  # of a traced step: set when a value has left the pool
 
     def send(self, key: Any, value: Any, is_dead: bool = False) -> None:
         target = task_of(key.target) if isinstance(key, Key) else self._task.name
@@ -121,7 +126,8 @@ class _Meeting(Rendezvous):
             array = np.zeros((), np.int32) if is_dead else np.asarray(to_host(value))
             self.add(target, Message(Kind.TENSOR, self._step, key_text(key), array, is_dead))
         else:
-            self._task.push(target, Message(Kind.TENSOR, self._step, key_text(key), np.zeros(())), value)
+            message = Message(Kind.TENSOR, self._step, key_text(key), np.zeros(()))
+            self._task.push(target, message, value, None if self.recorder is None else self)
 
     def add(self, target: str, message: Message) -> None:
         """Goes to another task at the next `flush`."""
@@ -130,7 +136,10 @@ class _Meeting(Rendezvous):
     def flush(self) -> None:
         outgoing, self._outgoing = self._outgoing, {}
         for target, messages in outgoing.items():
+            start = 0.0 if self.recorder is None else self.recorder.now_us()
             self._task.channel.send(self._task.peer(target, self._step), *messages)
+            if self.recorder is not None:
+                note_sent(self.recorder, target, [(m.key, m.value.nbytes) for m in messages], start)
 
     def recv_async(self, key: Any, callback: Any) -> None:
         super().recv_async(key_text(key) if isinstance(key, Key) else key, callback)
@@ -252,10 +261,15 @@ class Task:
     ) -> list[np.ndarray]:
         """Runs a registered step in this thread; the fetches of the task's parts, in order. Then call `end`."""
         executor, run = self._known(handle).executor, self.begun(step)
+        run.rendezvous.recorder = recorder
         found = executor.run(
             feeds, timeout=timeout, recorder=recorder, rendezvous=run.rendezvous, cancellation=run.cancellation
         )
         run.rendezvous.flush()
+        if recorder is not None:
+            for gone in run.rendezvous.sending:
+                gone.wait(_NOTED)
+            note_arrivals(recorder, run.rendezvous.came)
         return found
 
     def _known(self, handle: str) -> _Registered:
@@ -331,15 +345,24 @@ class Task:
 
     # ---- messages --------------------------------------------------------------------------
 
-    def push(self, target: str, message: Message, value: Value) -> None:
+    def push(self, target: str, message: Message, value: Value, traced: _Meeting | None = None) -> None:
         """Sends a value to another task once it is computed, from the pool."""
+        recorder, gone = None if traced is None else traced.recorder, threading.Event()
+        if traced is not None:
+            traced.sending.append(gone)
 
         def send() -> None:
             try:
-                self.channel.send(self.peer(target, message.step), message._replace(value=np.asarray(to_host(value))))
+                whole = message._replace(value=np.asarray(to_host(value)))
+                start = 0.0 if recorder is None else recorder.now_us()
+                self.channel.send(self.peer(target, message.step), whole)
+                if recorder is not None:
+                    note_sent(recorder, target, [(message.key, whole.value.nbytes)], start)
             except BaseException as e:
                 text = f"cannot send {message.key!r}: {e}"
                 self.stop(message.step, e if isinstance(e, OpError) else UnavailableError(text))
+            finally:
+                gone.set()
 
         self.threads.submit(send)
 
@@ -374,6 +397,7 @@ class Task:
             if head.kind is Kind.TENSOR:
                 run = self._of(head.step)
                 if run is not None:
+                    run.rendezvous.came.append((head.key, time.perf_counter()))
                     Rendezvous.send(run.rendezvous, head.key, value, head.is_dead)
             elif head.kind is Kind.CALL:
                 timeout, trace = value if value.shape == (2,) and value.dtype == np.float64 else (0.0, 0.0)

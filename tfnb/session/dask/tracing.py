@@ -1,21 +1,28 @@
 """The times of a step on many tasks: what each noted, on its way to the master (white paper, section 9.2).
 
-A task notes as one machine does, and sends it with its reply when it was asked to. Invariant: what arrives is parsed,
-never unpickled, and stands in the master's recorder by the master's clock, a task's host threads under the task's name.
+A task notes as one machine does, and when tensors left it and came, and sends it with its reply when it was asked to.
+Invariant: what arrives is parsed, never unpickled, and stands in the master's recorder by the master's clock, a task's
+host threads under the task's name.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import time
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.runtime.stats import HOST, NodeTime, StepStats
+from tfnb.runtime.stats import HOST, TRANSFER, NodeTime, StepStats
 
-__all__ = ["Noted", "decode_times", "encode_times", "host_of", "merge"]
+__all__ = [
+    "Noted", "decode_times", "encode_times", "host_of", "join_transfers", "merge", "note_arrivals", "note_sent",
+]  # fmt: skip
+
+_ARRIVED = "arrived"  # the lane of what came, until it is joined with what was sent
 
 
 class Noted(NamedTuple):
@@ -77,3 +84,48 @@ def merge(into: StepStats, noted: Noted, ahead: float = 0.0) -> None:
     for t in noted.times:
         device = host_of(noted.task) if t.device == HOST else t.device
         into.times.append(t._replace(device=device, start_us=t.start_us + shift, end_us=t.end_us + shift))
+
+
+# ---- tensors from task to task ---------------------------------------------------------------
+
+
+def note_sent(stats: StepStats, target: str, sent: Iterable[tuple[str, int]], start_us: float) -> None:
+    """Tensors, as rendezvous keys and their bytes, are on their way to the task `target` since `start_us`."""
+    for key, nbytes in sent:
+        stats.span(TRANSFER, key, start_us, nbytes, lane=f"to {_short(target)}")
+
+
+def note_arrivals(stats: StepStats, came: Iterable[tuple[str, float]]) -> None:
+    """When tensors came, as rendezvous keys, by this process's `perf_counter`."""
+    for key, at in came:
+        at_us = (at - stats.begin) * 1e6
+        stats.times.append((HOST, key, (), at_us, at_us, 0, TRANSFER, _ARRIVED))
+
+
+def join_transfers(stats: StepStats, home: str) -> None:
+    """Makes one entry of what its sender and its receiver have noted of a tensor; `home` is this process's task.
+
+    It is on its way from the begin of sending until it has come, whole. Its lane, of the sender, names the receiver.
+    """
+    times = [NodeTime(*t) for t in stats.times]
+    times = [t._replace(device=host_of(home)) if t.device == HOST else t for t in times]
+    came = {(t.device, t.label): t.start_us for t in times if t.lane == _ARRIVED and t.kind == TRANSFER}
+    joined = []
+    for t in times:
+        parts = t.label.split("\n")
+        if t.kind == TRANSFER and t.lane == _ARRIVED:
+            continue
+        if t.kind == TRANSFER and len(parts) == 4:
+            source, target, tensor, tag = parts
+            there = host_of(target.rpartition("/device:")[0])
+            end = came.get((there, t.label), t.end_us)
+            detail = f"from {source} to {target}{f', iteration {tag}' if tag else ''}"
+            t = t._replace(label=tensor, end_us=max(end, t.start_us), detail=detail)
+        joined.append(t)
+    stats.times[:] = joined
+
+
+def _short(task: str) -> str:
+    """ "worker 0" of "/job:worker/replica:0/task:0"."""
+    found = re.fullmatch(r"/job:([^/]+)/.*task:(\d+)", task)
+    return f"{found[1]} {found[2]}" if found else task
