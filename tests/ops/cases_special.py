@@ -28,6 +28,7 @@ CASES: tuple[Case, ...] = (
         "ApproximateEqual",
         (np.array([1, 2, 3], np.float32), np.array([1, 2.5, 3.000001], np.float32)),
     ),
+    Case("ApproximateEqual", (np.array([1, 2, 3], np.float32), np.array([4, -1.5, -1], np.float32)), {"tolerance": 3.0}),
     Case(
         "ApproximateEqual",
         (ints(5, lo=0, hi=3, dtype=np.uint8), ints(5, lo=0, hi=3, dtype=np.uint8)), oracle=False,

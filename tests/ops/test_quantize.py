@@ -86,3 +86,10 @@ def test_refused(call, words):
 def _reshape_args():
     q = eight([1.0, 0.5])
     return q[0], [3], q[1], q[2]
+
+
+def test_a_narrow_range_has_no_part_in_unsigned_numbers():
+    q = eight([0.0, 0.5, 1.0])
+    plain, narrow = (tf.dequantize(*q, mode="SCALED", narrow_range=n) for n in (False, True))
+    with tf.Session() as session:
+        np.testing.assert_array_equal(*session.run([plain, narrow]))

@@ -168,7 +168,7 @@ RULES: tuple[Rule, ...] = (
         " SparseSoftmaxCrossEntropyWithLogits SparseSparseMaximum SparseSparseMinimum TensorScatterAdd TensorScatterSub"
         " TensorScatterMax TensorScatterMin TensorScatterUpdate UnravelIndex ResizeArea ResizeBicubic ResizeBicubicGrad"
         " ResizeBilinear ResizeBilinearGrad ResizeNearestNeighbor Dilation2DBackpropFilter"
-        f" Dilation2DBackpropInput {CONVOLUTIONS} DrawBoundingBoxes CropAndResizeGradImage",
+        f" Dilation2DBackpropInput {CONVOLUTIONS} DrawBoundingBoxes CropAndResizeGradImage MirrorPad MirrorPadGrad",
         "empty inputs give empty results or zeros; these kernels refuse some of them",
         when=_empty,
     ),
@@ -237,6 +237,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "refused",
+        "Dilation2D Dilation2DBackpropFilter Dilation2DBackpropInput",
+        "a rate of 0 is an error, where TensorFlow reads one pixel again and again",
+        match="rates must be four integers",
+    ),
+    Rule(
+        "refused",
         f"{POOLS} {CONVOLUTIONS} MaxPoolGradWithArgmax MaxPoolGradGradWithArgmax MaxPoolWithArgmax",
         "steps over batch and channels are an error where TensorFlow does not read them",
         match="integers of at least 1|must be 1 for batch and channels",
@@ -244,7 +250,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "refused",
         "CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage Gather GatherV2 UnsortedSegmentMax"
-        " UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum TensorStridedSliceUpdate",
+        " UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum TensorStridedSliceUpdate ReverseV2",
         "indices and shapes are checked where nothing is read or written, too",
         match="is not in|must be|is not below|cannot take a value",
         when=_empty,
@@ -326,7 +332,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "value",
         "MaxPoolGrad RequantizationRange QuantizeDownAndShrinkRange QuantizedMaxPool QuantizedAvgPool Svd SelfAdjointEigV2"
-        " EditDistance SparseAddGrad",
+        " EditDistance SparseAddGrad QuantizedMatMul",
         "of empty inputs TensorFlow leaves the result as memory is found",
         when=_empty,
     ),
@@ -344,8 +350,26 @@ RULES: tuple[Rule, ...] = (
         when=_integers,
     ),
     Rule(
+        "gradient",
+        "MatrixSquareRoot",
+        "of complex numbers TensorFlow's gradient lacks a conjugate",
+        when=lambda c: c.arrays()[0].dtype.kind == "c",
+    ),
+    Rule(
+        "value gradient",
+        POOLS,
+        "a window with nothing but padding has the maximum 0; TensorFlow's is the least number, or memory as found",
+        when=_empty,
+    ),
+    Rule(
+        "value gradient",
+        "SigmoidGrad",
+        "numbers that no sigmoid gives: the order of the product's factors decides what overflows",
+        when=_special,
+    ),
+    Rule(
         "value gradient accepted",
-        SPARSE,
+        f"{SPARSE} SetSize SerializeManySparse",
         "sparse indices that repeat or are out of order break what a sparse tensor is",
         when=_untidy,
     ),

@@ -154,6 +154,8 @@ class _Beam:
 def _host_beam(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, ...]:
     a = call.attrs
     check_lengths(call, x, lengths)
+    if x.shape[2] == 0:
+        raise InvalidArgumentError(f"{call.op.type}: inputs of shape {x.shape} have no classes", call.op)
     log_y = log_softmax_frames(x)
     rows: list[list[list[int]]] = [[] for _ in range(a.top_paths)]
     scores = np.zeros((x.shape[1], a.top_paths))

@@ -79,7 +79,7 @@ def entries(
         i for i in range(count) if attrs.new_axis_mask >> i & 1 and not attrs.ellipsis_mask >> i & 1
     ]
     dots = [i for i in range(count) if attrs.ellipsis_mask >> i & 1]
-    if len(dots) > 1:
+    if attrs.ellipsis_mask & (attrs.ellipsis_mask - 1):  # more than one bit
         raise InvalidArgumentError("an index may hold only one ellipsis")
     rest = len(dims) - (count - len(new) - len(dots))
     if rest < 0:

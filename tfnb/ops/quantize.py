@@ -197,8 +197,9 @@ def _host_dequantize(
         start = float(_away(np.asarray(first / step))) * step if step else first
         return np.asarray(start + (x.astype(np.float64) - least) * step, np.float32)
     if mode == "SCALED":
-        least += call.attrs.narrow_range
-        scale = max(first / least if least else 0.0, last / most)
+        scale = last / most
+        if least < 0:
+            scale = max(first / (least + call.attrs.narrow_range), scale)
         return np.asarray(x.astype(np.float64) * scale, np.float32)
     middle = (most - least + 1) // 2 if least < 0 else 0
     scale = np.float32(last - first) / np.float32(most - least)

@@ -108,17 +108,17 @@ NDTRI = _unary(
 
 @dataclass(frozen=True, slots=True)
 class ToleranceAttrs:
-    """`tolerance`: differences below it count as none."""
+    """`tolerance`: differences up to it count as none."""
 
     tolerance: float = 1e-05
 
 
 def _near(attrs: Any, x: Expr, y: Expr) -> Expr:
-    """|x - y| < tolerance; for unsigned numbers without wrapping."""
+    """|x - y| <= tolerance; for unsigned numbers without wrapping."""
     gap = s.maximum(x, y) - s.minimum(x, y)
     if not x.dtype.is_floating:
-        return s.lt(s.cast(gap, float32), attrs.tolerance)
-    return s.lt(s.abs_(x - y), attrs.tolerance)
+        return s.le(s.cast(gap, float32), attrs.tolerance)
+    return s.le(s.abs_(x - y), attrs.tolerance)
 
 
 APPROXIMATE_EQUAL = OpDef(
@@ -127,7 +127,7 @@ APPROXIMATE_EQUAL = OpDef(
     outputs="z: bool",
     types={"T": REALS},
     attrs=ToleranceAttrs,
-    doc="""Elementwise |x - y| < tolerance.
+    doc="""Elementwise |x - y| <= tolerance.
 
     x, y: one number type and shape, without broadcasting. z: bool, that shape. Errors: the shapes differ.""",
     infer=lambda c: merged(c, 0, 1),
