@@ -43,7 +43,6 @@ ONLY_IN = {
     "pyopencl": "tfnb.devices.opencl",
     "dask": "tfnb.session.dask",
     "distributed": "tfnb.session.dask",
-    "zmq": "tfnb.session.dask",
     "ipywidgets": "tfnb.notebook",
     "anywidget": "tfnb.notebook",
     "traitlets": "tfnb.notebook",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from tfnb.errors import CancelledError, DeadlineExceededError
@@ -53,6 +54,10 @@ class Rendezvous:
                 self._values.setdefault(key, deque()).append(item)
         if waiter is not None:
             waiter(item, None)
+
+    def inbox(self) -> Any:
+        """A queue for the thread that runs the step: it waits there, others put what wakes it."""
+        return SimpleQueue()
 
     def flush(self) -> None:
         """Called by a step before it waits: what was held back to go together goes now."""

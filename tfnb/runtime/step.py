@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from queue import Empty, SimpleQueue
+from queue import Empty
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -119,7 +119,7 @@ class Step:
         self._context = StepContext(rendezvous, Cancellation(), recorder)
         self._is_alone = rendezvous is None  # nobody else sends to it
         self._outer = cancellation
-        self._done: SimpleQueue[_Completion] = SimpleQueue()
+        self._done = self._context.rendezvous.inbox()
         bounded = timeout is not None or cancellation is not None
         self._parts = [_Running(p, self._truth if bounded else truth, recorder) for p in parts]
         self._reasons: dict[Ready, Callable[[], str]] = {}  # why asynchronous kernels wait

@@ -61,13 +61,13 @@ def test_names_are_bounded():
 
 def test_a_channel_counts_what_it_sends():
     came = []
-    there = CountingChannel("127.0.0.1", lambda head, value: came.append(value), came.append)
+    there = CountingChannel("127.0.0.1", lambda head, value, line: came.append(value), came.append)
     here = CountingChannel("127.0.0.1", lambda *_: None, lambda e: None)
     try:
         here.send(there.peer, tensor(1, "w:0", 3 << 20), tensor(1, "b:0", 5))
         (told,) = here.traffic.report({there.peer.endpoint: PS}, 5)
         assert (told["to"], told["bytes"], told["steps"]) == (PS, (3 << 20) + 5, 1) and told["seconds"] > 0
-        nobody = Peer("tcp://127.0.0.1:1", b"", b"password")
+        nobody = Peer("127.0.0.1", 1, "password")
         there.drop(nobody)
         with pytest.raises(UnavailableError, match="cannot be reached"):
             there.send(nobody, tensor(1, "w:0", 1))

@@ -14,12 +14,13 @@ from tfnb.session.dask.wire import (
     Head,
     Kind,
     Message,
-    bundled,
-    chunks,
+    Subject,
+    as_array,
+    frames,
     pack,
-    unbundled,
     unpack,
 )
+from tfnb.types import as_dtype
 
 DTYPES = st.sampled_from(
     [np.float32, np.float64, np.int8, np.uint16, np.int64, np.bool_, np.complex64, ml_dtypes.bfloat16]
@@ -27,13 +28,15 @@ DTYPES = st.sampled_from(
 
 
 def transmitted(value, is_dead=False):
+    """(the head, the value) that come out where the frames of `value` go in."""
     assembly = None
-    for head, data in chunks(Message(Kind.TENSOR, 5, "edge a", value, is_dead), 7, 1):
-        found = unpack(head, 1 << 30)
-        assembly = assembly or Assembly(found)
-        complete = assembly.add(found, data)
-    assert complete
-    return assembly
+    for raw, data in frames(Message(Kind.TENSOR, 5, "edge a", value, is_dead), 7):
+        head, size = unpack(memoryview(raw + bytes(data)), 1 << 30)
+        assert size == len(raw)
+        assembly = assembly or Assembly(head)
+        assembly.place(head)[:] = data
+    assert assembly.is_placed
+    return assembly.head, assembly.value()
 
 
 @settings(max_examples=80, deadline=None)
@@ -46,7 +49,7 @@ def test_tensors_come_as_they_were_sent(data):
     if dtype == np.bool_:
         raw = bytes(b & 1 for b in raw)
     value = np.frombuffer(raw, dtype).reshape(shape)
-    got = transmitted(value).value()
+    _, got = transmitted(value)
     assert got.dtype == dtype
     assert got.shape == shape
     assert got.tobytes() == value.tobytes()
@@ -56,40 +59,57 @@ def test_tensors_come_as_they_were_sent(data):
 def test_strings(texts):
     value = np.empty(len(texts), object)
     value[:] = texts
-    assert transmitted(value).value().tolist() == texts
+    assert transmitted(value)[1].tolist() == texts
 
 
 def test_long_tensors_go_in_chunks(monkeypatch):
     monkeypatch.setattr(wire, "CHUNK", 1000)
     value = np.arange(1203, dtype=np.float32)[::-1].reshape(3, 401).T  # not contiguous either
-    parts = list(chunks(Message(Kind.TENSOR, 3, "k", value), 1, 2))
+    parts = list(frames(Message(Kind.TENSOR, 3, "k", value), 2))
     assert [len(d) for _, d in parts] == [1000] * 4 + [812]
-    np.testing.assert_array_equal(transmitted(value).value(), value)
+    np.testing.assert_array_equal(transmitted(value)[1], value)
 
 
 def test_a_dead_token_is_told():
-    assert transmitted(np.zeros((), np.float32), is_dead=True).head.is_dead
+    assert transmitted(np.zeros((), np.float32), is_dead=True)[0].is_dead
 
 
-GOOD = Head(Kind.TENSOR, 1, 2, 3, "key", "float32", (2, 3), 24)
+def test_a_head_that_has_not_come_whole():
+    raw = pack(GOOD)
+    assert [unpack(memoryview(raw[:n]), 1000) for n in range(len(raw))] == [None] * len(raw)
+    assert unpack(memoryview(raw + b"more"), 1000) == (GOOD, len(raw))
+
+
+def subject(dtype="float32", shape=(2, 3)):
+    return Subject("key", as_dtype(dtype), shape)
+
+
+GOOD = Head(Kind.TENSOR, 2, 3, subject(), 24, 24)
 
 
 @pytest.mark.parametrize(
     ("change", "error", "text"),
     [
         ({"nbytes": 25}, InvalidArgumentError, "25 bytes came for float32 of shape [2, 3]"),
-        ({"shape": (2**40, 2**40)}, InvalidArgumentError, "24 bytes came"),
-        ({"dtype": "float31"}, InvalidArgumentError, "'float31' is not known"),
-        ({"dtype": "resource", "nbytes": 48}, InvalidArgumentError, "object of its own process"),
-        ({"dtype": "string", "shape": (4,)}, InvalidArgumentError, "24 bytes cannot hold strings"),
-        ({"offset": 25}, InvalidArgumentError, "at byte 25 of 24"),
-        ({"nbytes": 2**40, "shape": (2**38,)}, ResourceExhaustedError, "limit is 1000"),
+        ({"subject": subject(shape=(2**40, 2**40))}, InvalidArgumentError, "24 bytes came"),
+        ({"subject": subject("resource"), "nbytes": 48}, InvalidArgumentError, "object of its own process"),
+        ({"subject": subject("string", (4,))}, InvalidArgumentError, "24 bytes cannot hold strings"),
+        ({"subject": subject(shape=(1,) * 33)}, InvalidArgumentError, "33 dimensions"),
+        ({"offset": 1}, InvalidArgumentError, "ends at byte 25 of 24"),
+        ({"length": 0}, InvalidArgumentError, "brings nothing"),
+        ({"nbytes": 2**40, "subject": subject(shape=(2**38,))}, ResourceExhaustedError, "limit is 1000"),
     ],
 )
 def test_heads_that_contradict_themselves(change, error, text):
     with pytest.raises(error) as raised:
-        unpack(pack(GOOD._replace(**change)), 1000)
+        unpack(memoryview(pack(GOOD._replace(**change))), 1000)
     assert text in str(raised.value)
+
+
+def test_a_dtype_that_is_not_known():
+    raw = pack(GOOD).replace(b"float32", b"float31")
+    with pytest.raises(InvalidArgumentError, match="'float31' is not known"):
+        unpack(memoryview(raw), 1000)
 
 
 @settings(max_examples=300, deadline=None)
@@ -100,34 +120,23 @@ def test_mutated_heads_are_refused_or_harmless(data):
         raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
     raw = raw[: data.draw(st.integers(0, len(raw)))] if data.draw(st.booleans()) else raw
     try:
-        head = unpack(bytes(raw), 1000)
-        assembly = Assembly(head)
-        if assembly.add(head, memoryview(bytes(24))):
-            assert assembly.value().nbytes <= 1000
+        found = unpack(memoryview(raw), 1000)
+        if found is not None and found[0].length == found[0].nbytes:
+            assert as_array(found[0], bytearray(found[0].nbytes)).nbytes <= 1000
     except OpError:
         pass
 
 
-def test_chunks_out_of_turn():
-    first = Assembly(GOOD)
+def test_frames_out_of_turn():
+    first = Assembly(GOOD._replace(length=8))
     with pytest.raises(InvalidArgumentError, match="came for byte 8, needed byte 0 of 24"):
-        first.add(GOOD._replace(offset=8), memoryview(bytes(8)))
-    with pytest.raises(InvalidArgumentError, match="25 bytes came for 'key', which has 24"):
-        first.add(GOOD, memoryview(bytes(25)))
+        first.place(GOOD._replace(offset=8, length=8))
+    first.place(GOOD._replace(length=8))
+    with pytest.raises(InvalidArgumentError, match="came for byte 8, needed byte 8"):
+        first.place(GOOD._replace(offset=8, length=8, step=4))
 
 
 def test_strings_whose_lengths_lie():
-    head = GOOD._replace(dtype="string", shape=(2,), nbytes=20)
-    bad = Assembly(head)
-    bad.add(head, memoryview(np.array([3, 2**63], "<u8").tobytes() + b"abcd"))
+    head = GOOD._replace(subject=subject("string", (2,)), nbytes=20, length=20)
     with pytest.raises(InvalidArgumentError, match="strings of 'key'"):
-        bad.value()
-
-
-@given(st.lists(st.tuples(st.binary(max_size=20), st.binary(max_size=50)), max_size=6), st.integers(1, 9))
-def test_bundles(pairs, cut):
-    data = bundled((head, memoryview(body)) for head, body in pairs)
-    assert [(h, bytes(d)) for h, d in unbundled(memoryview(data))] == pairs
-    if data:
-        with pytest.raises(InvalidArgumentError, match="bundle"):
-            list(unbundled(memoryview(data)[: len(data) - min(cut, len(pairs[-1][0]) + len(pairs[-1][1]) + 7)]))
+        as_array(head, bytearray(np.array([3, 2**63], "<u8").tobytes() + b"abcd"))

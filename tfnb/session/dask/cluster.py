@@ -31,7 +31,7 @@ from tfnb.session.dask.census import Census
 from tfnb.session.dask.directory import Directory
 from tfnb.session.dask.hosting import HANDLER, Host
 from tfnb.session.dask.master import Master
-from tfnb.session.dask.server import full_name, is_loopback, offer, withdraw
+from tfnb.session.dask.server import full_name, is_loopback, offer, tls_of, withdraw
 from tfnb.session.dask.task import Task
 
 __all__ = ["DaskCluster"]
@@ -52,7 +52,7 @@ class _TaskPlugin(WorkerPlugin):
     async def setup(self, worker: Any) -> None:
         host = urlsplit(worker.address).hostname
         loop = asyncio.get_running_loop()
-        task = await loop.run_in_executor(None, Task, self._name, host, self._config)
+        task = await loop.run_in_executor(None, Task, self._name, host, self._config, tls_of(worker.security))
         worker.handlers[HANDLER] = Host(task, {}).handle
         self._task = task
 
@@ -119,7 +119,7 @@ class DaskCluster:
         if wide:
             raise PermissionDeniedError(f"Dask's comm leaves this machine without TLS: {wide[0]}")
         own = "127.0.0.1" if all(is_loopback(str(urlsplit(w).hostname)) for w in workers) else get_ip()
-        self._home = Task(full_name("client", 0), own, self._config)
+        self._home = Task(full_name("client", 0), own, self._config, tls_of(self._client.security))
         self.target = f"dask://{uuid.uuid4().hex[:12]}"
         try:
             for task in self.tasks:

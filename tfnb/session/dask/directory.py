@@ -213,6 +213,13 @@ class Directory:
                 tell = self._call(other.address, "lose", {"peer": list(entry.peer)})
                 await asyncio.wait_for(tell, self.patience)
 
+    def lose(self, name: str) -> None:
+        """A task's own connection broke: it counts as lost."""
+        with self._lock:
+            entry = self.entries.get(name)
+        if entry is not None:
+            self._gone(entry)
+
     def close(self) -> None:
         """Leaves the cluster; the tasks forget what this master registered."""
         with self._lock:

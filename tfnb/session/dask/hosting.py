@@ -83,8 +83,7 @@ class Host:
     # ---- what masters ask ------------------------------------------------------------------
 
     def hello(self, name: str, peer: list[Any]) -> dict[str, Any]:
-        """Who this task is, and how it is reached; hears the caller from now on."""
-        self.task.channel.allow(Peer(*peer))
+        """Who this task is, and how it is reached."""
         return {
             "name": self.task.name, "peer": list(self.task.channel.peer), "incarnation": self.incarnation,
             "devices": [[d.name, d.facts.kind, d.memory_stats().limit] for d in self.task.devices.values()],

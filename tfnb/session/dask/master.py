@@ -14,6 +14,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,10 @@ from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
 from tfnb.session.dask.census import Census
 from tfnb.session.dask.directory import Directory, Entry
+from tfnb.session.dask.meeting import Reply, Run, task_of
 from tfnb.session.dask.parts import encode_part
-from tfnb.session.dask.task import FETCH, TIMES, Reply, Share, Task, task_of
+from tfnb.session.dask.pump import Pump
+from tfnb.session.dask.task import FETCH, TIMES, Share, Task
 from tfnb.session.dask.tracing import Noted, decode_times, join_transfers, merge
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
@@ -41,6 +44,7 @@ from tfnb.session.recording import Recording, traced
 __all__ = ["Master"]
 
 _GRACE = 5.0  # seconds that tasks which were told to stop have to say that they did
+_NOTHING = np.zeros(())
 _FIND = 60.0  # seconds for all tasks to come up
 
 
@@ -52,24 +56,24 @@ class _Registered:
     home: Share | None
     shares: tuple[Share, ...]
     links: dict[str, int]
+    tasks: tuple[str, ...]
 
 
 class _Gathering:
-    """The replies of a step's tasks. All methods may be called from any thread."""
+    """The replies of a step's tasks: the thread that runs the step waits, others may report."""
 
-    def __init__(self, tasks: Sequence[str], failed: Callable[[OpError], None]) -> None:
-        self.tasks = frozenset(tasks)
+    def __init__(self, tasks: Sequence[str], failed: Callable[[OpError], None], pump: Pump | None) -> None:
+        self.tasks = tasks
         self._open = set(tasks)
         self.heard: dict[str, float] = {}  # task -> when its reply came, by `time.time`
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._failed = failed
+        self._pump = pump
         self.error: OpError | None = None
 
     def reply(self, reply: Reply) -> None:
-        with self._changed:
-            self._open.discard(reply.task)
-            self.heard[reply.task] = time.time()
-            self._changed.notify_all()
+        self._open.discard(reply.task)
+        self.heard[reply.task] = time.time()
         if reply.error is not None:
             self.fail(reply.error)
 
@@ -79,23 +83,30 @@ class _Gathering:
 
     def fail(self, error: OpError) -> None:
         """The step has failed; only the first error counts."""
-        with self._changed:
-            if self.error is not None:
-                return
-            self.error = error
-            self._changed.notify_all()
-        self._failed(error)
+        with self._lock:
+            first = self.error is None
+            self.error = self.error or error
+        if first:
+            self._failed(error)
+        if self._pump is not None:
+            self._pump.wake()
 
     def wait(self, end: float | None, until_error: bool) -> bool:
         """Waits for all replies, or for the first error; False when `end` came first."""
-        with self._changed:
-            left = None if end is None else max(end - time.monotonic(), 0.0)
-            return self._changed.wait_for(lambda: not self._open or (until_error and self.error is not None), left)
+
+        def is_over() -> bool:
+            return not self._open or (until_error and self.error is not None)
+
+        while not is_over():
+            left = None if end is None else end - time.monotonic()
+            if self._pump is None or (left is not None and left <= 0):
+                return False
+            self._pump.turn(is_over, left)
+        return True
 
     @property
     def open(self) -> list[str]:
-        with self._changed:
-            return sorted(self._open)
+        return sorted(self._open)
 
 
 class Master:
@@ -221,11 +232,12 @@ class Master:
         with self._lock:
             self._next += 1
             number = (self.prefix << 40) | self._next
-            gathering = _Gathering([s.task for s in registered.shares], lambda e: self.home.stop(number, e))
+            run = self.home.begin(number)
+            gathering = _Gathering(registered.tasks, lambda e: self.home.stop(number, e), run.pump)
             self._running[number] = gathering
         try:
             recorder = None if trace is None else trace.recorder
-            return self._run(number, registered, gathering, feeds, seconds, len(step.graph.fetches), recorder)
+            return self._run(run, registered, gathering, feeds, seconds, len(step.graph.fetches), recorder)
         finally:
             if trace is not None:
                 trace.keep(step.graph, self.context.placing.costs)
@@ -235,24 +247,25 @@ class Master:
                 self._ended.notify_all()
 
     def _run(
-        self, number: int, registered: _Registered, gathering: _Gathering, feeds: Sequence[np.ndarray],
+        self, run: Run, registered: _Registered, gathering: _Gathering, feeds: Sequence[np.ndarray],
         timeout: float | None, count: int, recorder: StepStats | None,
     ) -> list[np.ndarray]:  # fmt: skip
-        home, found = registered.home, [np.zeros(())] * count
+        home, found, number = registered.home, [_NOTHING] * count, run.step
         end = None if timeout is None else time.monotonic() + timeout
         try:
-            meeting = self.home.begun(number).rendezvous
+            meeting, tell = run.rendezvous, partial(self._replied, gathering)
             lost = self._lost(registered.links)
             if lost:
                 raise UnavailableError(f"the tasks {lost} were lost before the step began")
             asked = {}
             for share in registered.shares:
                 asked[share.task] = time.time()
-                self.home.call(share, number, registered.handle, feeds, timeout, gathering.reply, recorder is not None)
+                self.home.call(run, share, registered.handle, feeds, timeout, tell, recorder is not None)
             if home is not None:
                 made = self.home.run(number, registered.handle, feeds, timeout, recorder)
                 for k, v in zip(home.fetches, made, strict=True):
                     found[k] = v
+                meeting.rest(self.home.name)
             if not gathering.wait(end if end is None else end + _GRACE, until_error=True):
                 raise DeadlineExceededError(f"the step was not done within {timeout:g} s at {gathering.open}")
             if gathering.error is not None:
@@ -281,6 +294,11 @@ class Master:
             return 0.0
         entry.clock.measure(asked, noted.begin, noted.begin + noted.wall_us / 1e6, heard)
         return entry.clock.ahead
+
+    def _replied(self, gathering: _Gathering, reply: Reply) -> None:
+        if reply.is_lost:
+            self.directory.lose(reply.task)
+        gathering.reply(reply)
 
     def _stop(self, number: int, gathering: _Gathering, error: BaseException) -> None:
         """Tells the tasks that still run, and waits a while for them."""
@@ -320,7 +338,7 @@ class Master:
         except UnavailableError:
             self._lost(now)
             raise
-        found = _Registered(handle, home, tuple(shares), now)
+        found = _Registered(handle, home, tuple(shares), now, tuple(s.task for s in shares))
         with self._lock:
             self._registered[step] = found
         return found

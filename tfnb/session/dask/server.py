@@ -18,12 +18,13 @@ from distributed.utils import LoopRunner, get_ip, sync
 
 from tfnb.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError, UnavailableError
 from tfnb.session.config import ConfigProto
+from tfnb.session.dask.channel import Tls
 from tfnb.session.dask.directory import Directory
 from tfnb.session.dask.hosting import HANDLER, Host
 from tfnb.session.dask.master import Master
 from tfnb.session.dask.task import Task
 
-__all__ = ["Server", "Target", "connect", "full_name", "is_loopback", "offer", "withdraw"]
+__all__ = ["Server", "Target", "connect", "full_name", "is_loopback", "offer", "tls_of", "withdraw"]
 
 Target = Callable[[ConfigProto], Master]
 _targets: dict[str, Target] = {}  # what this process offers to its own sessions
@@ -62,6 +63,15 @@ def _secure(security: Security | None, host: str) -> Security:
             "security=distributed.Security(...) with TLS keys, or set them in Dask's configuration"
         )
     return found
+
+
+def tls_of(security: Any) -> Tls | None:
+    """What Dask's comm is secured with, for the tensors too; None where it is not."""
+    if security is None:
+        return None
+    roles = [security.get_listen_args("worker"), security.get_connection_args("worker")]
+    listening, connecting = (found.get("ssl_context") for found in roles)
+    return None if listening is None or connecting is None else Tls(listening, connecting)
 
 
 def _split(address: str) -> tuple[str, int]:
@@ -126,7 +136,7 @@ class Server:
         if self._runner is not None:
             return
         numeric = socket.gethostbyname(self._host)
-        self.task = Task(self.name, numeric, self._config)
+        self.task = Task(self.name, numeric, self._config, tls_of(self._security))
         host = Host(self.task, self._addresses)
         self._runner = LoopRunner(asynchronous=False)
         self._runner.start()
@@ -233,7 +243,7 @@ def _from_outside(address: str, config: ConfigProto) -> Master:
     host, port = _split(address)
     security = _secure(None, host)
     own = "127.0.0.1" if is_loopback(host) else get_ip(host, port)
-    home = Task(full_name("client", 0), own, config)
+    home = Task(full_name("client", 0), own, config, tls_of(security))
     try:
         scheme = "tls" if security.require_encryption else "tcp"
         there = f"{scheme}://{socket.gethostbyname(host)}:{port}"

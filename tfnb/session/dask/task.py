@@ -1,8 +1,8 @@
 """A task: the devices, state and channel of one process of a cluster (white paper, section 3.3; OSDI'16, section 3.3).
 
-A master registers its subgraphs once; each of its steps is then one message, which a thread of the task runs. Values
-for other tasks are pushed to them. Invariant: a step that ends, here or elsewhere, leaves nothing: what comes late for
-it is dropped, what waits for it is woken.
+A master registers its subgraphs once; each of its steps is then one message on a connection of its own, and the thread
+that reads it runs the step, and answers there. Values for other tasks are pushed to them. Invariant: a step that ends,
+here or elsewhere, leaves nothing: what comes late for it is dropped, what waits for it is woken.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,18 +27,20 @@ from tfnb.errors import (
     OpError,
     UnavailableError,
 )
-from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor, PlanPart
 from tfnb.runtime.host_threads import HostThreads
 from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.resources import ResourceManager, reset_shared
 from tfnb.runtime.stats import StepStats
-from tfnb.runtime.transfer import Key
-from tfnb.runtime.values import Value, nbytes_of, to_host
+from tfnb.runtime.values import Value, to_host
 from tfnb.session.compile import Context
 from tfnb.session.config import ConfigProto
-from tfnb.session.dask.channel import Peer
+from tfnb.session.dask.channel import Peer, Tls
 from tfnb.session.dask.failures import Refusals, decode_error, encode_error
+from tfnb.session.dask.lines import Lines
+from tfnb.session.dask.meeting import Call, Meeting, Reply, Run
+from tfnb.session.dask.pump import Pump
+from tfnb.session.dask.stream import Stream
 from tfnb.session.dask.tracing import encode_times, note_arrivals, note_sent
 from tfnb.session.dask.traffic import CountingChannel
 from tfnb.session.dask.wire import Head, Kind, Message
@@ -47,15 +48,14 @@ from tfnb.session.functions import Functions
 from tfnb.session.placing import Placing
 from tfnb.settings import load_settings
 
-__all__ = ["FETCH", "TIMES", "Reply", "Share", "Task", "key_text", "task_of"]
+__all__ = ["FETCH", "TIMES", "Share", "Task"]
 
 FEED, FETCH, TIMES = "feed ", "fetch ", "times "
 _REMEMBERED = 4096  # ended steps whose late messages are known for what they are
-_MOST_STEPS = 256  # that run at once
 _PREFIX = 40  # bits below the part of a step's number that is its master's
 _NOTHING = np.zeros(0, np.uint8)
+_NO_LIMIT = np.zeros(0)
 _NOTED = 1.0  # seconds that a traced step waits for each value that still leaves
-_SOON = 1 << 14  # bytes: larger values are sent by the pool
 
 
 class Share(NamedTuple):
@@ -85,83 +85,10 @@ class _Registered(NamedTuple):
     share: Share
 
 
-class Reply(NamedTuple):
-    """How a step ended at `task`: with an error, or with its fetches (number -> value) already sent."""
-
-    task: str
-    error: OpError | None
-
-
-def task_of(device: str) -> str:
-    """The task of a device's full name."""
-    return device.rpartition("/device:")[0]
-
-
-def key_text(key: Key) -> str:
-    """A rendezvous key in a message."""
-    return "\n".join(key)
-
-
-class _Meeting(Rendezvous):
-    """A step's rendezvous at one task: what is for another is pushed there.
-
-    Small values wait for each other until the step waits for something (`flush`), and then go in one piece.
-    """
-
-    def __init__(self, task: Task, step: int) -> None:
-        super().__init__()
-        self._task, self._step = task, step
-        self._outgoing: dict[str, list[Message]] = {}  # task -> what goes there; of the step's own thread
-        self.came: list[tuple[str, float]] = []  # key and time of each tensor from another task
-        self.recorder: StepStats | None = None
-        self.sending: list[threading.Event] = []  # of a traced step: set when a value has left the pool
-
-    def send(self, key: Any, value: Any, is_dead: bool = False) -> None:
-        target = task_of(key.target) if isinstance(key, Key) else self._task.name
-        if target == self._task.name:
-            super().send(key_text(key) if isinstance(key, Key) else key, value, is_dead)
-            return
-        ticket = None if is_dead else getattr(value, "ticket", None)
-        if is_dead or (nbytes_of(value) < _SOON and (ticket is None or ticket.done)):
-            array = np.zeros((), np.int32) if is_dead else np.asarray(to_host(value))
-            self.add(target, Message(Kind.TENSOR, self._step, key_text(key), array, is_dead))
-        else:
-            message = Message(Kind.TENSOR, self._step, key_text(key), np.zeros(()))
-            self._task.push(target, message, value, None if self.recorder is None else self)
-
-    def add(self, target: str, message: Message) -> None:
-        """Goes to another task at the next `flush`."""
-        self._outgoing.setdefault(target, []).append(message)
-
-    def flush(self) -> None:
-        outgoing, self._outgoing = self._outgoing, {}
-        for target, messages in outgoing.items():
-            start = 0.0 if self.recorder is None else self.recorder.now_us()
-            self._task.channel.send(self._task.peer(target, self._step), *messages)
-            if self.recorder is not None:
-                note_sent(self.recorder, target, [(m.key, m.value.nbytes) for m in messages], start)
-
-    def recv_async(self, key: Any, callback: Any) -> None:
-        super().recv_async(key_text(key) if isinstance(key, Key) else key, callback)
-
-
-class _Run:
-    """A step while it runs here, or while messages for it wait until it does."""
-
-    def __init__(self, task: Task, step: int) -> None:
-        self.rendezvous = _Meeting(task, step)
-        self.cancellation = Cancellation()
-        self.called = False  # by its master: only the first call counts
-
-    def stop(self, error: BaseException) -> None:
-        self.rendezvous.abort(error)
-        self.cancellation.cancel(error)
-
-
 class Task:
     """`name`: "/job:ps/replica:0/task:0". `host`: the address that its channel listens at. Close it."""
 
-    def __init__(self, name: str, host: str, config: ConfigProto | None = None) -> None:
+    def __init__(self, name: str, host: str, config: ConfigProto | None = None, tls: Tls | None = None) -> None:
         config = config or ConfigProto()
         self.name = name
         self.settings = load_settings()
@@ -175,18 +102,18 @@ class Task:
         own = Placing(dict.fromkeys(self.devices, 0))
         self.context = Context(self.devices, self.resources, self.settings, own, self.settings.optimize)
         self.resources.compile_function = Functions(self.context, self.threads)
-        self._loops = ThreadPoolExecutor(_MOST_STEPS, thread_name_prefix="tfnb-step")
         self._lock = threading.Lock()
         self._peers: dict[str, Peer] = {}
         self._registered: dict[str, _Registered] = {}
-        self._running: dict[int, _Run] = {}
+        self._running: dict[int, Run] = {}
         self._masters: dict[int, _MasterHere] = {}  # what their steps' numbers begin with -> who they are
         self._ended: OrderedDict[int, bool] = OrderedDict()  # step -> was it called
-        self._waiting: dict[int, dict[str, Callable[[Reply], None]]] = {}  # a master's, for its tasks' replies
+        self._busy: dict[Stream, Pump] = {}  # the connections on which a step runs now, for its master
         self._closed = False
         self.refusals = Refusals(name)
         self.steps = 0  # that ended here
-        self.channel = CountingChannel(host, self._receive, self.refusals.add)
+        self.channel = CountingChannel(host, self._receive, self.refusals.add, tls)
+        self._lines = Lines(self.channel, lambda: Pump(self._receive, self._broke))
 
     # ---- who is there ----------------------------------------------------------------------
 
@@ -196,13 +123,12 @@ class Task:
             gone = [p for name, p in self._peers.items() if name in peers and peers[name] != p]
             self._peers.update({name: p for name, p in peers.items() if name != self.name})
         for peer in gone:
-            self.channel.drop(peer)
-        for peer in peers.values():
-            self.channel.allow(peer)
+            self.lose(peer)
 
     def lose(self, peer: Peer) -> None:
         """Another task is gone, or seems so: whoever waits to send to it fails. It may be reached anew."""
         self.channel.drop(peer)
+        self._lines.drop(peer)
 
     def peer(self, name: str, step: int = 0) -> Peer:
         """How a task is reached, which may be the step's master. Raises `UnavailableError` for one that is unknown."""
@@ -265,25 +191,31 @@ class Task:
         found = executor.run(
             feeds, timeout=timeout, recorder=recorder, rendezvous=run.rendezvous, cancellation=run.cancellation
         )
-        run.rendezvous.flush()
-        if recorder is not None:
+        if recorder is not None:  # what is told of its times has all of them
+            run.rendezvous.rest("")
             for gone in run.rendezvous.sending:
                 gone.wait(_NOTED)
             note_arrivals(recorder, run.rendezvous.came)
         return found
 
     def _known(self, handle: str) -> _Registered:
-        with self._lock:
-            found = self._registered.get(handle)
+        found = self._registered.get(handle)
         if found is None:
             raise AbortedError(f"{self.name} knows no step {handle!r}: it was restarted, or lost its master")
         return found
 
-    def begun(self, step: int) -> _Run:
+    def begun(self, step: int) -> Run:
         """A step that has not ended. Raises `AbortedError` when it has."""
         run = self._of(step)
         if run is None:
             raise AbortedError(f"step {step} has ended already")
+        return run
+
+    def begin(self, step: int) -> Run:
+        """A step of a master that runs in this process, in this thread; who begins it ends it."""
+        run = self.begun(step)
+        run.called = True
+        self.pump_of(run)
         return run
 
     def stop(self, step: int, error: OpError) -> None:
@@ -295,9 +227,8 @@ class Task:
             self._over(step, run)
         if run is not None:
             run.stop(error)
-        self.channel.forget(step)
 
-    def _of(self, step: int) -> _Run | None:
+    def _of(self, step: int) -> Run | None:
         """The step, from its first message on; None when it has ended, or its master is not known."""
         with self._lock:
             if self._closed:
@@ -309,7 +240,7 @@ class Task:
                 master = self._masters.get(step >> _PREFIX)
                 if master is None or step <= master.floor:
                     return None
-                run = self._running[step] = _Run(self, step)
+                run = self._running[step] = Run(self, step)
             return run
 
     def _first_call(self, step: int) -> bool:
@@ -323,7 +254,7 @@ class Task:
                 self._ended[step] = True
         return not before
 
-    def _over(self, step: int, run: _Run | None) -> None:
+    def _over(self, step: int, run: Run | None) -> None:
         """With the lock: late messages for the step are known for what they are. Of the oldest only the number stays,
         below which a master's steps are over."""
         self._ended[step] = self._ended.get(step, False) or (run is not None and run.called)
@@ -338,14 +269,30 @@ class Task:
         with self._lock:
             run = self._running.pop(step, None)
             self.steps += run is not None
-            self._waiting.pop(step, None)
             self._over(step, run)
-        if run is not None:
-            run.rendezvous.abort(CancelledError(f"step {step} is over"))
+        if run is None:
+            return
+        run.rendezvous.abort(CancelledError(f"step {step} is over"))
+        if run.pump is not None:
+            for line in run.lines:  # what still comes on these is of no use to another step
+                run.pump.discard(line)
+                self.channel.give_up(line)
+            self._lines.put_pump_back(run.pump)
 
     # ---- messages --------------------------------------------------------------------------
 
-    def push(self, target: str, message: Message, value: Value, traced: _Meeting | None = None) -> None:
+    def send(self, run: Run, target: str, messages: Sequence[Message]) -> None:
+        """Sends a step's messages to another task, by the step's own connection to it if there is one."""
+        call = run.calls.get(target)
+        if call is None or run.pump is None:
+            self.channel.send(self.peer(target, run.step), *messages)
+            return
+        try:
+            self.channel.post(call.line, call.peer.endpoint, messages, run.pump.room(call.line))
+        except OSError as e:
+            raise UnavailableError(f"the task {target} cannot be reached: {e}") from e
+
+    def push(self, target: str, message: Message, value: Value, traced: Meeting | None = None) -> None:
         """Sends a value to another task once it is computed, from the pool."""
         recorder, gone = None if traced is None else traced.recorder, threading.Event()
         if traced is not None:
@@ -367,42 +314,70 @@ class Task:
         self.threads.submit(send)
 
     def call(
-        self, share: Share, step: int, handle: str, feeds: Sequence[np.ndarray], timeout: float | None,
+        self, run: Run, share: Share, handle: str, feeds: Sequence[np.ndarray], timeout: float | None,
         reply: Callable[[Reply], None], trace: bool = False,
     ) -> None:  # fmt: skip
         """Has another task run its share of a step; `reply` is called once, when it says how that ended.
 
-        With `trace`, a reply without an error comes after the task's times (see `TIMES`).
+        It says so to the thread that runs the step here, while that waits. With `trace`, a reply without an error comes
+        after the task's times (see `TIMES`).
         """
-        target = share.task
-        values = [Message(Kind.TENSOR, step, f"{FEED}{k}", feeds[k]) for k in share.feeds]
-        asked = _NOTHING if timeout is None and not trace else np.array([timeout or 0.0, trace])
-        with self._lock:
-            self._waiting.setdefault(step, {})[target] = reply
+        target, step = share.task, run.step
+        messages = [Message(Kind.TENSOR, step, f"{FEED}{k}", feeds[k]) for k in share.feeds]
+        asked = _NO_LIMIT if timeout is None and not trace else np.array([timeout or 0.0, trace])
+        messages.append(Message(Kind.CALL, step, handle, asked))
         try:
-            self.channel.send(self.peer(target), *values, Message(Kind.CALL, step, handle, asked))
+            peer = self.peer(target)
+            line = self._lines.take(peer)
         except OpError as e:
-            with self._lock:
-                waiting = self._waiting.get(step, {}).pop(target, None)
-            if waiting is not None:
-                waiting(Reply(target, e))
+            reply(Reply(target, e, isinstance(e, UnavailableError)))
+            return
+        pump = self.pump_of(run)
+        run.calls[target] = Call(line, peer, reply)
+        run.lines.add(line)
+        pump.add(line)
+        try:
+            self.channel.post(line, peer.endpoint, messages, pump.room(line))
+        except OSError as e:
+            self._broke(line, e)
+
+    def pump_of(self, run: Run) -> Pump:
+        """What the thread that runs this step waits with."""
+        if run.pump is None:
+            run.pump = self._lines.take_pump()
+        return run.pump
+
+    def _broke(self, line: Stream, error: Exception) -> None:
+        """A connection of a step has ended before the step."""
+        with self._lock:
+            runs = [r for r in self._running.values() if line in r.lines]
+            calls = [(n, r.calls.pop(n)) for r in runs for n, c in list(r.calls.items()) if c.line is line]
+            stopped = [r.step for r in self._running.values() if r.pump is not None and r.pump is self._busy.get(line)]
+        for step in stopped:
+            self.stop(step, UnavailableError(f"the master of the step is gone: {error}"))
+        for run in runs:
+            run.lines.discard(line)
+            self.channel.give_up(line)
+        for name, call in calls:
+            text = f"the task {name} was lost during the step: {error}"
+            call.reply(Reply(name, UnavailableError(text), True))
 
     def tell_to_stop(self, target: str, step: int, error: OpError) -> None:
         """Has another task stop a step, if it is there."""
         with contextlib.suppress(OpError):
             self.channel.send(self.peer(target), Message(Kind.STOP, step, self.name, _told(error, self.name)))
 
-    def _receive(self, head: Head, value: np.ndarray) -> None:
+    def _receive(self, head: Head, value: np.ndarray, line: Stream) -> None:
         try:
             if head.kind is Kind.TENSOR:
-                run = self._of(head.step)
-                if run is not None:
+                run = self._running.get(head.step) or self._of(head.step)
+                if run is not None and run.rendezvous.error is None:
                     run.rendezvous.came.append((head.key, time.perf_counter()))
                     Rendezvous.send(run.rendezvous, head.key, value, head.is_dead)
             elif head.kind is Kind.CALL:
                 timeout, trace = value if value.shape == (2,) and value.dtype == np.float64 else (0.0, 0.0)
                 if self._first_call(head.step):
-                    self._loops.submit(self._answer, head.step, head.key, float(timeout) or None, bool(trace))
+                    self._answer(line, head.step, head.key, float(timeout) or None, bool(trace))
             elif head.kind is Kind.REPLY:
                 self._replied(head, value)
             else:
@@ -410,39 +385,56 @@ class Task:
         except OpError as e:
             self.refusals.add(e)
 
-    def _answer(self, step: int, handle: str, timeout: float | None, trace: bool) -> None:
-        """Runs a step for its master, and sends it the fetches, its times if asked to, and how it ended."""
-        messages, said = [], _NOTHING
-        with self._lock:
-            master = self._masters.get(step >> _PREFIX)
+    def _answer(self, line: Stream, step: int, handle: str, timeout: float | None, trace: bool) -> None:
+        """Runs a step for its master in this thread, and sends it the fetches, its times, and how it ended."""
+        if line in self._busy:
+            raise InvalidArgumentError(f"step {step} was called on the connection of a step that runs")
+        messages: list[Message] = []
+        master = self._masters.get(step >> _PREFIX)
         try:
             share = self._known(handle).share
-            recorder = StepStats() if trace else None
-            found = self.run(step, handle, self._feeds(step, share), timeout, recorder)
-            messages = [Message(Kind.TENSOR, step, f"{FETCH}{k}", v) for k, v in zip(share.fetches, found, strict=True)]
+            run = self.begun(step)
+            self._busy[line] = pump = self.pump_of(run)
+            pump.add(line)
+            try:
+                recorder = StepStats() if trace else None
+                found = self.run(step, handle, self._feeds(run, share), timeout, recorder)
+                messages = run.rendezvous.rest("" if master is None else master.name)
+            finally:
+                pump.discard(line)
+                del self._busy[line]
+            messages += [
+                Message(Kind.TENSOR, step, f"{FETCH}{k}", v) for k, v in zip(share.fetches, found, strict=True)
+            ]
             if recorder is not None:
-                value = encode_times(recorder, self.name)
-                messages.append(Message(Kind.TENSOR, step, f"{TIMES}{self.name}", value))
+                messages.append(Message(Kind.TENSOR, step, f"{TIMES}{self.name}", encode_times(recorder, self.name)))
+            said = _NOTHING
         except BaseException as e:
             said = _told(e, self.name)
         self.end(step)
-        if master is not None:
-            with contextlib.suppress(OpError):  # it is gone, and nobody is left to tell
-                self.channel.send(master.peer, *messages, Message(Kind.REPLY, step, self.name, said))
+        messages.append(Message(Kind.REPLY, step, self.name, said))
+        with contextlib.suppress(OSError):  # the master is gone; nobody is left to tell
+            self.channel.post(line, "" if master is None else master.peer.endpoint, messages)
 
-    def _feeds(self, step: int, share: Share) -> list[Value]:
+    def _feeds(self, run: Run, share: Share) -> list[Value]:
         """The values of a step's feeds; those that no part here reads were not sent and are not looked at."""
-        run = self.begun(step)
         found: list[Value] = [_NOTHING] * share.n_feeds
-        for k in share.feeds:
-            found[k] = run.rendezvous.recv(f"{FEED}{k}").value
+        for k in share.feeds:  # they came before the call
+            found[k] = run.rendezvous.recv(f"{FEED}{k}", 0.0).value
         return found
 
     def _replied(self, head: Head, value: np.ndarray) -> None:
+        run = self._running.get(head.step)
+        if run is None:
+            return
         with self._lock:
-            tell = self._waiting.get(head.step, {}).pop(head.key, None)
-        if tell is not None:
-            tell(Reply(head.key, _heard(value)))
+            call = run.calls.pop(head.key, None)
+        if call is None or run.pump is None:
+            return
+        run.pump.discard(call.line)
+        run.lines.discard(call.line)
+        self._lines.put_back(call.peer, call.line)
+        call.reply(Reply(head.key, _heard(value)))
 
     # ---- the end ---------------------------------------------------------------------------
 
@@ -460,7 +452,7 @@ class Task:
             running = list(self._running.values())
         for run in running:
             run.stop(CancelledError(f"the task {self.name} was closed"))
-        self._loops.shutdown(wait=True)
+        self._lines.close()
         self.channel.close()
         self.threads.close()
         self.resources.reset()

@@ -12,7 +12,8 @@ from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tfnb.session.dask.channel import Channel, Peer
+from tfnb.session.dask.channel import Channel
+from tfnb.session.dask.stream import Idle, Stream
 from tfnb.session.dask.wire import Kind, Message
 
 __all__ = ["OTHERS", "CountingChannel", "Traffic"]
@@ -113,11 +114,11 @@ class CountingChannel(Channel):
         self.traffic = Traffic()
         super().__init__(*args, **more)
 
-    def send(self, peer: Peer, *messages: Message) -> int:
-        """As `Channel.send`."""
+    def post(self, line: Stream, endpoint: str, messages: Sequence[Message], idle: Idle | None = None) -> int:
+        """As `Channel.post`."""
         start = time.perf_counter()
-        sent = super().send(peer, *messages)
-        self.traffic.note(peer.endpoint, messages, sent, time.perf_counter() - start)
+        sent = super().post(line, endpoint, messages, idle)
+        self.traffic.note(endpoint, messages, sent, time.perf_counter() - start)
         return sent
 
 

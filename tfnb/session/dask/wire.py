@@ -1,28 +1,34 @@
-"""Messages between tasks as bytes: a head, then raw data (OSDI'16, section 3.3).
+"""Messages between tasks as bytes: frames of a head and raw data (OSDI'16, section 3.3).
 
-A tensor travels as dtype, shape and its own bytes, in chunks; strings as their lengths and bytes. Nothing that comes
-from a peer is unpickled. Invariant: a head is refused, before memory is taken, unless it describes its data exactly.
+A tensor travels as dtype, shape and its own bytes, a large one in several frames; strings as their lengths and bytes.
+Nothing that comes from a peer is unpickled. What a head says of key, dtype and shape is the same in every step, so both
+sides remember it as bytes. Invariant: a head is refused, before memory is taken, unless it describes its data exactly.
 """
 
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import IntEnum
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ResourceExhaustedError
 from tfnb.types import DType, as_dtype, string
 
-__all__ = ["CHUNK", "Assembly", "Head", "Kind", "Message", "bundled", "chunks", "pack", "unbundled", "unpack"]
+__all__ = [
+    "CHUNK", "LONGEST_HEAD", "Assembly", "Head", "Kind", "Message", "Subject", "as_array", "frames", "pack", "unpack",
+]  # fmt: skip
 
-CHUNK = 1 << 20  # bytes: small enough to stay in the cache on its way, large enough that heads cost nothing
-_FIXED = struct.Struct("<4sBBBBQQQQQHH")
-_MAGIC = b"tfn1"
+CHUNK = 1 << 20  # bytes: small enough for others to get in between, large enough that heads cost nothing
+_FIXED = struct.Struct("<4sBBHIIQQQ")
+_MAGIC = b"tfn2"
 _MOST_DIMS = 32
+_REMEMBERED = 4096
+LONGEST_HEAD = _FIXED.size + 0xFFFF
 
 
 class Kind(IntEnum):
@@ -32,6 +38,9 @@ class Kind(IntEnum):
     CALL = 2  # run a step: its handle is the key, the value its timeout in seconds, if any
     REPLY = 3  # how it ended: the key is the task, the value an error as JSON, or nothing
     STOP = 4  # stop a step: the value is why, as JSON
+
+
+_KINDS = {int(k): k for k in Kind}
 
 
 class Message(NamedTuple):
@@ -44,70 +53,106 @@ class Message(NamedTuple):
     is_dead: bool = False
 
 
+class Subject(NamedTuple):
+    """What a message is about: all of its head that does not change from step to step."""
+
+    key: str
+    dtype: DType
+    shape: tuple[int, ...]
+
+
 class Head(NamedTuple):
-    """`sender` and `message` tell messages apart whose chunks come mixed; `offset` is the chunk's place in bytes."""
+    """`number` tells the messages of a connection apart, whose frames may come mixed; a frame holds `length` bytes from
+    `offset` on of the message's `nbytes`."""
 
     kind: Kind
-    sender: int
-    message: int
+    number: int
     step: int
-    key: str
-    dtype: str
-    shape: tuple[int, ...]
+    subject: Subject
     nbytes: int
+    length: int
     offset: int = 0
     is_dead: bool = False
+
+    @property
+    def key(self) -> str:
+        return self.subject.key
+
+
+@lru_cache(_REMEMBERED)
+def _written(key: str, dtype: DType, shape: tuple[int, ...]) -> bytes:
+    """A subject as bytes."""
+    name, text = dtype.name.encode(), key.encode()
+    return struct.pack(f"<BB{len(shape)}Q", len(name), len(shape), *shape) + name + text
+
+
+@lru_cache(_REMEMBERED)
+def _read(data: bytes) -> Subject:
+    """What `_written` wrote."""
+    try:
+        names, rank = data[0], data[1]
+        if rank > _MOST_DIMS:
+            raise InvalidArgumentError(f"a message's tensor has {rank} dimensions; {_MOST_DIMS} are the most")
+        at = 2 + 8 * rank
+        shape = struct.unpack_from(f"<{rank}Q", data, 2)
+        name, key = data[at : at + names].decode(), data[at + names :].decode()
+    except (struct.error, UnicodeDecodeError, IndexError) as e:
+        raise InvalidArgumentError(f"a message from a peer has a malformed head: {e}") from e
+    try:
+        dtype = as_dtype(name)
+    except TypeError as e:
+        raise InvalidArgumentError(f"a message's dtype {name!r} is not known") from e
+    if dtype.kind == "r":
+        raise InvalidArgumentError(f"{name} stands for an object of its own process and cannot be sent")
+    return Subject(key, dtype, shape)
 
 
 def pack(head: Head) -> bytes:
     """A head as bytes."""
-    key, dtype = head.key.encode(), head.dtype.encode()
+    subject = _written(*head.subject)
     fixed = _FIXED.pack(
-        _MAGIC, head.kind, head.is_dead, len(dtype), len(head.shape), head.sender, head.message, head.step,
-        head.nbytes, head.offset, len(key), 0,
-    )  # fmt: skip
-    return b"".join((fixed, struct.pack(f"<{len(head.shape)}Q", *head.shape), dtype, key))
+        _MAGIC, head.kind, head.is_dead, len(subject), head.number, head.length, head.step, head.nbytes, head.offset
+    )
+    return fixed + subject
 
 
-def unpack(data: bytes, limit: int) -> Head:
-    """The head that `data` holds. Raises `InvalidArgumentError` for one that is malformed or contradicts itself,
-    `ResourceExhaustedError` where its tensor has more than `limit` bytes."""
-    try:
-        magic, kind, dead, dtypes, rank, sender, message, step, nbytes, offset, keys, _ = _FIXED.unpack_from(data)
-        if magic != _MAGIC or rank > _MOST_DIMS:
+def unpack(data: memoryview, limit: int) -> tuple[Head, int] | None:
+    """The head at the beginning of `data` and its size in bytes; None where more of it must come first.
+
+    Raises `InvalidArgumentError` for one that is malformed or contradicts itself, `ResourceExhaustedError` where its
+    tensor has more than `limit` bytes.
+    """
+    if len(data) < _FIXED.size:
+        if bytes(data[:4]) != _MAGIC[: len(data)]:
             raise InvalidArgumentError("a message from a peer does not begin as one of ours")
-        at = _FIXED.size
-        shape = struct.unpack_from(f"<{rank}Q", data, at)
-        at += 8 * rank
-        if len(data) != at + dtypes + keys:
-            raise InvalidArgumentError(f"a message's head has {len(data)} bytes, and says {at + dtypes + keys}")
-        dtype, key = data[at : at + dtypes].decode(), data[at + dtypes :].decode()
-        found = Head(Kind(kind), sender, message, step, key, dtype, shape, nbytes, offset, bool(dead))
-    except (struct.error, UnicodeDecodeError, ValueError) as e:
-        if isinstance(e, InvalidArgumentError):
-            raise
-        raise InvalidArgumentError(f"a message from a peer has a malformed head: {e}") from e
-    _check(found, limit)
-    return found
+        return None
+    magic, code, dead, size, number, length, step, nbytes, offset = _FIXED.unpack_from(data)
+    kind = _KINDS.get(code)
+    if magic != _MAGIC or kind is None:
+        raise InvalidArgumentError("a message from a peer does not begin as one of ours")
+    end = _FIXED.size + size
+    if len(data) < end:
+        return None
+    subject = _read(bytes(data[_FIXED.size : end]))
+    head = Head(kind, number, step, subject, nbytes, length, offset, bool(dead))
+    _check(head, limit)
+    return head, end
 
 
 def _check(head: Head, limit: int) -> None:
-    if head.nbytes > limit:
-        raise ResourceExhaustedError(f"a message of {head.nbytes} bytes came; the limit is {limit}")
-    try:
-        dtype = as_dtype(head.dtype)
-    except TypeError as e:
-        raise InvalidArgumentError(f"a message's dtype {head.dtype!r} is not known") from e
-    if dtype.kind == "r":
-        raise InvalidArgumentError(f"{head.dtype} stands for an object of its own process and cannot be sent")
-    if dtype != string and math.prod(head.shape) * dtype.np.itemsize != head.nbytes:
-        raise InvalidArgumentError(
-            f"a message of {head.nbytes} bytes came for {head.dtype} of shape {list(head.shape)}"
-        )
-    if dtype == string and math.prod(head.shape) * 8 > head.nbytes:
-        raise InvalidArgumentError(f"{head.nbytes} bytes cannot hold strings of shape {list(head.shape)}")
-    if head.offset > head.nbytes:
-        raise InvalidArgumentError(f"a chunk lies at byte {head.offset} of {head.nbytes}")
+    key, dtype, shape = head.subject
+    nbytes = head.nbytes
+    if nbytes > limit:
+        raise ResourceExhaustedError(f"a message of {nbytes} bytes came for {key!r}; the limit is {limit}")
+    if dtype == string:
+        if math.prod(shape) * 8 > nbytes:
+            raise InvalidArgumentError(f"{nbytes} bytes cannot hold strings of shape {list(shape)}")
+    elif math.prod(shape) * dtype.np.itemsize != nbytes:
+        raise InvalidArgumentError(f"a message of {nbytes} bytes came for {dtype.name} of shape {list(shape)}")
+    if head.offset + head.length > nbytes:
+        raise InvalidArgumentError(f"a frame ends at byte {head.offset + head.length} of {nbytes}")
+    if not head.length and nbytes:
+        raise InvalidArgumentError(f"a frame of {key!r} brings nothing")
 
 
 def _bytes_of(value: np.ndarray, dtype: DType) -> memoryview:
@@ -119,78 +164,70 @@ def _bytes_of(value: np.ndarray, dtype: DType) -> memoryview:
     return flat.view(np.uint8).data
 
 
-def chunks(message: Message, sender: int, number: int) -> Iterator[tuple[bytes, memoryview]]:
-    """The heads and data of a message, one pair at least; `number` is another for each message of a sender."""
+def frames(message: Message, number: int) -> Iterator[tuple[bytes, memoryview]]:
+    """The heads and data of a message, one pair at least; `number` is another for each message of a connection.
+
+    The data is that of the value itself: it is read when it is sent.
+    """
     kind, step, key, value, is_dead = message
     dtype = as_dtype(value.dtype)
     data = _bytes_of(value, dtype)
-    head = Head(kind, sender, number, step, key, dtype.name, value.shape, len(data), is_dead=is_dead)
-    for offset in range(0, max(len(data), 1), CHUNK):
-        yield pack(head._replace(offset=offset)), data[offset : offset + CHUNK]
+    size, subject = len(data), _written(key, dtype, value.shape)
+    for offset in range(0, max(size, 1), CHUNK):
+        part = data[offset : offset + CHUNK] if size > CHUNK else data
+        fixed = _FIXED.pack(_MAGIC, kind, is_dead, len(subject), number, len(part), step, size, offset)
+        yield fixed + subject, part
 
 
-_LENGTHS = struct.Struct("<II")
+def as_array(head: Head, data: Any) -> np.ndarray:
+    """The tensor whose bytes are `data`, a buffer that nobody else has.
+
+    Raises `InvalidArgumentError` for strings whose lengths do not add up.
+    """
+    key, dtype, shape = head.subject
+    flat = _texts(head, data) if dtype == string else None
+    try:
+        return np.ndarray(shape, dtype.np, data) if flat is None else flat.reshape(shape)
+    except (ValueError, TypeError) as e:  # without elements, yet with dimensions that no array has
+        raise InvalidArgumentError(f"no array has the shape {list(shape)} of {key!r}") from e
 
 
-def bundled(pairs: Iterable[tuple[bytes, memoryview]]) -> bytes:
-    """Small messages in one piece: each costs more on its own than its copy does."""
-    return b"".join(part for head, data in pairs for part in (_LENGTHS.pack(len(head), len(data)), head, data))
-
-
-def unbundled(data: memoryview) -> Iterator[tuple[bytes, memoryview]]:
-    """The heads and data that `bundled` put together. Raises `InvalidArgumentError` for anything else."""
-    at = 0
-    while at < len(data):
-        if len(data) - at < _LENGTHS.size:
-            raise InvalidArgumentError(f"{len(data) - at} bytes at the end of a bundle are no message")
-        heads, body = _LENGTHS.unpack_from(data, at)
-        start = at + _LENGTHS.size
-        at = start + heads + body
-        if at > len(data):
-            raise InvalidArgumentError(f"a bundle of {len(data)} bytes names a message that ends at {at}")
-        yield bytes(data[start : start + heads]), data[start + heads : at]
+def _texts(head: Head, data: Any) -> np.ndarray:
+    count = math.prod(head.subject.shape)
+    raw = bytes(data)
+    lengths = np.frombuffer(raw, "<u8", count) if count else np.zeros(0, "<u8")
+    ends = np.cumsum(lengths, dtype=np.uint64) + np.uint64(8 * count)
+    total = int(ends[-1]) if count else 0
+    if total != head.nbytes or (lengths > head.nbytes).any():
+        raise InvalidArgumentError(f"the strings of {head.key!r} have {total} bytes, {head.nbytes} came")
+    found = np.empty(count, object)
+    for i, (end, length) in enumerate(zip(ends.tolist(), lengths.tolist(), strict=True)):
+        found[i] = raw[end - length : end]
+    return found
 
 
 class Assembly:
-    """A tensor whose chunks are still coming; they lie at once where they will stay."""
+    """A tensor whose frames are still coming; they lie at once where they will stay."""
 
     def __init__(self, head: Head) -> None:
         self.head = head
-        self._dtype = as_dtype(head.dtype)
         self._data = np.empty(head.nbytes, np.uint8)
         self._filled = 0
 
-    def add(self, head: Head, data: memoryview) -> bool:
-        """Puts a chunk in its place; is the tensor complete? Raises `InvalidArgumentError` for one out of turn."""
-        if head._replace(offset=0) != self.head._replace(offset=0) or head.offset != self._filled:
+    def place(self, head: Head) -> memoryview:
+        """Where the data of this frame goes. Raises `InvalidArgumentError` for one out of turn."""
+        if head[:5] != self.head[:5] or head.is_dead != self.head.is_dead or head.offset != self._filled:
             raise InvalidArgumentError(
-                f"a chunk of {head.key!r} came for byte {head.offset}, needed byte {self._filled} of {self.head.nbytes}"
+                f"a frame of {head.key!r} came for byte {head.offset}, needed byte {self._filled} of {self.head.nbytes}"
             )
-        end = self._filled + len(data)
-        if end > self.head.nbytes:
-            raise InvalidArgumentError(f"{end} bytes came for {head.key!r}, which has {self.head.nbytes}")
-        self._data[self._filled : end] = np.frombuffer(data, np.uint8)
-        self._filled = end
-        return end == self.head.nbytes
+        self._filled += head.length
+        return self._data.data[head.offset : self._filled]
+
+    @property
+    def is_placed(self) -> bool:
+        """Has every byte its place?"""
+        return self._filled == self.head.nbytes
 
     def value(self) -> np.ndarray:
-        """The tensor. Raises `InvalidArgumentError` for strings whose lengths do not add up."""
-        if self._dtype != string:
-            return self._shaped(self._data.view(self._dtype.np))
-        count = math.prod(self.head.shape)
-        lengths = self._data[: 8 * count].view("<u8")
-        ends = np.cumsum(lengths, dtype=np.uint64) + np.uint64(8 * count)
-        total = int(ends[-1]) if count else 0
-        if total != self.head.nbytes or (lengths > self.head.nbytes).any():
-            raise InvalidArgumentError(f"the strings of {self.head.key!r} have {total} bytes, {self.head.nbytes} came")
-        raw = self._data.tobytes()
-        found = np.empty(count, object)
-        for i, (end, length) in enumerate(zip(ends.tolist(), lengths.tolist(), strict=True)):
-            found[i] = raw[end - length : end]
-        return self._shaped(found)
-
-    def _shaped(self, flat: np.ndarray) -> np.ndarray:
-        try:
-            return flat.reshape(self.head.shape)
-        except ValueError as e:  # without elements, yet with dimensions that no array has
-            raise InvalidArgumentError(f"no array has the shape {list(self.head.shape)} of {self.head.key!r}") from e
+        """The tensor, once all its places are filled. Raises as `as_array`."""
+        return as_array(self.head, self._data)
