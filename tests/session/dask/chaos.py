@@ -43,13 +43,15 @@ def batch(step: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Model:
-    """784-32-10, its gradients computed by halves on the workers and averaged on the servers."""
+    """784-32-10, the gradients of a batch computed in parts on `n` workers and averaged where the variables are.
 
-    def __init__(self) -> None:
+    `place`: a device function for variables and what belongs to them.
+    """
+
+    def __init__(self, n: int, place: Any) -> None:
         rng = np.random.RandomState(7)
-        place = tf.train.replica_device_setter(cluster={j: [f"{j}{i}:1" for i in range(n)] for j, n in JOBS.items()})
         with tf.device(place):
-            weights = [
+            self.weights = [
                 tf.get_variable(f"w{i}", initializer=(rng.randn(*s) * 0.1).astype(np.float32))
                 for i, s in enumerate([(784, 32), (32,), (32, 10), (10,)])
             ]
@@ -57,28 +59,24 @@ class Model:
         self.x, self.y = tf.placeholder(tf.float32, [None, 784]), tf.placeholder(tf.int64, [None])
         optimizer = tf.train.MomentumOptimizer(0.1, 0.9)
         losses, towers = [], []
-        n = JOBS["worker"]
         for i in range(n):
-            with tf.device(f"/job:worker/task:{i}"):
-                x, y = self.x[i * BATCH // n : (i + 1) * BATCH // n], self.y[i * BATCH // n : (i + 1) * BATCH // n]
-                losses.append(tf.reduce_mean(self._loss(weights, x, y)))
-                towers.append(optimizer.compute_gradients(losses[-1], weights))
+            with tf.device(f"/job:worker/task:{i}" if place else None):
+                part = slice(i * BATCH // n, (i + 1) * BATCH // n)
+                losses.append(self._loss(self.x[part], self.y[part]))
+                towers.append(optimizer.compute_gradients(losses[-1], self.weights))
         means = []
         for pairs in zip(*towers, strict=True):
             with tf.device(pairs[0][1].device):
                 means.append((tf.add_n([g for g, _ in pairs]) / float(n), pairs[0][1]))
-        with tf.device("/job:ps/task:0"):
+        with tf.device(self.step.device):
             self.loss = tf.add_n(losses) / float(n)
         with tf.device(place):
             self.train = optimizer.apply_gradients(means, global_step=self.step)
-        self.weights = weights
 
-    @staticmethod
-    def _logits(weights: list[Any], x: Any) -> Any:
-        return tf.matmul(tf.nn.relu(tf.matmul(x, weights[0]) + weights[1]), weights[2]) + weights[3]
-
-    def _loss(self, weights: list[Any], x: Any, y: Any) -> Any:
-        return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=self._logits(weights, x))
+    def _loss(self, x: Any, y: Any) -> Any:
+        w = self.weights
+        logits = tf.matmul(tf.nn.relu(tf.matmul(x, w[0]) + w[1]), w[2]) + w[3]
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
 
 
 def accuracy(weights: list[np.ndarray]) -> float:
@@ -125,7 +123,8 @@ def train(target: str, folder: Path, last: int, progress: Progress) -> Outcome:
     """A training of `last` steps, which ends when nobody disturbs it any more."""
     found, start = Outcome(), time.monotonic()
     with tf.Graph().as_default():
-        model = Model()
+        spec = {job: [f"{job}{i}:1" for i in range(n)] for job, n in JOBS.items()}
+        model = Model(JOBS["worker"], tf.train.replica_device_setter(cluster=spec))
 
         def one(context: Any) -> None:
             step = int(context.session.run(model.step))
@@ -154,7 +153,7 @@ def disturb(kill: Callable[[random.Random], None], rounds: int, last: int, progr
     try:
         for moment in sorted(rng.randrange(last) for _ in range(rounds)):
             if rng.random() < 0.8:
-                progress.wait_for(moment, 120)
+                progress.wait_for(moment, 600)
                 time.sleep(rng.uniform(0, 0.05))
             else:
                 time.sleep(rng.uniform(0, 3))

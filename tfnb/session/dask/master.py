@@ -135,10 +135,10 @@ class Master:
         directory.on_lost(self._on_lost)
         try:
             self._connect(self._others)
+            limits = {d: m for t in sorted(tasks, key=lambda t: t != default) for d, m in self._limits_of(t)}
         except BaseException:
             home.dismiss(self.prefix, CancelledError("the session was not made"))
             raise
-        limits = {d: m for t in sorted(tasks, key=lambda t: t != default) for d, m in self._limits_of(t)}
         policy = config.graph_options.placement or home.settings.placement
         placing = Placing(limits, config.allow_soft_placement, policy, list(home.devices))
         self.context = Context(
@@ -188,13 +188,16 @@ class Master:
         """The devices of a task, and their memory in bytes."""
         if task == self.home.name:
             return [(d.name, d.memory_stats().limit) for d in self.home.devices.values()]
-        return [(d, m) for d, _, m in self.directory.entries[task].devices]
+        entry = self.directory.entries.get(task)
+        if entry is None:
+            raise UnavailableError(f"the task {task} was lost while the session was made")
+        return [(d, m) for d, _, m in entry.devices]
 
     def describe_devices(self) -> list[DeviceDescription]:
         """The devices of all tasks."""
         found = [
             DeviceDescription(d, kind.upper(), limit, {"task": e.name, "address": e.address})
-            for e in self.directory.entries.values()
+            for e in dict(self.directory.entries).values()
             for d, kind, limit in e.devices
         ]
         own = [

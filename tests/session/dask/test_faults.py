@@ -1,0 +1,308 @@
+"""Processes that die, pause or lose their scheduler; messages that come twice, or are none; who is not let in."""
+
+import os
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from distributed import Client, Security
+from distributed.utils import get_ip
+
+import tfnb as tf
+from tfnb.errors import AbortedError, PermissionDeniedError, UnavailableError
+from tfnb.session.dask.task import Task
+
+pytestmark = pytest.mark.opencl
+
+PS, WORKER = "/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"
+
+
+class Later:
+    """A call in a thread of its own."""
+
+    def __init__(self, function, *args):
+        self.found, self.error = None, None
+
+        def work():
+            try:
+                self.found = function(*args)
+            except BaseException as e:
+                self.error = e
+
+        self._thread = threading.Thread(target=work, daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds):
+        self._thread.join(seconds)
+        assert not self._thread.is_alive()
+        return self
+
+
+def kill(dask, cluster, task, how):
+    [pid] = dask.run(os.getpid, workers=[cluster.roles[task]]).values()
+    os.kill(pid, how)
+    if how == signal.SIGSTOP:
+        until(lambda: is_stopped(pid))
+    return pid
+
+
+def is_stopped(pid):
+    """A signal takes a while on a busy machine."""
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0] == "T"
+
+
+def until(true, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_killed_task_stops_the_steps_that_need_it_and_no_others(dask):
+    dask.wait_for_workers(3, timeout=60)
+    with tf.train.DaskCluster(dask, ps=1, worker=2) as cluster:
+        with tf.device("/job:ps/task:0"):
+            never = tf.FIFOQueue(1, tf.float32, [[]]).dequeue()
+        with tf.device("/job:worker/task:1"):
+            late = never + 1.0
+        with tf.device("/job:worker/task:0"):
+            v = tf.Variable(0)
+            count = v.assign_add(1)
+        with tf.Session(cluster.target) as one, tf.Session(cluster.target) as other:
+            other.run(v.initializer)
+            step = Later(one.run, late)
+            time.sleep(0.5)
+            assert other.run(count) == 1
+            running = one._worker.directory.call("/job:worker/replica:0/task:1", "status")["running"]
+            kill(dask, cluster, PS, signal.SIGKILL)
+            start = time.monotonic()
+            step.wait(10)
+            assert time.monotonic() - start < 2.0
+            assert isinstance(step.error, UnavailableError) and PS in str(step.error), step.error
+            assert other.run(count) == 2  # a session that does not need the task
+            assert running == 1
+            status = one._worker.directory.call("/job:worker/replica:0/task:1", "status")
+            assert status["running"] == 0 and status["masters"] == 2
+        until(lambda: dask.run(_masters, workers=[cluster.roles[WORKER]]).popitem()[1] == 0)
+    dask.wait_for_workers(4, timeout=60)
+
+
+def _masters(dask_worker):
+    return dask_worker.plugins["tfnb"]._task.counts()["masters"]
+
+
+def test_a_loss_between_two_steps_is_told_once_and_then_mended(dask):
+    with tf.train.DaskCluster(dask, ps=1, worker=1) as cluster:
+        with tf.device("/job:ps/task:0"):
+            v = tf.Variable(3.0)
+        with tf.device("/job:worker/task:0"):
+            twice = v * 2.0
+        with tf.Session(cluster.target) as sess:
+            sess.run(v.initializer)
+            assert sess.run(twice) == 6.0
+            directory = sess._worker.directory
+            kill(dask, cluster, PS, signal.SIGKILL)
+            until(lambda: not directory.links([PS]))
+            with pytest.raises(AbortedError, match=f"{PS}.* lost since the last step"):
+                sess.run(twice)
+            sess.run(v.initializer)  # another worker has its role
+            assert sess.run(twice) == 6.0
+    dask.wait_for_workers(4, timeout=60)
+
+
+def test_a_paused_task_counts_as_lost_and_another_worker_has_its_role(dask):
+    with tf.train.DaskCluster(dask, ps=1, worker=1, patience=1.0) as cluster:
+        with tf.device("/job:ps/task:0"):
+            v = tf.Variable(3.0)
+        with tf.device("/job:worker/task:0"):
+            twice = v * 2.0
+        with tf.Session(cluster.target) as sess:
+            sess.run(v.initializer)
+            assert sess.run(twice) == 6.0
+            before = cluster.roles[PS]
+            pid = kill(dask, cluster, PS, signal.SIGSTOP)
+            start = time.monotonic()
+            with pytest.raises(UnavailableError, match=PS):
+                sess.run(twice)
+            assert time.monotonic() - start < 5.0
+            sess.run(v.initializer)
+            assert sess.run(twice) == 6.0
+            assert cluster.roles[PS] != before
+    until(lambda: not os.path.exists(f"/proc/{pid}"), 30)  # Dask's nanny ended it
+    dask.wait_for_workers(4, timeout=60)
+
+
+def test_a_task_that_went_on_is_found_again_with_its_state(addresses, serve):
+    ps, worker = addresses(2)
+    spec = {"ps": [ps], "worker": [worker]}
+    process = serve(spec, "ps", 0)
+    with tf.train.Server(spec, "worker", 0) as server:
+        with tf.device("/job:ps/task:0"):
+            v = tf.Variable(3.0)
+            count = v.assign_add(1.0)
+        with tf.Session(server.target) as sess:
+            sess.run(v.initializer)
+            assert sess.run(count) == 4.0
+            directory = sess._worker.directory
+            directory.patience = 0.5
+            process.send_signal(signal.SIGSTOP)
+            until(lambda: is_stopped(process.pid))
+            with pytest.raises(UnavailableError, match=PS):
+                sess.run(count)
+            process.send_signal(signal.SIGCONT)
+            assert sess.run(v) == 4.0  # the step that failed was stopped before it began there
+            assert sess.run(count) == 5.0
+            assert directory.call(PS, "status")["masters"] == 1
+
+
+def test_a_lost_scheduler_and_another_in_its_place(addresses):
+    [address] = addresses(1)
+    port = address.rpartition(":")[2]
+
+    def start():
+        scheduler = ["dask_scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"]
+        workers = ["dask_worker", f"tcp://127.0.0.1:{port}", "--nworkers", "2", "--nthreads", "1", "--no-dashboard",
+                   "--host", "127.0.0.1", "--memory-limit", "0"]  # fmt: skip
+        return [
+            subprocess.Popen(
+                [sys.executable, "-m", f"distributed.cli.{args[0]}", *args[1:]], stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            ) for args in (scheduler, workers)
+        ]  # fmt: skip
+
+    processes = start()
+    try:
+        with (
+            Client(f"tcp://127.0.0.1:{port}", timeout=60) as client,
+            tf.train.DaskCluster(client, ps=1, worker=1, timeout=60) as cluster,
+            tf.Session(cluster.target) as sess,
+        ):
+            with tf.device("/job:ps/task:0"):
+                v = tf.Variable(3.0)
+            with tf.device("/job:worker/task:0"):
+                twice = v * 2.0
+            sess.run(v.initializer)
+            processes[0].kill()
+            end = time.monotonic() + 10
+            with pytest.raises((UnavailableError, AbortedError), match=r"/task:0|cannot be reached"):
+                while time.monotonic() < end:  # the workers end when they miss it
+                    sess.run(twice)
+            processes[1].wait(30)
+            processes += start()
+            until(lambda: _runs(sess, v.initializer), 60)
+            until(lambda: _runs(sess, twice), 60)
+            assert sess.run(twice) == 6.0
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _runs(sess, fetch):
+    try:
+        sess.run(fetch)
+    except (UnavailableError, AbortedError):
+        return False
+    return True
+
+
+def test_messages_that_come_again_do_no_harm(addresses, monkeypatch):
+    receive, came = Task._receive, []
+
+    def twice(task, *message):
+        came.append((task, message))
+        receive(task, *message)
+        receive(task, *message)
+
+    monkeypatch.setattr(Task, "_receive", twice)
+    ps, worker = addresses(2)
+    spec = {"ps": [ps], "worker": [worker]}
+    with tf.train.Server(spec, "ps", 0) as there, tf.train.Server(spec, "worker", 0) as here:
+        x = tf.placeholder(tf.int32, [])
+        with tf.device("/job:ps/task:0"):
+            v = tf.Variable(0)
+            added = v.assign_add(x)
+        with tf.device("/job:worker/task:0"):
+            negative = -added
+        with tf.Session(here.target) as sess:
+            sess.run(v.initializer)
+            assert [sess.run(negative, {x: i}) for i in range(1, 6)] == [-1, -3, -6, -10, -15]
+            for task, message in list(came):  # and all of them once more
+                receive(task, *message)
+            time.sleep(0.2)
+            assert sess.run(v) == 15
+            until(lambda: there.task.counts()["running"] == here.task.counts()["running"] == 0)
+
+
+def test_strangers_and_their_garbage_are_dropped():
+    rng = np.random.RandomState(3)
+    garbage = [b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 64, bytes(64), rng.bytes(5000), b"\x10" + bytes(7), b"tfn1" * 40]
+    with tf.train.Server.create_local_server() as server:
+        ports = [server.target.rpartition(":")[2], str(server.task.channel.peer.endpoint).rpartition(":")[2]]
+        for port in ports:
+            for data in garbage:
+                with socket.create_connection(("127.0.0.1", int(port)), 5) as stranger:
+                    stranger.sendall(data)
+                    stranger.settimeout(0.1)
+                    try:
+                        while stranger.recv(4096):
+                            pass
+                    except OSError:
+                        pass
+        with tf.Session(server.target) as sess:
+            assert sess.run(tf.constant(2.0) * 3.0) == 6.0
+
+
+@pytest.fixture
+def keys(tmp_path):
+    """Dask's security with a certificate that is its own authority."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the keys")
+    key, cert = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    made = ["openssl", "req", "-x509", *curve, "-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=tfnb"]
+    subprocess.run(made, check=True, capture_output=True)
+    roles = {f"tls_{role}_{what}": path for role in ("worker", "client", "scheduler")
+             for what, path in (("cert", cert), ("key", key))}  # fmt: skip
+    return Security(tls_ca_file=cert, require_encryption=True, **roles), cert
+
+
+def test_other_machines_are_served_with_keys_only(keys):
+    host = get_ip()
+    if host.startswith("127."):
+        pytest.skip("this machine has no address but loopback")
+    with pytest.raises(PermissionDeniedError, match=f"{host} can be reached from other machines"):
+        tf.train.Server({"ps": [f"{host}:0"]})
+    security, cert = keys
+    with socket.create_server((host, 0)) as s1, socket.create_server((host, 0)) as s2:
+        spec = {"ps": [f"{host}:{s1.getsockname()[1]}"], "worker": [f"{host}:{s2.getsockname()[1]}"]}
+    with (
+        tf.train.Server(spec, "ps", 0, security=security),
+        tf.train.Server(spec, "worker", 0, security=security) as server,
+    ):
+        with tf.device("/job:ps/task:0"):
+            big = tf.fill([300_000], 2.0)
+        with tf.device("/job:worker/task:0"):
+            total = tf.reduce_sum(big)
+        with tf.Session(server.target) as sess:
+            assert sess.run(total) == 6e5
+        stranger = ssl.create_default_context(cafile=cert)
+        stranger.check_hostname = False
+        with (
+            socket.create_connection((host, int(server.target.rpartition(":")[2])), 5) as plain,
+            pytest.raises(OSError, match=r"certificate|closed|reset|pipe"),
+            stranger.wrap_socket(plain) as refused,
+        ):
+            refused.settimeout(5)
+            while refused.recv(64):
+                pass
+            raise ConnectionError("closed")
