@@ -94,7 +94,8 @@ def serve(name: str, cluster: dict[str, list[str]], job: str, task: int, model: 
     os._exit(0)
 
 
-def _ports(n: int) -> list[str]:
+def free_addresses(n: int) -> list[str]:
+    """"host:port" of ports of loopback that nobody has now."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
     found = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
     for s in sockets:
@@ -104,7 +105,7 @@ def _ports(n: int) -> list[str]:
 
 def measure(name: str, model: str, n_workers: int, seconds: float) -> tuple[float, float]:
     """(median seconds of a step, steps a second of all workers together)."""
-    ports = _ports(N_PS + n_workers)
+    ports = free_addresses(N_PS + n_workers)
     cluster = {"ps": ports[:N_PS], "worker": ports[N_PS:]}
 
     def start(job: str, i: int) -> subprocess.Popen[str]:

@@ -195,7 +195,7 @@ def test_a_lost_scheduler_and_another_in_its_place(addresses):
             with pytest.raises((UnavailableError, AbortedError), match=r"/task:0|cannot be reached"):
                 while time.monotonic() < end:  # the workers end when they miss it
                     sess.run(twice)
-            processes[1].wait(30)
+            os.killpg(processes[1].pid, signal.SIGKILL)  # what is left of them
             processes += start()
             until(lambda: _runs(sess, v.initializer), 60)
             until(lambda: _runs(sess, twice), 60)
