@@ -3,7 +3,7 @@
 //   a     (batch, M, K), or (batch, K, M) when flags & 1
 //   b     (batch, K, N), or (batch, N, K) when flags & 2
 //   bias  (N,) when flags & 4, (1,) when flags & 8; else any valid pointer
-//   c     (batch, M, N)
+//   c     (batch, M, N); added to when flags & 16, before the activation
 //   act   0 none, 1 relu, 2 tanh, 3 sigmoid; applied after the bias
 //
 // Sizes are arguments: one build serves every shape. -DT=float|double (|uchar|ushort|uint|ulong|
@@ -75,6 +75,8 @@ __kernel void matmul_naive(
     SUM sum = 0;
     for (int p = 0; p < k; ++p)
         sum += (SUM)ELEMENT(a, ai + p * as) * (SUM)ELEMENT(b, bj + p * bs);
+    if (flags & 16)
+        sum += (SUM)ELEMENT(c, (z * m + i) * n + j);
     if (flags & 12)
         sum += ELEMENT(bias, flags & 4 ? j : 0);
     PUT(activate_element(sum, act), c, (z * m + i) * n + j);
@@ -112,7 +114,7 @@ void matmul(
     c += (size_t)z * m * n;
     int a_kmajor = flags & 1, b_kmajor = !(flags & 2), bias_step = flags & 4 ? 1 : 0;
     if (m == 1) {
-        Finish f = {0, 1, flags & 12, act};
+        Finish f = {flags & 16, 1, flags & 12, act};
         for (int j = j_begin; j < j_end; j += KC * NC) {
             int cols = LOWER(KC * NC, j_end - j);
             __global const T *row_bias = bias + j * bias_step;
@@ -133,7 +135,7 @@ void matmul(
         int k0 = k_begin;
         do {
             int kc = LOWER(KC, k_end - k0);
-            Finish f = {k0 > k_begin, k0 + kc >= k_end, flags & 12, act};
+            Finish f = {k0 > k_begin || flags & 16, k0 + kc >= k_end, flags & 12, act};
             if (direct)
                 ;
             else if (b_kmajor)
@@ -183,6 +185,10 @@ void matmul_sum(
             VT x = LOAD_GLOBAL(p + j);
             for (int s = 1; s < splits; ++s)
                 x += LOAD_GLOBAL(p + s * plane + j);
+            if (flags & 16) {
+                for (int e = 0; e < LOWER(VW, n - j); ++e)
+                    ((T *)&x)[e] += out[j + e];
+            }
             if (flags & 12)
                 x += flags & 4 ? LOAD_GLOBAL(bias + j) : (VT)*bias;
             x = activate(x, act);

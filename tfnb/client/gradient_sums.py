@@ -1,8 +1,7 @@
 """Gradients by what a loop reads from outside: sums over its iterations (white paper, section 4.1).
 
-A matrix that every iteration multiplies by has as gradient a sum of products. Where an iteration has few rows, too few
-for a product of its own to be fast, those of several iterations are multiplied at once. Rows of a gather are kept as
-rows. All else is added up iteration by iteration. Invariant: each kind gives the same sum.
+A matrix that every iteration multiplies by has as gradient a sum of products, which is added to in place. Rows of a
+gather are kept as rows. All else is added up iteration by iteration. Invariant: each kind gives the same sum.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from tfnb.types import Shape, float32, float64
 __all__ = ["total"]
 
 Finish = Callable[[], Any]
-_FEW_ROWS = 32
 
 
 def total(back: Any, t: Tensor, grad: Any) -> Finish:
@@ -64,14 +62,11 @@ def _rows_known(x: Tensor) -> bool:
 
 
 def _is_product(back: Any, grad: Tensor) -> bool:
-    """A sum over a few rows that are made in each iteration: their order does not matter."""
+    """A sum over rows that are made in each iteration: their order does not matter."""
     op = grad.op
     if op.opdef is not MAT_MUL or context_of(op) is not back or grad.dtype not in (float32, float64):
         return False
-    if not op.attrs.transpose_a or op.attrs.transpose_b or not all(map(_rows_known, op.inputs)):
-        return False
-    rows = op.inputs[0].shape.dims[0]
-    return rows is None or rows < _FEW_ROWS
+    return op.attrs.transpose_a and not op.attrs.transpose_b and all(map(_rows_known, op.inputs))
 
 
 def _product(back: Any, t: Tensor, grad: Tensor) -> Finish:

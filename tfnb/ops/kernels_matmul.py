@@ -8,7 +8,7 @@ fixed order, so a product's bits depend on its shape and the device, never on ti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tfnb.errors import InternalError, ShapeError, UnimplementedError
@@ -27,6 +27,7 @@ NAIVE = TUNED | {
 }  # fmt: skip
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
 NAIVE_LOCAL = 64
+ADD = 16  # the flag that keeps what the result holds
 
 # The tuned kernel as the recipe sees it: rows of a register tile and bytes of one of its rows; depth
 # and columns of a block; when B is read without packing, and what fits the second-level cache.
@@ -61,14 +62,16 @@ class _Problem:
     swapped: bool = False
 
 
-def matmul_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
     """Launches for "MatMul" (transpose_a, transpose_b) and "BatchMatMul" (adj_x, adj_y).
 
     a is (..., M, K) or its transpose, b (..., K, N) or its transpose, the result (..., M, N), all
     of one dtype and equal leading dimensions. No calls if the result is empty; K = 0 gives zeros,
-    then bias and activation.
+    then bias and activation. With `add` the product is added to what the result holds.
     """
     problem = _problem(site)
+    if add:
+        problem = replace(problem, flags=problem.flags | ADD)
     if problem.batch * problem.m * problem.n == 0:
         return ()
     dtype = site.inputs[0].dtype

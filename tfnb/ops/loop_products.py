@@ -1,25 +1,30 @@
 """Sums of products over the iterations of a loop: the gradient of a matrix that every iteration multiplies by.
 
-White paper, section 4.1. A product of few rows is slow to make by itself, and the rows of a long loop are many to keep:
-so rows are kept until they are worth a product. Invariant: what is kept has never more rows than `_ENOUGH` and those of
-one iteration; the sum is that of adding up the iterations' products, but for rounding.
+White paper, section 4.1. The device adds each product to the sum where it lies. One of few rows would read and write
+the whole sum for little work, so few rows wait for those of more iterations. Invariant: fewer than `_ENOUGH` rows
+wait; the sum is that of adding up the iterations' products, but for rounding.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.kernelcall import KernelCall, KernelSite, TensorInfo
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ops.handles import make_handle, resource_of
+from tfnb.ops.kernels_matmul import matmul_calls
+from tfnb.ops.matmul import MatMulAttrs
 from tfnb.types import DType, Shape, float32, float64, scalar, unknown_shape
 
 __all__ = ["API", "LOOP_PRODUCTS", "LOOP_PRODUCTS_ADD", "LOOP_PRODUCTS_SUM", "OPS"]
 
-_ENOUGH = 512  # rows
+_ENOUGH = 32  # rows
+_ALONE = 16  # rows that do not wait for more, which would have to be copied together
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,33 +35,53 @@ class SumAttrs:
 
 
 class _Products:
-    """left^T @ right, summed over iterations."""
+    """left^T @ right, summed over iterations. All of one loop run on one device, that of the first."""
 
     def __init__(self) -> None:
         self._left: list[Any] = []
         self._right: list[Any] = []
         self._rows = 0
-        self._total: Any = None
+        self._tools: Any = None
+        self._sum: Any = None  # a cell
 
     def add(self, left: Any, right: Any, tools: Any) -> None:
         rows, more = tools.shape(left), tools.shape(right)
         if len(rows) != 2 or len(more) != 2 or rows[0] != more[0]:
             raise InvalidArgumentError(f"needed two matrices of as many rows, got the shapes {rows} and {more}")
         if rows[0]:
+            self._tools = self._tools or tools
             self._left.append(left)
             self._right.append(right)
             self._rows += rows[0]
-        if self._rows >= _ENOUGH:
-            self._multiply(tools)
+        if self._rows >= _ENOUGH or rows[0] >= _ALONE:
+            self._multiply()
 
-    def _multiply(self, tools: Any) -> None:
-        self._total = tools.add_product(self._total, self._left, self._right)
+    def _multiply(self) -> None:
+        tools = self._tools
+        pair = [parts[0] if len(parts) == 1 else tools.concat(parts) for parts in (self._left, self._right)]
+        self._sum = tools.update(_first_calls if self._sum is None else _more_calls, pair, self._sum)
         self._left, self._right, self._rows = [], [], 0
 
-    def sum(self, shape: tuple[int, ...], dtype: DType, tools: Any) -> Any:
+    def sum(self, shape: tuple[int, ...], dtype: DType) -> Any:
         if self._rows:
-            self._multiply(tools)
-        return np.zeros(shape, dtype.np) if self._total is None else self._total
+            self._multiply()
+        return np.zeros(shape, dtype.np) if self._sum is None else self._sum.tensor
+
+
+def _site(infos: Sequence[TensorInfo], units: int, kind: str) -> KernelSite:
+    left, right = infos
+    total = TensorInfo(left.dtype, (left.shape[1], right.shape[1]))
+    return KernelSite("MatMul", (left, right), (total,), MatMulAttrs(transpose_a=True), {}, units, kind)
+
+
+def _first_calls(infos: Sequence[TensorInfo], units: int, kind: str) -> tuple[KernelSite, tuple[KernelCall, ...]]:
+    site = _site(infos, units, kind)
+    return site, matmul_calls(site)
+
+
+def _more_calls(infos: Sequence[TensorInfo], units: int, kind: str) -> tuple[KernelSite, tuple[KernelCall, ...]]:
+    site = _site(infos, units, kind)
+    return site, matmul_calls(site, add=True)
 
 
 def _add(call: HostCall, handle: Any, flow: Any, left: Any, right: Any) -> tuple[Any]:
@@ -66,7 +91,7 @@ def _add(call: HostCall, handle: Any, flow: Any, left: Any, right: Any) -> tuple
 
 def _sum(call: HostCall, handle: Any, flow: Any, shape: Any) -> tuple[Any]:
     wanted = tuple(int(n) for n in call.tools.host(shape))
-    return (resource_of(handle, _Products, call.op).sum(wanted, call.types["T"], call.tools),)
+    return (resource_of(handle, _Products, call.op).sum(wanted, call.types["T"]),)
 
 
 def _sum_shape(c: Infer) -> Shape:

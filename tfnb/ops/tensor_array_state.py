@@ -25,7 +25,10 @@ _READ = _Read()
 
 
 class TensorArrayState:
-    """`forward` is the array whose gradient this one collects, None for others."""
+    """`forward` is the array whose gradient this one collects, None for others.
+
+    A gradient holds only its shapes: a ring of both would keep their elements until the collector comes.
+    """
 
     def __init__(
         self, dtype: DType, size: int, shape: Shape, dynamic: bool = False, clear: bool = True,
@@ -39,7 +42,7 @@ class TensorArrayState:
         self.clear = clear
         self.same_shapes = same_shapes
         self.name = name
-        self.forward = forward
+        self._forward_shapes = None if forward is None else forward.shapes
         self.gradients: dict[str, TensorArrayState] = {}
         self.elements: list[Any] = [None] * size
         self.shapes: list[tuple[int, ...] | None] = [None] * size  # kept when the element is gone
@@ -74,7 +77,7 @@ class TensorArrayState:
             raise InvalidArgumentError(
                 f"TensorArray {self.name!r}: could not write to index {index}, it has already been read"
             )
-        if old is not None and self.forward is None:
+        if old is not None and self._forward_shapes is None:
             raise InvalidArgumentError(
                 f"TensorArray {self.name!r}: could not write to index {index}, it has already been written to"
             )
@@ -106,7 +109,7 @@ class TensorArrayState:
 
     def _zero_shape(self, index: int) -> tuple[int, ...]:
         """The shape of an element that was never written."""
-        shape = None if self.forward is None else self.forward.shapes[index]
+        shape = None if self._forward_shapes is None else self._forward_shapes[index]
         if shape is not None:
             return shape
         if not self.shape.is_fully_defined():

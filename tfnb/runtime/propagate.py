@@ -92,7 +92,8 @@ class Propagator:
         self._cancelled = True
 
     def close(self) -> None:
-        """Drop all values of a step that will not finish: its frames and iterations are a cycle."""
+        """Drop all values of a step that is over, and what it calls: frames and iterations are a cycle, and whoever
+        decides what is true may hold this."""
         frames = [self._root] if self._root is not None else []
         for frame in frames:  # grows while it is walked
             for iteration in frame.iterations.values():
@@ -103,6 +104,8 @@ class Propagator:
         self._cancelled = True
         self._work.clear()
         self._running.clear()
+        self._results.clear()
+        self._truth = bool
 
     def __contains__(self, ready: Ready) -> bool:
         """Was the node handed out, and is not done?"""

@@ -6,25 +6,30 @@ a part shares the memory of the whole, and keeps it alive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tfnb.devices.buffers import DeviceTensor
-from tfnb.ir.kernelcall import TensorInfo
+from tfnb.devices.buffers import Cell, DeviceTensor
+from tfnb.devices.call_program import update_program
+from tfnb.devices.interface import LoadedProgram
+from tfnb.ir.kernelcall import KernelCall, KernelSite, TensorInfo
 from tfnb.runtime.values import Value, info_of, to_host
 
 __all__ = ["ValueTools"]
+
+Recipe = Callable[[Sequence[TensorInfo], int, str], "tuple[KernelSite, tuple[KernelCall, ...]]"]
 
 
 class ValueTools:
     """Works on values for a device."""
 
-    __slots__ = ("_device",)
+    __slots__ = ("_device", "_programs")
 
     def __init__(self, device: Any) -> None:
         self._device = device
+        self._programs: dict[Any, LoadedProgram] = {}
 
     @staticmethod
     def host(value: Value) -> np.ndarray:
@@ -68,17 +73,23 @@ class ValueTools:
         array: np.ndarray = np.empty(shape, info_of(like).dtype.np)
         return array, array
 
-    def add_product(self, total: Value | None, left: Sequence[Value], right: Sequence[Value]) -> Value:
-        """`total` (None: zeros; changed and given back) and the product of the left rows, transposed, and the right."""
-        a, b = (arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-                for arrays in ([to_host(v) for v in values] for values in (left, right)))  # fmt: skip
-        if total is None:
-            total, out = self._target(left[0], (a.shape[1], b.shape[1]))
-            np.matmul(a.T, b, out=out)
-        else:
-            array = to_host(total)
-            array += a.T @ b
-        return total
+    def update(self, recipe: Recipe, inputs: Sequence[Value], cell: Cell | None) -> Cell:
+        """Runs library kernels that write a tensor where it lies: that of `cell`, or a new one.
+
+        `recipe(infos, units, kind)` gives the site and its calls for inputs of these dtypes and shapes; with a cell,
+        the calls read what it holds.
+        """
+        infos = tuple(info_of(v) for v in inputs)
+        loaded = self._programs.get((recipe, infos))
+        if loaded is None:
+            facts = self._device.facts
+            site, calls = recipe(infos, facts.units, facts.kind)
+            loaded = self._device.load(update_program(site, calls, cell is not None))
+            self._programs[recipe, infos] = loaded
+        if cell is None:
+            cell = Cell("sum")
+        loaded.run(inputs, (cell,))
+        return cell
 
     def unstack(self, value: Value) -> list[Value]:
         """The parts along the first axis."""

@@ -1,0 +1,41 @@
+"""Programs of library kernels alone, for what the host asks of a device beside the clusters of a plan.
+
+White paper, section 5. Invariant: the program writes one tensor, the cell it is run with, in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfnb.codegen.program import Launch, Module, Program, Slot, Step, VariableUse
+from tfnb.ir.kernelcall import F32, F64, I32, In, KernelCall, KernelSite, Temp
+
+__all__ = ["update_program"]
+
+_APART = 256  # scratch of different keys begins at multiples of it
+
+
+def update_program(site: KernelSite, calls: Sequence[KernelCall], reads: bool) -> Program:
+    """The calls of a site without an epilogue, its one output being the cell; `reads`: they read it too."""
+    modules: dict[Module, int] = {}
+    scratch: dict[str, Slot] = {}
+    end = 0
+    steps: list[Step] = []
+    for call in calls:
+        args: list[Slot | I32 | F32 | F64] = []
+        for a in call.args:
+            if isinstance(a, In):
+                args.append(Slot("input", a.index, 0, site.inputs[a.index].nbytes))
+            elif isinstance(a, Temp):
+                if a.key not in scratch:
+                    scratch[a.key] = Slot("arena", 0, end, a.nbytes)
+                    end += -(-a.nbytes // _APART) * _APART
+                args.append(scratch[a.key])
+            elif isinstance(a, (I32, F32, F64)):
+                args.append(a)
+            else:  # the output, or a bias that is never read
+                args.append(Slot("variable", 0, 0, site.outputs[0].nbytes))
+        module = modules.setdefault(Module(call.source, call.file, call.defines), len(modules))
+        steps.append(Launch(module, call.entry, tuple(args), call.groups, call.local, (), site.op))
+    use = VariableUse(0, site.outputs[0], reads, True)
+    return Program(f"update_{site.op}", tuple(modules), tuple(steps), site.inputs, (), (use,), (), (), end)
