@@ -31,7 +31,7 @@ from tfnb.types import as_dtype, uint8
 
 __all__ = ["OpenCLDevice", "list_devices", "make_devices"]
 
-_MAX_UNWAITED = 8  # runs ahead of the last one that is surely done: what they read and write stays in memory
+_MAX_UNWAITED = 4  # runs ahead of the last one that is surely done: what they read and write stays in memory
 
 
 class _Ticket:
