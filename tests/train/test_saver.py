@@ -166,6 +166,7 @@ def test_the_same_name_again(sess, tmp_path):
     assert sess.run(v) == 2.0
 
 
+@pytest.mark.one_process("a relative path means the folder of the process that writes")
 def test_relative_paths(sess, tmp_path, monkeypatch):
     tf.Variable(1.0)
     start(sess)

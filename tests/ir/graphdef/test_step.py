@@ -55,6 +55,13 @@ def test_a_training_step_with_a_loop_and_strings():
     check(placed(tf.global_variables_initializer()))
 
 
+def test_numbers_of_outputs_that_are_attributes_too():
+    first, second = tf.split(tf.random_uniform([4], seed=1), 2)
+    rows = tf.unstack(tf.random_uniform([3, 2], seed=1))
+    parts = tf.dynamic_partition(first, tf.constant([0, 1]), 2)
+    check(placed([second, *rows, *parts]))
+
+
 def test_a_node_of_this_process_only():
     y = tf.py_func(lambda: np.float32(1), [], tf.float32, name="mine")
     with pytest.raises(UnimplementedError, match=r"object of this process(.|\n)*mine"):

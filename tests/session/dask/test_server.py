@@ -1,7 +1,10 @@
 """One process per task, as scripts of 2016 start them."""
 
+import asyncio
+import contextlib
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from tfnb.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
+from tfnb.session.dask import directory
 
 pytestmark = pytest.mark.opencl
 
@@ -102,3 +106,27 @@ def test_which_task_this_is():
 def test_nothing_listens_beyond_loopback_without_keys():
     with pytest.raises(PermissionDeniedError, match="TLS"):
         tf.train.Server({"ps": ["0.0.0.0:0"]})
+
+
+def test_a_session_is_closed_while_a_task_answers(addresses, monkeypatch):
+    """Python 3.11 forgets that a task was cancelled when what it waits for ends at that moment."""
+    wait_for, asked = asyncio.wait_for, threading.Event()
+
+    async def forgetful(answer, seconds):
+        found = await wait_for(answer, seconds)
+        asked.set()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(5)
+        return found
+
+    cluster = {"worker": addresses(2)}
+    servers = [tf.train.Server(cluster, "worker", i) for i in range(2)]
+    sess = tf.Session(servers[0].target)
+    monkeypatch.setattr(directory, "asyncio", types.SimpleNamespace(**{**vars(asyncio), "wait_for": forgetful}))
+    assert asked.wait(20)
+    closing = threading.Thread(target=sess.close)
+    closing.start()
+    closing.join(10)
+    assert not closing.is_alive()
+    for server in servers:
+        server.close()

@@ -103,4 +103,4 @@ def _split(opdef: OpDef, values: Mapping[str, Any]) -> tuple[dict[str, Any], Any
     kinds = {*opdef.types, *numbers_of(opdef), *type_lists_of(opdef)}
     types = {name: v for name, v in values.items() if name in kinds}
     fields = {f.name for f in dataclasses.fields(opdef.attrs)}
-    return types, opdef.attrs(**{name: v for name, v in values.items() if name in fields and name not in kinds})
+    return types, opdef.attrs(**{name: v for name, v in values.items() if name in fields})  # a number may be both

@@ -180,7 +180,8 @@ class Directory:
         """Returns when the task is gone, or does not answer."""
         broken = asyncio.ensure_future(comm.read())
         try:
-            while True:
+            # Python 3.11 forgets that `close` cancelled this task where the answer comes at that moment.
+            while self.entries.get(entry.name) is entry:
                 done, _ = await asyncio.wait({broken}, timeout=_HEARTBEAT)
                 if done:
                     broken.exception()
