@@ -60,6 +60,18 @@ def test_every_dtype_comes_back(sess, tmp_path, options):
     assert not list(tmp_path.glob("*temp*")) and not list(tmp_path.glob("*.tmp-*"))
 
 
+def test_parts_that_a_killed_training_left_go_with_the_next_save(tmp_path):
+    v = tf.Variable(1.0, name="v")
+    saver = tf.train.Saver([v], sharded=True)
+    for name in ("m-3_temp_0a1b", "m-4_temp_0a1b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "part-00000-of-00002.index").write_text("unfinished")
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        saver.save(sess, str(tmp_path / "m"), 3)
+    assert [p.name for p in tmp_path.glob("*_temp_*")] == ["m-4_temp_0a1b"]
+
+
 def test_sharded_over_devices(tmp_path):
     config = tf.ConfigProto(device_count={"CPU": 2}, allow_soft_placement=True)
     with tf.Graph().as_default(), tf.Session(config=config) as sess:

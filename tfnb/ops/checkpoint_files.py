@@ -254,6 +254,8 @@ def merge_checkpoints(prefixes: Sequence[str], destination: str, delete_old: boo
         for folder in {os.path.dirname(p) for p in prefixes}:
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
+        for path in glob.glob(f"{glob.escape(destination)}_temp_*"):  # parts that a killed training never merged
+            _remove(path)
 
 
 # ---- reading -------------------------------------------------------------------------------------

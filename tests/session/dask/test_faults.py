@@ -243,6 +243,27 @@ def test_messages_that_come_again_do_no_harm(addresses, monkeypatch):
             until(lambda: there.task.counts()["running"] == here.task.counts()["running"] == 0)
 
 
+def test_two_clients_of_one_name(addresses, serve):
+    [address] = addresses(1)
+    serve({"worker": [address]}, "worker", 0)
+    until(lambda: _connects(address), 60)
+    x = tf.placeholder(tf.float32, [])
+    with tf.device("/job:worker/task:0"):
+        y = x * 2.0
+    with tf.Session(f"grpc://{address}") as one, tf.Session(f"grpc://{address}") as two:
+        for i in range(3):  # an answer goes to who has asked
+            assert one.run(y, {x: i}) == 2 * i
+            assert two.run(y, {x: 10 + i}) == 20 + 2 * i
+
+
+def _connects(address):
+    try:
+        tf.Session(f"grpc://{address}").close()
+    except UnavailableError:
+        return False
+    return True
+
+
 def test_strangers_and_their_garbage_are_dropped():
     rng = np.random.RandomState(3)
     garbage = [b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 64, bytes(64), rng.bytes(5000), b"\x10" + bytes(7), b"tfn1" * 40]
