@@ -37,7 +37,8 @@ from tfnb.session.dask.task import Task
 __all__ = ["DaskCluster"]
 
 _PLUGIN = "tfnb"
-_SET_UP = 20.0  # seconds for a worker to become a task, or to be one no longer
+_SET_UP = 60.0  # seconds for a worker to become a task, or to be one no longer
+_RESTART = 20.0  # seconds for a nanny to end a worker that does not answer
 
 
 class _TaskPlugin(WorkerPlugin):
@@ -81,7 +82,7 @@ async def _restart(address: str, dask_scheduler: Any = None) -> None:
     """On the scheduler: a worker that does not answer is ended and begun anew by its nanny; without one it is no
     member any more."""
     await dask_scheduler.restart_workers(
-        [address], timeout=_SET_UP, wait_for_workers=False, on_error="return", stimulus_id=f"tfnb-{uuid.uuid4().hex}"
+        [address], timeout=_RESTART, wait_for_workers=False, on_error="return", stimulus_id=f"tfnb-{uuid.uuid4().hex}"
     )
 
 
