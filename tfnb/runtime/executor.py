@@ -1,8 +1,8 @@
 """The executor: runs the plans of a step with their kernels (OSDI'16, section 3.4; white paper, sections 3.1, 3.2).
 
-A plan that is one cluster runs at once; any other, and several plans that exchange values, run as a `Step`. Invariant:
-when `run` returns or raises, nothing of the step runs any more (save host kernels in the pool that outlived a
-deadline or the session), and devices and variables are whole.
+A plan that is one cluster runs at once, a task's part without control flow by the order of its kernels; any other, and
+several plans that exchange values, run as a `Step`. Invariant: when `run` returns or raises, nothing of the step runs
+any more (save host kernels in the pool that outlived a deadline or the session), and devices and variables are whole.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tfnb.runtime.plan import Plan
 from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.stats import StepStats
 from tfnb.runtime.step import PlanPart, Step, recorded_wait
+from tfnb.runtime.straight import Straight
 from tfnb.runtime.values import Value, to_host
 
 __all__ = ["Executor", "PlanPart"]
@@ -61,6 +62,7 @@ class Executor:
         plan = parts[0].plan
         single = len(parts) == 1 and plan.is_single_cluster and parts[0].feeds is None
         self._single = _Single(plan, parts[0].payloads[plan.cluster]) if single else None
+        self._straight = Straight.of(parts, self._devices)
 
     @property
     def payloads(self) -> tuple[Any, ...]:
@@ -86,6 +88,8 @@ class Executor:
             if cancellation is not None and cancellation.error is not None:
                 raise cancellation.error
             return self._single.run(feeds, recorder)
+        if self._straight is not None and rendezvous is not None and timeout is None and recorder is None:
+            return self._straight.run(feeds, rendezvous, cancellation)
         return Step(self.parts, self._devices, self.threads.submit, timeout, recorder, rendezvous, cancellation).run(
             feeds
         )
