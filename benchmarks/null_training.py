@@ -133,25 +133,32 @@ def measure(name: str, model: str, n_workers: int, seconds: float) -> tuple[floa
     return statistics.median(t for ts in took for t in ts), sum(1 / statistics.mean(ts) for ts in took)
 
 
-def raw_socket(nbytes: int, rounds: int = 7) -> float:
-    """Seconds for so many bytes over a plain loopback socket, into a buffer: the floor."""
+def raw_socket(nbytes: int, senders: int = N_PS, rounds: int = 7) -> float:
+    """Seconds for so many bytes from processes that send a part each, over plain loopback sockets, into one buffer:
+    the limit. Who receives takes the parts in turn."""
     code = (
         "import socket, sys\ns = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\n"
         "data = bytes(int(sys.argv[2]))\nwhile s.recv(1): s.sendall(data)"
     )
+    part = nbytes // senders
     with socket.create_server(("127.0.0.1", 0)) as server:
-        child = subprocess.Popen([sys.executable, "-c", code, str(server.getsockname()[1]), str(nbytes)])
-        peer, _ = server.accept()
-        view, took = memoryview(bytearray(nbytes)), []
+        command = [sys.executable, "-c", code, str(server.getsockname()[1]), str(part)]
+        children = [subprocess.Popen(command) for _ in range(senders)]
+        peers = [server.accept()[0] for _ in range(senders)]
+        view, took = memoryview(bytearray(part * senders)), []
         for _ in range(rounds):
             start = time.perf_counter()
-            peer.sendall(b"x")
-            got = 0
-            while got < nbytes:
-                got += peer.recv_into(view[got:])
+            for peer in peers:
+                peer.sendall(b"x")
+            for k, peer in enumerate(peers):
+                got = 0
+                while got < part:
+                    got += peer.recv_into(view[k * part + got : (k + 1) * part])
             took.append(time.perf_counter() - start)
-        peer.close()
-        child.wait()
+        for peer in peers:
+            peer.close()
+        for child in children:
+            child.wait()
     return statistics.median(took)
 
 
@@ -166,10 +173,11 @@ def main() -> None:
     if args.serve:
         name, cluster, job, task, model, seconds = args.serve
         serve(name, json.loads(cluster), job, int(task), model, float(seconds))
-    titles = f"{'tfnb ms':>9} {'TF ms':>9} {'ratio':>7} {'tfnb steps/s':>13} {'TF steps/s':>11}  floor ms"
+    titles = f"{'tfnb ms':>9} {'TF ms':>9} {'ratio':>7} {'tfnb steps/s':>13} {'TF steps/s':>11}"
+    titles += f" {'limit ms':>9} {'of limit':>9}"
     print(f"{'model':26} {'workers':>7} {titles}")
     for model in (m for m in MODELS if args.only in m):
-        floor = raw_socket(int(_megabytes(model) * 2**20)) if model.startswith("dense") else 0.0
+        limit = raw_socket(int(_megabytes(model) * 2**20)) if model.startswith("dense") else 0.0
         for n in args.workers:
             found: dict[str, list[tuple[float, float]]] = {name: [] for name in SYSTEMS}
             for k in range(args.rounds):
@@ -178,9 +186,9 @@ def main() -> None:
             ours, peer = (statistics.median(t for t, _ in found[s]) for s in SYSTEMS)
             rates = [statistics.median(r for _, r in found[s]) for s in SYSTEMS]
             ratio = statistics.median(p / o for (o, _), (p, _) in zip(found["tfnb"], found["tensorflow"], strict=True))
-            text = f"{1e3 * floor:9.2f}" if floor else ""
+            text = f"{1e3 * limit:9.2f} {limit * n / ours:8.2f}x" if limit else ""
             figures = f"{1e3 * ours:9.2f} {1e3 * peer:9.2f} {ratio:6.2f}x {rates[0]:13.0f} {rates[1]:11.0f}"
-            print(f"{model:26} {n:7} {figures}  {text}", flush=True)
+            print(f"{model:26} {n:7} {figures} {text}", flush=True)
 
 
 if __name__ == "__main__":
