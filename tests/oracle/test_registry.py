@@ -23,7 +23,7 @@ with warnings.catch_warnings():
 # Ops of our own that TensorFlow lacks, and why.
 OURS = {
     "LabelTerm": "a step of the expansion of SparseSoftmaxCrossEntropyWithLogits",
-    "LoopProducts": "state of while_loop's gradient: the sum of products of few rows",
+    "LoopProducts": "state of while_loop's gradient: a sum of products",
     "LoopProductsAdd": "as LoopProducts",
     "LoopProductsSum": "as LoopProducts",
     "LoopStack": "state of while_loop's gradient; TensorFlow has StackV2 on resources",

@@ -114,9 +114,9 @@ LOOP_PRODUCTS = _raw(
 )  # fmt: skip
 LOOP_PRODUCTS_ADD = _raw(
     "LoopProductsAdd", "handle: resource, flow_in: float32, left: T, right: T", "flow_out: float32",
-    "Adds left^T right to the sum, at once or with what other iterations add.\n\nleft: [n, k]; right: [n, m], float32 "
-    "or float64; flow_in, flow_out: a scalar that orders the additions. Errors: InvalidArgumentError for other shapes. "
-    "Host only.",
+    "Adds left^T right to the sum where it lies on the device, at once or, of few rows, with what other iterations add."
+    "\n\nleft: [n, k]; right: [n, m], float32 "
+    "or float64; flow_in, flow_out: a scalar that orders the additions. Errors: InvalidArgumentError for other shapes.",
     _add, lambda c: scalar, types=_TYPES,
 )  # fmt: skip
 LOOP_PRODUCTS_SUM = _raw(

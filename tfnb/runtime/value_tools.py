@@ -19,6 +19,7 @@ from tfnb.runtime.values import Value, info_of, to_host
 
 __all__ = ["ValueTools"]
 
+_MAX_PROGRAMS = 16  # for other shapes; the oldest goes
 Recipe = Callable[[Sequence[TensorInfo], int, str], "tuple[KernelSite, tuple[KernelCall, ...]]"]
 
 
@@ -85,6 +86,8 @@ class ValueTools:
             facts = self._device.facts
             site, calls = recipe(infos, facts.units, facts.kind)
             loaded = self._device.load(update_program(site, calls, cell is not None))
+            if len(self._programs) >= _MAX_PROGRAMS:
+                del self._programs[next(iter(self._programs))]
             self._programs[recipe, infos] = loaded
         if cell is None:
             cell = Cell("sum")
