@@ -102,6 +102,12 @@ def _cut(case: Case) -> bool:
     return bool(x.shape[-1] != (n // 2 + 1 if case.op == "IRFFT" else n))
 
 
+def _narrow(case: Case) -> bool:
+    """Is the beam narrower than the sequences there are?"""
+    x = np.asarray(case.inputs[0])
+    return bool(case.attrs["beam_width"] < max(x.shape[2] - 1, 1) ** x.shape[0])
+
+
 def _negative_length(case: Case) -> bool:
     return bool((np.asarray(case.inputs[2]) < 0).any())
 
@@ -153,7 +159,7 @@ RULES: tuple[Rule, ...] = (
         "accepted",
         f"{CONVOLUTIONS} {POOLS} {BATCH_NORM} QuantizedConv2D QuantizedAvgPool QuantizedMaxPool",
         "layouts, dilations and unequal strides that TensorFlow has for GPUs only",
-        match="only support|not yet support|does not support|not supported|CPU implementation of",
+        match="only support|not yet support|does not support|not supported|CPU implementation of|could not create a primitive",
     ),
     Rule(
         "accepted",
@@ -218,7 +224,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "refused",
-        QUANTIZED,
+        f"{QUANTIZED} Dequantize",
         "a range whose minimum is above its maximum is an error; TensorFlow computes with it",
         match="is no range",
     ),
@@ -234,6 +240,12 @@ RULES: tuple[Rule, ...] = (
         "windows without pixels, and shapes that do not fit together, are an error for empty images too",
         match="ShapeError|each must be at least 1|does not fit along",
         when=lambda c: _empty(c) or any(0 in a for a in c.arrays() if a.dtype == np.int32),
+    ),
+    Rule(
+        "refused",
+        "MaxPool MaxPoolGrad MaxPoolGradGrad",
+        "explicit paddings beside another kind of padding are an error, where TensorFlow does not read them",
+        match="explicit_paddings",
     ),
     Rule(
         "refused",
@@ -350,12 +362,6 @@ RULES: tuple[Rule, ...] = (
         when=_integers,
     ),
     Rule(
-        "gradient",
-        "MatrixSquareRoot",
-        "of complex numbers TensorFlow's gradient lacks a conjugate",
-        when=lambda c: c.arrays()[0].dtype.kind == "c",
-    ),
-    Rule(
         "value gradient",
         POOLS,
         "a window with nothing but padding has the maximum 0; TensorFlow's is the least number, or memory as found",
@@ -415,6 +421,19 @@ RULES: tuple[Rule, ...] = (
         "what the spare outputs hold (reserve spaces, and in inference the moments) is the implementation's own",
         match="output [345]",
     ),
+    Rule(
+        "value",
+        BATCH_NORM,
+        "the moments of inference are those given; for empty images TensorFlow has none",
+        match="output [12]",
+        when=_empty,
+    ),
+    Rule(
+        "value accepted",
+        "CTCBeamSearchDecoder",
+        "a leaf grows even where its siblings' leaves put it out of a narrow beam; TensorFlow forgets it half way",
+        when=_narrow,
+    ),
     # ---- other gradients ----------------------------------------------------------------------
     Rule(
         "gradient",
@@ -450,8 +469,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "value gradient",
         "MatrixSquareRoot MatrixLogarithm",
-        "the root of a negative number may have either sign",
-        when=_complex,
+        "the root of a negative number may have either sign, and TensorFlow's gradient of complex ones lacks a conjugate",
+        when=lambda c: c.arrays()[0].dtype.kind == "c",
     ),
     Rule(
         "accepted",
