@@ -264,7 +264,7 @@ RULES: tuple[Rule, ...] = (
         "CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage Gather GatherV2 UnsortedSegmentMax"
         " UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum TensorStridedSliceUpdate ReverseV2",
         "indices and shapes are checked where nothing is read or written, too",
-        match="is not in|must be|is not below|cannot take a value",
+        match="is not in|must be|is not below|cannot take a value|is out of range",
         when=_empty,
     ),
     Rule(

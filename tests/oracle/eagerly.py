@@ -26,7 +26,9 @@ TOLERANCE = {
     "complex64": (5e-5, 1e-5), "complex128": (1e-9, 1e-11),
 }  # fmt: skip
 
-SINGLE = ("CTCBeamSearchDecoder", "CTCLoss", "CropAndResize", "CropAndResizeGradImage")  # computed in float32
+SINGLE = (  # computed in float32
+    "CTCBeamSearchDecoder", "CTCLoss", "CropAndResize", "CropAndResizeGradImage", "ResizeBilinear", "ResizeBilinearGrad",
+)  # fmt: skip
 DIFFERENTIATED = {  # how many of the outputs, where TensorFlow passes nothing on from the others
     **dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), 1),
     **dict.fromkeys(("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"), 3),

@@ -321,6 +321,11 @@ def _crashes(case: Case) -> bool:
         return not case.arrays()[0].ndim
     if case.op.endswith(("BackpropInput", "BackpropInputV2")):
         return bool((np.asarray(case.inputs[0]) < 0).any()) and case.arrays()[0].ndim == 1
+    if case.op == "SetSize":  # it writes where unchecked indices say
+        indices, _, shape = case.arrays()
+        return (
+            indices.ndim != 2 or shape.shape != indices.shape[1:] or bool((indices < 0).any() or (indices >= shape).any())
+        )
     if case.op == "CTCLoss":
         return not np.asarray(case.inputs[0]).shape[-1]
     if case.op == "UnicodeDecodeWithOffsets":
