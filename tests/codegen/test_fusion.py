@@ -65,6 +65,29 @@ def test_a_big_sum_is_split():
     assert [s.groups[0] > 1 for s in p.steps] == [True, False]
 
 
+def test_small_kernels_that_follow_each_other_are_one_launch():
+    def build(a, b):
+        rows = tf.nn.softmax(a)
+        return [tf.reduce_mean(rows, 0), tf.reduce_max(b), tf.reduce_sum(tf.reshape(rows, [-1])[:50] * tf.reshape(b, [-1]))]
+
+    assert launches(build, (30, 10), (5, 10)) == 1
+    assert launches(build, (30, 10), (5, 10), optimize=False) > 3
+
+
+def test_chains_have_a_limited_number_of_parts(device):
+    """Twenty kernels, each of another rank and so of another text, in few launches; nothing is lost."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [7, 9])
+        feeds, fetches = {x: RNG.standard_normal((7, 9)).astype(np.float32)}, []
+        for k in range(20):
+            x = tf.tanh(tf.reduce_sum(tf.transpose(x) * float(k + 1), 1, keepdims=True) * 0.01 + tf.transpose(x))
+            fetches.append(x)
+    got, _ = run_graph(device, graph, feeds, fetches)
+    want, _ = reference(graph, feeds, fetches)
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
 def test_equal_updates_are_one_entry():
     def build(*xs):
         return [tf.tanh(x * 0.5) + 1.0 for x in xs]

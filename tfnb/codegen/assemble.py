@@ -6,9 +6,10 @@ Invariant: steps stand in an order in which they may run one after the other on 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 
+from tfnb.codegen.chain import as_part, chain_name, chain_text, part_name
 from tfnb.codegen.columns import emit_columns
 from tfnb.codegen.emission import NAME, Generated
 from tfnb.codegen.group import Group
@@ -28,6 +29,9 @@ from tfnb.ir.cluster import Cluster
 from tfnb.ir.kernelcall import F32, F64, I32, BiasIn, In, KernelCall, Out, Temp, TensorInfo
 
 __all__ = ["Assembler"]
+
+CHAIN_PARTS, CHAIN_ARGS = 8, 100  # of one kernel
+CHAINS = -1  # the module of chains, until its place is known
 
 Place = Value | Scratch | int  # an int is the id of a random node
 
@@ -55,18 +59,24 @@ class _Step:
     writes: tuple[Value, ...]
     aligned: frozenset[Value] = frozenset()
     copy: tuple[Value, int] | None = None
+    group: int = 0
+    parameters: tuple[str, ...] = ()  # of a generated kernel that can be a part of a chain
 
 
 class Assembler:
     """Collects the steps of one program."""
 
-    def __init__(self, cluster: Cluster, found: Specialized, lowered: Lowered, facts: DeviceFacts) -> None:
+    def __init__(
+        self, cluster: Cluster, found: Specialized, lowered: Lowered, facts: DeviceFacts, fuse: bool = True
+    ) -> None:
+        self.fuse = fuse and facts.kind == "cpu"
         self.cluster, self.found, self.lowered, self.facts = cluster, found, lowered, facts
         self.steps: list[_Step] = []
         self.temps: dict[_Temp, list[int]] = {}
         self.temp_bytes: dict[_Temp, int] = {}
         self.texts: dict[str, str] = {}
         self.needs: dict[tuple[str, str, int], None] = {}
+        self.chains: dict[tuple[str, ...], str] = {}
         self.libraries: dict[Module, int] = {}
         self.readers: dict[Value, set[int]] = {}
         self.outputs: dict[Value, int] = {}
@@ -140,6 +150,7 @@ class Assembler:
                 0, entry, tuple(args), (kernel.geometry.groups, 1, 1),
                 (kernel.geometry.local, 1, 1), _node_ids(group), group.label,
                 tuple(t for t, _ in values if t not in made), tuple(made), kernel.aligned,
+                group=group.number, parameters=() if kernel.has_local else kernel.parameters,
             )  # fmt: skip
         )
 
@@ -191,9 +202,17 @@ class Assembler:
         """All steps with their memory."""
         for g in self.groups:
             self._emit(g)
+        if self.fuse:
+            self._chain()
         offsets, total = plan_arena(self._blocks())
         steps = tuple(self._placed(s, offsets) for s in self.steps)
-        modules = [Module(source=self._source()), *self.libraries]
+        modules = [Module(source=self._source(text.replace(NAME, name) for text, name in self.texts.items()))]
+        modules += self.libraries
+        if self.chains:  # beside the others, whose text stays the same when sizes decide otherwise about these
+            steps = tuple(
+                replace(s, module=len(modules)) if isinstance(s, Launch) and s.module == CHAINS else s for s in steps
+            )
+            modules.append(Module(source=self._source(self._chain_texts())))
         if not self.texts:  # no generated kernel: the library modules move up
             modules = modules[1:]
             steps = tuple(replace(s, module=s.module - 1) if isinstance(s, Launch) else s for s in steps)
@@ -202,6 +221,42 @@ class Assembler:
             self.cluster.name, tuple(modules), steps, inputs, outputs, self._variables(),
             tuple(self.lowered.consts), self.cluster.random, total, reasons,
         )  # fmt: skip
+
+    def _chain(self) -> None:
+        """Makes one launch of generated kernels that follow each other and have one work-item each.
+
+        Not of equal ones, nor of the pieces of one group: these would be compiled once for each place.
+        """
+        runs: list[list[_Step]] = []
+        place = []
+        for step in self.steps:
+            last = runs[-1] if runs else []
+            fits = sum(len(s.args) for s in last) + len(step.args) <= CHAIN_ARGS and len(last) < CHAIN_PARTS
+            again = any(s.entry == step.entry or s.group == step.group for s in last)
+            if not (last and fits and _is_link(last[-1]) and _is_link(step)) or again:
+                runs.append([])
+            runs[-1].append(step)
+            place.append(len(runs) - 1)
+        self.steps = [run[0] if len(run) == 1 else self._chained(run) for run in runs]
+        self.temps = {t: [place[k] for k in used] for t, used in self.temps.items()}
+
+    def _chained(self, run: list[_Step]) -> _Step:
+        key = tuple(s.entry for s in run)
+        if key not in self.chains:
+            self.chains[key] = chain_text(chain_name(key), [(s.entry, s.parameters) for s in run])
+        return replace(
+            run[0], module=CHAINS, entry=chain_name(key),
+            args=tuple(a for s in run for a in s.args),
+            nodes=tuple(dict.fromkeys(n for s in run for n in s.nodes)),
+            reads=tuple(dict.fromkeys(v for s in run for v in s.reads)),
+            writes=tuple(dict.fromkeys(v for s in run for v in s.writes)),
+            aligned=frozenset(), parameters=(),
+        )  # fmt: skip
+
+    def _chain_texts(self) -> list[str]:
+        parts = {entry for key in self.chains for entry in key}
+        texts = [as_part(text).replace(NAME, part_name(name)) for text, name in self.texts.items() if name in parts]
+        return [*texts, *self.chains.values()]
 
     def _blocks(self) -> list[Block]:
         first: dict[Value, int] = {}
@@ -273,7 +328,7 @@ class Assembler:
             uses.append(VariableUse(node, info, k in reads, k in writes or not info.size))
         return tuple(uses)
 
-    def _source(self) -> str:
+    def _source(self, kernels: Iterable[str]) -> str:
         parts = ['#include "lib/types.clh"']
         if self.facts.kind == "gpu":
             parts.insert(0, "#define TFNB_GPU 1")
@@ -281,8 +336,11 @@ class Assembler:
         for file, ctype, lanes in sorted(self.needs):
             width = str(lanes) if lanes > 1 else ""
             parts += [f"#define T {ctype}" if ctype else "", f"#define W {width}", f'#include "{file}"']
-        kernels = [text.replace(NAME, name) for text, name in self.texts.items()]
         return "\n".join(p for p in parts if p) + "\n\n" + "\n\n".join(kernels) + "\n"
+
+
+def _is_link(step: _Step) -> bool:
+    return bool(step.parameters) and step.groups == step.local == (1, 1, 1)
 
 
 def _memory(v: Value) -> object:

@@ -42,7 +42,7 @@ def compile_cluster(
     """
     found = specialize(cluster, inputs, shape_values, variables, facts)
     lowered, groups, reasons = _scheduled(cluster, found, facts, settings)
-    assembler = Assembler(cluster, found, lowered, facts)
+    assembler = Assembler(cluster, found, lowered, facts, settings.optimize)
     for g in groups:
         assembler.add(g)
     return assembler.program(tuple(inputs), tuple(reasons))

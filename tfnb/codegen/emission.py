@@ -41,6 +41,8 @@ class Generated:
     needs: tuple[tuple[str, str, int], ...]
     geometry: Geometry
     aligned: frozenset[Value] = frozenset()  # read only at the element that is written
+    parameters: tuple[str, ...] = ()  # their declarations
+    has_local: bool = False  # it declares local memory, which only a kernel may
 
 
 def geometry(facts: DeviceFacts, tasks: int, work: int) -> Geometry:
@@ -59,7 +61,8 @@ def indent(lines: list[str], by: int = 1) -> list[str]:
 
 
 def assemble(
-    kernel: KernelText, body: list[str], shape: Geometry, aligned: frozenset[Value] = frozenset()
+    kernel: KernelText, body: list[str], shape: Geometry, aligned: frozenset[Value] = frozenset(),
+    has_local: bool = False,
 ) -> Generated:
     """The finished kernel."""
     text = "\n".join([kernel.signature(NAME), "{", *indent(body), "}"])
@@ -67,4 +70,5 @@ def assemble(
     return Generated(
         text, tuple(p.target for p in params), tuple(p.written for p in params),
         tuple(kernel.sizes), tuple(kernel.numbers), tuple(kernel.needs), shape, aligned,
+        tuple(kernel.parameters()), has_local,
     )  # fmt: skip

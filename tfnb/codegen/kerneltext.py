@@ -12,7 +12,7 @@ from tfnb.codegen.ctypes import memory_type
 from tfnb.codegen.values import Value
 from tfnb.types import DType, int64
 
-__all__ = ["KernelText", "Param", "Scratch"]
+__all__ = ["KernelText", "Param", "Scratch", "wrapped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +145,22 @@ class KernelText:
 
     def signature(self, name: str) -> str:
         """The kernel's head; pointers first, then sizes and numbers."""
+        return f"__kernel void {name}(\n" + wrapped(self.parameters())
+
+    def parameters(self) -> list[str]:
+        """Their declarations, in the order of the arguments."""
         kind = "long" if self.wide else "int"
         parts = [p.declared() for p in self.params.values()]
-        parts += [f"{kind} {n}" for n in self.sizes.values()] + [f"float {x}" for x in self.numbers.values()]
-        lines, line = [], "   "
-        for k, part in enumerate(parts):
-            text = part + ("," if k + 1 < len(parts) else ")")
-            if len(line) + len(text) > 96 and line.strip():
-                lines.append(line)
-                line = "   "
-            line += " " + text
-        return f"__kernel void {name}(\n" + "\n".join([*lines, line])
+        return parts + [f"{kind} {n}" for n in self.sizes.values()] + [f"float {x}" for x in self.numbers.values()]
+
+
+def wrapped(parts: list[str]) -> str:
+    """A list in parentheses, the first of which is open, over as many lines as it needs."""
+    lines, line = [], "   "
+    for k, part in enumerate(parts):
+        text = part + ("," if k + 1 < len(parts) else ")")
+        if len(line) + len(text) > 96 and line.strip():
+            lines.append(line)
+            line = "   "
+        line += " " + text
+    return "\n".join([*lines, line])

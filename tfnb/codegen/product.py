@@ -45,7 +45,7 @@ def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
     touched = [kernel.pointer(v) for v in sorted(body.aligned(stores), key=lambda v: v.number)]
     lines = _loops(kernel, call.product, a, b, name, body, touched)
     panels = -(-call.product.m // PANEL)
-    return assemble(kernel, [*body.top, *lines], Geometry(min(panels, 4 * facts.units), 1))
+    return assemble(kernel, [*body.top, *lines], Geometry(min(panels, 4 * facts.units), 1), has_local=True)
 
 
 def _store(body: Body, stores: list[Store]) -> None:
