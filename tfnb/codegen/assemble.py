@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from tfnb.codegen.chain import as_part, chain_name, chain_text, part_name
 from tfnb.codegen.columns import emit_columns
 from tfnb.codegen.emission import NAME, Generated
-from tfnb.codegen.group import Group
+from tfnb.codegen.group import Group, is_large
 from tfnb.codegen.kerneltext import Scratch
 from tfnb.codegen.memory import Block, plan_arena
 from tfnb.codegen.pieces import regions_of
 from tfnb.codegen.pointwise import biggest, emit_pointwise, nest_of, stores_of
-from tfnb.codegen.product import emit_product
+from tfnb.codegen.product import emit_product, emit_small_product, is_small_product
 from tfnb.codegen.program import Copy, DeviceFacts, Launch, Module, Program, Slot, Step, VariableUse
 from tfnb.codegen.rows import emit_rows
 from tfnb.codegen.specialize import Specialized
@@ -94,10 +94,13 @@ class Assembler:
 
     # steps
 
-    def _emit(self, group: Group) -> None:
+    def _emit(self, group: Group, beside_small: bool) -> None:
         first = group.members[0].definition
         if group.kind == "call" and isinstance(first, CallDef):
-            self._call(group.number, first)
+            if beside_small and is_small_product(first):
+                self._generated(group, emit_small_product(first))
+            else:
+                self._call(group.number, first)
         elif isinstance(first, CopyDef):
             self._copy(first)
         else:
@@ -200,8 +203,9 @@ class Assembler:
 
     def program(self, inputs: tuple[TensorInfo, ...], reasons: tuple[WhyNot, ...]) -> Program:
         """All steps with their memory."""
-        for g in self.groups:
-            self._emit(g)
+        small = [False, *(g.kind in ("pointwise", "row", "column") and not is_large(g) for g in self.groups), False]
+        for k, g in enumerate(self.groups):
+            self._emit(g, self.fuse and (small[k] or small[k + 2]))
         if self.fuse:
             self._chain()
         offsets, total = plan_arena(self._blocks())

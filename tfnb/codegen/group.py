@@ -34,7 +34,7 @@ from tfnb.ir.kernelcall import Epilogue
 from tfnb.ir.scalar import Expr, arg, substitute
 from tfnb.types import DType, int32
 
-__all__ = ["Cyclic", "Group", "Member", "group", "row_splits"]
+__all__ = ["Cyclic", "Group", "Member", "group", "is_large", "row_splits"]
 
 MAX_POINTERS = 20
 MAX_MEMBERS = 16
@@ -261,7 +261,7 @@ class _Grouping:
         ready: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])  # small groups, large ones
         for n, count in pending.items():
             if not count:
-                ready[_is_large(self.groups[n])].append((first[n], n))
+                ready[is_large(self.groups[n])].append((first[n], n))
         for heap in ready:
             heapq.heapify(heap)
         order = []
@@ -273,7 +273,7 @@ class _Grouping:
             for s in self.groups[n].succs:
                 pending[s] -= 1
                 if not pending[s]:
-                    heapq.heappush(ready[_is_large(self.groups[s])], (first[s], s))
+                    heapq.heappush(ready[is_large(self.groups[s])], (first[s], s))
         if len(order) < len(self.groups):
             raise InternalError("the kernels of a cluster wait for each other")
         return order
@@ -281,7 +281,7 @@ class _Grouping:
 
 def _is_product(g: Group) -> bool:
     d = g.members[0].definition
-    return isinstance(d, CallDef) and d.product is not None and d.site.epilogue == Epilogue()
+    return isinstance(d, CallDef) and d.product is not None and d.product.tiled and d.site.epilogue == Epilogue()
 
 
 def _taken_over(g: Group) -> dict[Value, tuple[Expr, int, bool]]:
@@ -306,7 +306,7 @@ def _unfit(product: Member, m: Member) -> str | None:
     return "there are too many elements" if size >= LONG_FROM else None
 
 
-def _is_large(g: Group) -> bool:
+def is_large(g: Group) -> bool:
     """Do several cores share its work? Going from such a kernel to one of a single core, and back, takes time."""
     return sum(v.info.nbytes for v in {*g.reads, *(v for m in g.members for v in m.values)}) > LARGE
 

@@ -18,7 +18,7 @@ from tfnb.codegen.values import CallDef
 from tfnb.errors import InternalError
 from tfnb.ir.kernelcall import Product
 
-__all__ = ["emit_product"]
+__all__ = ["emit_product", "emit_small_product", "is_small_product"]
 
 PANEL = 12  # rows of a tile, as far as the number of groups goes
 
@@ -94,3 +94,30 @@ def _loops(
         "    }",
         "}",
     ]
+
+
+def is_small_product(call: CallDef) -> bool:
+    """Is it a product that one work-item may compute as a part of a generated program?"""
+    return call.product is not None and call.product.small and call.site.epilogue.activation in ("none", "relu")
+
+
+def emit_small_product(call: CallDef) -> Generated:
+    """The kernel of such a product, with its bias and activation."""
+    p = call.product
+    if p is None:
+        raise InternalError(f"{call.label} is no product")
+    kernel = KernelText()
+    kernel.need("fused/small_product.clh", "float", 16)
+    a, b = (kernel.pointer(call.ins[i].value) for i in (p.a, p.b))
+    m, n, k = (kernel.size(x) for x in (p.m, p.n, p.k))
+    lines = []
+    if p.transpose_b:
+        turned = kernel.scratch(0, "float", 4 * p.n * p.k)
+        lines.append(f"small_transpose({b}, {turned}, {n}, {k});")
+        b = turned
+    row, step = ("1", m) if p.transpose_a else (k, "1")
+    bias = "0" if call.bias is None else kernel.pointer(call.bias.value)
+    c = kernel.pointer(call.values[0], written=True)
+    relu = int(call.site.epilogue.activation == "relu")
+    lines.append(f"small_product({a}, {row}, {step}, {b}, {bias}, {c}, {m}, {n}, {k}, {relu});")
+    return assemble(kernel, lines, Geometry(1, 1))

@@ -130,9 +130,10 @@ class Epilogue:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product that generated code can compute tile by tile: C[m, n] = sum over k of A[k, m] B[k, n].
+    """A product of matrices that generated code can compute: C[m, n] = sum over k of op(A)[m, k] op(B)[k, n].
 
-    `a` and `b` are the op's inputs that hold A and B, dense and row major; C is its only output.
+    `a` and `b` are the op's inputs that hold A and B, dense and row major, transposed where it says so; C is its only
+    output. `tiled`: another operation may go on with its tiles; `small`: one work-item does it as well as several.
     """
 
     a: int
@@ -140,6 +141,10 @@ class Product:
     m: int
     n: int
     k: int
+    transpose_a: bool
+    transpose_b: bool
+    tiled: bool
+    small: bool
 
 
 @dataclass(frozen=True, slots=True)

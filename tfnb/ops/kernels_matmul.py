@@ -37,6 +37,8 @@ DIRECT_ROWS, NEAR_BYTES = 16, 1 << 20
 
 # Below this, a kernel of its own for what follows a product costs less than compiling another product.
 PRODUCT_COLUMNS, PRODUCT_SIZE = 16, 1 << 14
+# What one work-item multiplies, and what it transposes before.
+SMALL_WORK, SMALL_TRANSPOSE = 1 << 18, 1 << 12
 
 # Cycles of one core, fitted to measurements: a tile's store; for one step of depth, packing a panel of
 # rows, a panel of columns of a near and of a far B, reading a panel without packing, a lone row's
@@ -83,16 +85,22 @@ def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
 
 
 def matmul_product(site: KernelSite) -> Product | None:
-    """The product as generated code can compute it: A^T B of float32 on a CPU, the form of a weight's gradient.
+    """The product as generated code can compute it, of float32 on a CPU.
 
-    Its depth (the examples of a batch) fits one packed block, and each row of C at least a vector.
+    By tiles: A^T B, the form of a weight's gradient, with a depth (the examples of a batch) that fits one packed block
+    and rows of a vector at least. By one work-item: what the recipe gives to one group.
     """
     if site.kind != "cpu" or site.inputs[0].dtype.name != "float32" or len(site.outputs[0].shape) != 2:
         return None
     p = _problem(site)
-    if p.swapped or p.flags & 3 != 1 or not 1 <= p.k <= DEPTH or p.n < PRODUCT_COLUMNS or p.m * p.n < PRODUCT_SIZE:
+    if p.swapped or min(p.m, p.n, p.k) < 1:
         return None
-    return Product(0, 1, p.m, p.n, p.k)
+    ta, tb = bool(p.flags & 1), bool(p.flags & 2)
+    tiled = ta and not tb and p.k <= DEPTH and p.n >= PRODUCT_COLUMNS and p.m * p.n >= PRODUCT_SIZE
+    work = p.m * p.n * p.k
+    small = p.m >= TILE_ROWS and work <= SMALL_WORK and not (tb and p.n * p.k > SMALL_TRANSPOSE)
+    small = small and _cut(p, site.units) == (1, 1, 1)
+    return Product(0, 1, p.m, p.n, p.k, ta, tb, tiled, small) if tiled or small else None
 
 
 def _problem(site: KernelSite) -> _Problem:
