@@ -116,7 +116,7 @@ def test_bias_and_activation_move_into_the_product():
 
     p = program(build, (20, 30), (30, 40), (40,))
     assert len(p.steps) == 1 and p.modules[0].file
-    assert launches(lambda a, b, c: tf.nn.elu(tf.matmul(a, b) + c), (20, 30), (30, 40), (40,)) == 2
+    assert launches(lambda a, b, c: tf.nn.elu(tf.matmul(a, b) + c), (200, 300), (300, 400), (400,)) == 2
 
 
 @pytest.mark.opencl

@@ -166,12 +166,43 @@ def test_two_weights_that_read_each_other(device):
     model.run([], done, {})
 
 
-def test_deep_products_and_small_ones_are_apart(device):
-    for m, n, k in ((200, 100, 257), (60, 60, 20), (2000, 10, 20)):
-        model = Model(device, m, n, k)
-        with model.graph.as_default():
-            done = training.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad)
-        assert model.run([], [done]) == 2
+@pytest.mark.parametrize("m, n, k, launches", [(200, 100, 257, 2), (2000, 10, 20, 2), (60, 60, 20, 1)])
+def test_deep_and_narrow_gradients_are_computed_apart(device, m, n, k, launches):
+    """A small one too, but as a part of one launch."""
+    model = Model(device, m, n, k)
+    with model.graph.as_default():
+        done = training.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad)
+    assert model.run([], [done]) == launches
+
+
+SMALL = [(6, 5, 4), (100, 10, 100), (13, 33, 7), (7, 64, 1), (31, 17, 40)]
+
+
+@pytest.mark.parametrize("ta, tb", [(False, False), (True, False), (False, True), (True, True)])
+def test_small_products_are_parts_of_a_chain(device, ta, tb):
+    for m, n, k in SMALL:
+        a, b, c = f(*((k, m) if ta else (m, k))), f(*((n, k) if tb else (k, n))), f(n)
+        a[0, 0] = np.nan if ta else a[0, 0]
+        with tf.Graph().as_default() as graph:
+            x, y, z = (tf.placeholder(tf.float32, v.shape) for v in (a, b, c))
+            product = tf.matmul(x, y, transpose_a=ta, transpose_b=tb)
+            sums = tf.reduce_sum(tf.exp(-tf.square(product)), 1)
+            shifted = tf.nn.relu(tf.matmul(x, y, transpose_a=ta, transpose_b=tb) + z)
+        feeds = {x: a, y: b, z: c}
+        fetches = [product, sums, shifted]
+        assert len(compile_graph(graph, feeds, fetches, facts=device.facts).steps) == 1
+        got, _ = run_graph(device, graph, feeds, fetches)
+        want, _ = reference(graph, feeds, fetches)
+        for u, v in zip(got, want, strict=True):
+            np.testing.assert_allclose(u, v, rtol=2e-5, atol=2e-5)
+
+
+def test_a_small_product_alone_is_the_librarys(device):
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [20, 30])
+        y = tf.nn.relu(tf.matmul(x, x, transpose_b=True))
+    program = compile_graph(graph, {x: f(20, 30)}, [y], facts=device.facts)
+    assert [m.file for m in program.modules] == ["math/matmul.cl"]
 
 
 def test_a_minimizer_takes_the_same_steps_with_and_without(monkeypatch):
