@@ -320,6 +320,9 @@ class _Lowering:
             opdef.name, self.found.inputs[node.id], outputs, node.attrs,
             {i: self.found.values[e] for i, e in enumerate(node.inputs) if e in self.found.values},
             self.facts.units, self.facts.kind,
+            updated=frozenset(
+                i for i, v in enumerate(ins) if v.value.kind == "variable" and v.value.index in self.written
+            ),
         )  # fmt: skip
         product = opdef.product(site) if opdef.product is not None else None
         self.definitions.append(

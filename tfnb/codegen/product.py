@@ -21,6 +21,7 @@ from tfnb.ir.kernelcall import Product
 __all__ = ["emit_product", "emit_small_product", "is_small_product"]
 
 PANEL = 12  # rows of a tile, as far as the number of groups goes
+LONG = 1 << 25  # multiplications that take more than a quarter of a millisecond
 
 
 def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) -> Generated:
@@ -44,8 +45,13 @@ def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
     _store(body, stores)
     touched = [kernel.pointer(v) for v in sorted(body.aligned(stores), key=lambda v: v.number)]
     lines = _loops(kernel, call.product, a, b, name, body, touched)
-    panels = -(-call.product.m // PANEL)
-    return assemble(kernel, [*body.top, *lines], Geometry(min(panels, 4 * facts.units), 1), has_local=True)
+    return assemble(kernel, [*body.top, *lines], Geometry(_groups(call.product, facts.units), 1), has_local=True)
+
+
+def _groups(p: Product, units: int) -> int:
+    """One for each core if the product is so short that its start counts, more for an even end of a long one."""
+    parts = units if p.m * p.n * p.k < LONG else 4 * units
+    return min(-(-p.m // PANEL), parts)
 
 
 def _store(body: Body, stores: list[Store]) -> None:

@@ -152,7 +152,8 @@ class KernelSite:
     """Everything a recipe may look at.
 
     `values[i]` is the NumPy value of input i if the op declared it a shape input, else absent.
-    `units` is the device's number of compute units; `kind` is "cpu" or "gpu".
+    `units` is the device's number of compute units; `kind` is "cpu" or "gpu". `updated` are the inputs that are
+    variables which the program writes: at the next run their parts lie with the cores that wrote them.
     """
 
     op: str
@@ -163,3 +164,4 @@ class KernelSite:
     units: int
     kind: str
     epilogue: Epilogue = Epilogue()
+    updated: frozenset[int] = frozenset()

@@ -46,13 +46,15 @@ SMALL_WORK, SMALL_TRANSPOSE = 1 << 18, 1 << 12
 # by which cores end apart, since they have other work as well.
 STORE, PACK_ROWS, PACK_NEAR, PACK_FAR, DIRECT, LONE_ROW = 40.0, 3.0, 6.0, 18.0, 1.5, 3.0
 GROUP, WAKE, UNEVEN = 1000.0, 40_000.0, 0.06
+# The start of a sum of partial products where the cores of the step are awake, as in training.
+SUM = 10_000.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
     """C[batch, m, n] = op(A) op(B) with inner dimension k and `size` bytes an element.
 
-    swapped: the op's second input is A.
+    swapped: the op's second input is A. scattered: B's parts lie with the cores that wrote them in the step before.
     """
 
     batch: int
@@ -62,6 +64,7 @@ class _Problem:
     flags: int
     size: int
     swapped: bool = False
+    scattered: bool = False
 
 
 def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
@@ -124,7 +127,7 @@ def _problem(site: KernelSite) -> _Problem:
     if n == 1:
         # A column is a row in memory: b^T op(A)^T fills vectors, op(A) b would use one lane of each.
         return _Problem(batch, 1, m, k, 2 * (not ta) + 8 * has_bias, size, swapped=True)
-    return _Problem(batch, m, n, k, ta + 2 * tb + 4 * has_bias, size)
+    return _Problem(batch, m, n, k, ta + 2 * tb + 4 * has_bias, size, scattered=1 in site.updated)
 
 
 def _pointers(site: KernelSite, p: _Problem) -> tuple[Arg, Arg, Arg]:
@@ -165,9 +168,7 @@ def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCal
     add = (partial, bias, Out(0), *sizes[:2], I32(p.flags), I32(act), I32(splits))
     return (
         KernelCall(FILE, "matmul", parts, (rows, columns, p.batch * splits), defines=defines),
-        KernelCall(
-            FILE, "matmul_sum", add, (min(p.m, site.units), p.batch, 1), defines=defines
-        ),
+        KernelCall(FILE, "matmul_sum", add, (min(p.m, site.units), p.batch, 1), defines=defines),
     )
 
 
@@ -179,10 +180,13 @@ def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     depths = [1]
     if -(-p.m // TILE_ROWS) * panels < 4 * units:
         depths += [s for s in (2, 4, 8, 16, 32, 64) if s <= units and p.k >= DEPTH * s]
+    elif p.scattered and p.batch == 1 and p.k * p.n * p.size <= NEAR_BYTES:
+        depths += [units] if p.k >= DEPTH * units > DEPTH else []
     uneven = UNEVEN if units > 1 else 0.0
     best = (float("inf"), (1, 1, 1))
     for splits in depths:
-        add = p.batch * p.m * p.n * (splits + 1.0) / units + WAKE if splits > 1 else 0.0
+        start = SUM if p.scattered else WAKE
+        add = p.batch * p.m * p.n * (splits + 1.0) / units + start if splits > 1 else 0.0
         for rows in range(1, min(p.m, most // splits) + 1):
             for columns in range(1, min(panels, most // (rows * splits)) + 1):
                 one = _group_cycles(p, -(-p.m // rows), -(-panels // columns), -(-p.k // splits))
@@ -202,7 +206,7 @@ def _group_cycles(p: _Problem, rows: int, panels: int, depth: int) -> float:
         return steps * LONE_ROW + GROUP
     heights = -(-rows // TILE_ROWS)
     tiles = steps * max(4.0 * heights, rows) + panels * heights * max(1, -(-depth // DEPTH)) * STORE
-    near = steps * TILE_BYTES <= NEAR_BYTES
+    near = steps * TILE_BYTES <= NEAR_BYTES and not p.scattered
     most = DIRECT_ROWS * (4 if p.n * p.size % TILE_BYTES == 0 else 1)
     if near and rows <= most and not p.flags & 2:
         read = DIRECT
