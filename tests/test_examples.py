@@ -152,11 +152,26 @@ def test_many_devices(tmp_path):
     assert float(whole[1]) == pytest.approx(float(short[1]), rel=5e-3)
 
 
+def test_dask_cluster(tmp_path):
+    text = executed("09_dask_cluster", tmp_path)
+    assert accuracy(text) > 0.9
+    assert re.search(r"w1 +\(784, 128\) /job:ps/task:0\nb1 .* /job:ps/task:1", text)
+    assert re.search(r"<tf.show_cluster: 5 of 5 tasks alive, \d+ variables of", text)
+    assert re.search(r"/job:ps/task:0 to /job:worker/task:[01]: 4\d\d kB a step, most of it w1", text)
+    assert re.search(r" 401408 bytes in [\d.]+ ms: w1/read:0, from /job:ps/task:0/.* to /job:worker/task:1/", text)
+    last, first = map(int, re.search(r"it went back \[\((\d+), (\d+)\)\]", text).groups())
+    assert 0 <= last - first <= 25 and "'worker 0': 2, 'worker 1': 1" in text
+    assert "processes left: 0" in text
+    page = (tmp_path / "notebook.ipynb").read_text()
+    assert "tfnb-cluster-picture" in page and "to worker 0" in page
+
+
 NOTEBOOKS = [
     *("01_first_graph", "02_mnist", "03_control_flow", "04_input_pipeline", "05_save_and_restore"),
     "06_viewer",
     "07_profile",
     "08_many_devices",
+    "09_dask_cluster",
 ]
 
 
