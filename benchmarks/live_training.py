@@ -19,7 +19,7 @@ import tfnb as tf
 from benchmarks.programs import lenet_train, mlp
 
 TRAININGS = {"LeNet": (lenet_train, 1), "MLP": (mlp, 10)}  # and how many steps there are per summary
-_SETTLING = 1.2  # seconds that are not measured, while a view appears or goes
+_APPEARING, _GOING = 3.0, 0.7  # seconds that are not measured, while a view appears or goes
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 Log = Callable[[int, float], None]
@@ -100,13 +100,14 @@ def block(step: Callable[[], Any], every: int, way: str, watched: bool, seconds:
     log, end = WAYS[way](watched)
     counted, start, before = 0, 0.0, {}
     begin, k = time.perf_counter(), 0
+    settling = _APPEARING if watched else _GOING
     while True:
         loss, _ = step()
         if k % every == 0:
             log(k, float(loss))
         k += 1
         now = time.perf_counter()
-        if not counted and now - begin > _SETTLING:
+        if not counted and now - begin > settling:
             before, start, counted = processor(), time.time(), k
             begin_counted = time.perf_counter()
         elif counted and now - begin_counted > seconds:
@@ -127,4 +128,5 @@ def measure(training: str, way: str, pairs: int, seconds: float, into: str) -> N
     for k in range(pairs):
         order = (True, False) if k % 2 else (False, True)
         found.append({str(watched): block(step, every, way, watched, seconds) for watched in order})
-    Path(into).write_text(json.dumps(found))
+    Path(into + ".part").write_text(json.dumps(found))
+    os.replace(into + ".part", into)

@@ -9,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tfnb as tf
+from tfnb.ir.graph import Graph
 from tfnb.notebook import trace_model as trace_model_module
 from tfnb.notebook.trace_causes import causes, critical_path
 from tfnb.notebook.trace_lanes import MOST_LANES, MOST_ROWS
 from tfnb.notebook.trace_model import KINDS
+from tfnb.runtime.stats import StepStats
 from tfnb.session.config import NodeStats, StepTimes
+from tfnb.session.recording import Recording
 
 CPU = "/device:CPU:0"
 NAN, INF = float("nan"), float("inf")
@@ -63,6 +66,20 @@ def test_too_many_events_are_told(monkeypatch):
     monkeypatch.setattr(trace_model_module, "MOST_EVENTS", 1000)
     view = sound(tf.timeline(StepTimes(kernel(f"k{i % 3}", i, i + 1) for i in range(1500))))
     assert len(view.model.events) == 1000 and "500 later events are left out" in view.summary
+
+
+def test_steps_beyond_the_limit_are_told_and_not_even_looked_at(monkeypatch):
+    monkeypatch.setattr(trace_model_module, "MOST_EVENTS", 1000)
+    recording = Recording()
+    for _ in range(30):
+        stats = StepStats()
+        stats.times = [("host", "a", (), i, i + 1.0, 0, "host", "T") for i in range(100)]
+        stats.wall_us = 100.0
+        recording.add(stats, Graph({}))
+    view = tf.timeline(recording)
+    assert len(view.model.events) == 1000 and len(view.model.steps) == 10
+    assert "2,000 events of 20 later steps are left out" in view.summary
+    assert [("times" in vars(step)) for step in recording.steps] == [True] * 10 + [False] * 20
 
 
 def test_nodes_that_name_each_other_end():

@@ -34,6 +34,10 @@ class TraceStep:
     wall_us: float
     graph: Any = None
 
+    @property
+    def n_events(self) -> int:
+        return len(self.times)
+
 
 @dataclass
 class TraceFile:

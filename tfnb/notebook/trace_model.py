@@ -139,8 +139,13 @@ def trace_model(found: Any) -> TraceModel:
     Raises `InvalidArgumentError` for anything else, and where there is nothing to show.
     """
     given: list[_Given]
+    later: list[str] = []
     if isinstance(found, Recording | TraceFile):
-        given = [(s.begin_us, s.wall_us, s.times, s.graph) for s in found.steps]
+        steps = _first_steps(found.steps)
+        given = [(s.begin_us, s.wall_us, s.times, s.graph) for s in steps]
+        if rest := found.steps[len(steps) :]:
+            count = sum(s.n_events for s in rest)
+            later = [f"{count:,} events of {len(rest):,} later steps are left out (the limit is {MOST_EVENTS:,})"]
     else:
         times = times_of(found)
         wall = found.wall_us if isinstance(found, RunMetadata) else 0.0
@@ -150,7 +155,18 @@ def trace_model(found: Any) -> TraceModel:
     if not model.events:
         raise InvalidArgumentError("nothing was recorded: there is no step to show")
     model.notes[:0] = found.notes if isinstance(found, Recording | TraceFile) else []
+    model.notes += later
     return model
+
+
+def _first_steps(steps: Sequence[Any]) -> Sequence[Any]:
+    """As many steps as there is room for: the times of others are not even looked at, which would take minutes."""
+    room = MOST_EVENTS
+    for k, step in enumerate(steps):
+        if room <= 0:
+            return steps[:k]
+        room -= step.n_events
+    return steps
 
 
 def _model(given: list[_Given]) -> TraceModel:

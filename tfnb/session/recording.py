@@ -106,6 +106,11 @@ class StepRecord:
         self.graph = graph
         self._stats = stats
 
+    @property
+    def n_events(self) -> int:
+        """How many `times` has, without making it."""
+        return len(self._stats.times)
+
     @cached_property
     def times(self) -> StepTimes:
         return step_times(self._stats, self.graph)

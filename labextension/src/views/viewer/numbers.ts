@@ -139,7 +139,7 @@ export function span(arrays: readonly Numbers[], options: SpanOptions = {}): [nu
   let pad = margin * (high - low);
   if (high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high), 1e-100)) {
     const size = Math.abs(low);
-    pad = log ? 0.5 : Math.min(Math.max(size / 2, 1e-100), Math.max(0.5, size / 10));
+    pad = log || !size ? 0.5 : Math.min(size / 2, Math.max(0.5, size / 10));
   }
   return log ? [10 ** (low - pad), 10 ** (high + pad)] : [low - pad, high + pad];
 }

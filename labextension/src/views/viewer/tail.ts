@@ -35,6 +35,7 @@ const DASHES: Record<string, number[]> = {
   dotdash: [2, 4, 6, 4],
 };
 const RAW = 0.3; // opacity, as in the templates
+const HALF = 0.5; // of a pixel: as BokehJS draws
 
 export class Tail {
   private readonly canvas = h("canvas", { className: "tfnb-tail" });
@@ -104,7 +105,7 @@ export class Tail {
     }
     draw?.save();
     draw?.scale(devicePixelRatio, devicePixelRatio);
-    draw?.translate(-frame[0], -frame[1]);
+    draw?.translate(HALF - frame[0], HALF - frame[1]);
     return draw;
   }
 
