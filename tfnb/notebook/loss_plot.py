@@ -31,7 +31,7 @@ from tfnb.notebook.series import COLOURS, Curve, Series
 
 __all__ = ["LossPlot"]
 
-SECONDS_PER_DRAWING = 0.17
+SECONDS_PER_DRAWING = 0.165  # the next step after that is drawn
 LIVE_POINTS, SAVED_POINTS = 1500, 300
 FEWEST_NEW = 4  # points of a curve in one message, where there are more
 
@@ -98,7 +98,7 @@ class LossPlot:
             self._draw()
             now = time.monotonic()
             self._pace.spent(now - begin)
-            self._due = now + self._pace.pause
+            self._due = begin + self._pace.pause
 
     def close(self) -> None:
         """Brings the chart to rest: what stays is a picture of it. Adding to it wakes it up again."""
