@@ -158,8 +158,9 @@ def test_a_task_that_went_on_is_found_again_with_its_state(addresses, serve):
             with pytest.raises(UnavailableError, match=PS):
                 sess.run(count)
             process.send_signal(signal.SIGCONT)
-            assert sess.run(v) == 4.0  # the step that failed was stopped before it began there
-            assert sess.run(count) == 5.0
+            before = sess.run(v)
+            assert before in (4.0, 5.0)  # the call that waited there may run before the task sees its master gone
+            assert sess.run(count) == before + 1.0
             assert directory.call(PS, "status")["masters"] == 1
 
 
@@ -192,7 +193,7 @@ def test_a_lost_scheduler_and_another_in_its_place(addresses):
             sess.run(v.initializer)
             processes[0].kill()
             end = time.monotonic() + 10
-            with pytest.raises((UnavailableError, AbortedError), match=r"/task:0|cannot be reached"):
+            with pytest.raises((UnavailableError, AbortedError), match=r"/task:0|cannot be reached|no task at"):
                 while time.monotonic() < end:  # the workers end when they miss it
                     sess.run(twice)
             os.killpg(processes[1].pid, signal.SIGKILL)  # what is left of them

@@ -142,6 +142,8 @@ class Directory:
             answer = await getattr(self._pool(address), HANDLER)(what=what, arguments=arguments)
         except (OSError, CommClosedError) as e:
             raise UnavailableError(f"the task at {address} cannot be reached: {e}") from e
+        if answer is None:  # Dask's answer where nobody handles the question
+            raise UnavailableError(f"there is no task at {address} any more")
         if "error" in answer:
             raise decode_error(answer["error"])
         return answer["result"]
