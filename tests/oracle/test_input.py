@@ -42,6 +42,12 @@ def records(tf, folder):
     return tf.data.TFRecordDataset(path, compression_type="GZIP").map(lambda s: (s, tf.strings.length(s)))
 
 
+def csv_file(folder, text=b'x,name,y,w\n1,"a, ""b""",2.5,3000000000\n,"two\nlines",,\n3,c,NA,4\n'):
+    path = folder / "table.csv"
+    path.write_bytes(text)
+    return str(path)
+
+
 CHAINS = {
     "slices": lambda tf, d: tf.data.Dataset.from_tensor_slices({"a": np.arange(6.0).reshape(3, 2), "b": [b"x", b"y", b"z"]}),
     "range": lambda tf, d: tf.data.Dataset.range(9, 0, -2),
@@ -68,6 +74,29 @@ CHAINS = {
         lambda: iter([([1, 2], "a"), ([3], "b")]), (tf.float32, tf.string), ([None], [])
     ),
     "records": records,
+    "csv": lambda tf, d: tf.data.experimental.CsvDataset(
+        csv_file(d), [tf.constant([7]), tf.string, tf.constant([0.5]), tf.constant([1], tf.int64)], header=True, na_value="NA"
+    ),
+    "csv_columns": lambda tf, d: tf.data.experimental.CsvDataset(csv_file(d), [tf.string, [5.5]], header=True, select_cols=[1, 2], na_value="NA"),
+    "csv_without_quotes": lambda tf, d: tf.data.experimental.CsvDataset(
+        csv_file(d, b'"a;b;\n\n";"";c\n'), [[""], [""], [""]], field_delim=";", use_quote_delim=False
+    ).apply(tf.data.experimental.ignore_errors()),
+    "csv_empty_lines": lambda tf, d: tf.data.experimental.CsvDataset(csv_file(d, b"1\n\n2\n\r\n3"), [tf.constant([9])]),
+    "csv_inferred": lambda tf, d: tf.data.experimental.make_csv_dataset(
+        csv_file(d), 2, label_name="w", num_epochs=2, shuffle=False, na_value="NA"
+    ),
+    "csv_selected": lambda tf, d: tf.data.experimental.make_csv_dataset(
+        csv_file(d), 2, select_columns=["w", 0], shuffle=False, na_value="NA", column_defaults=[[3], [4.5]]
+    ).take(3),
+    "sparse_batches": lambda tf, d: tf.data.Dataset.from_tensor_slices(["a b c", "", "d"]).map(
+        lambda s: (tf.string_split([s]), s)
+    ).batch(2),
+    "sparse_rows": lambda tf, d: tf.data.Dataset.from_sparse_tensor_slices(
+        tf.SparseTensor([[0, 1], [2, 0], [2, 3]], [1.5, 2.5, 3.5], [4, 5])
+    ),
+    "sparse_slices": lambda tf, d: tf.data.Dataset.from_tensor_slices(
+        tf.SparseTensor([[0, 1], [2, 0], [2, 3]], [1, 2, 3], [3, 5])
+    ).batch(2).unbatch().map(lambda x: (x, tf.sparse_reduce_sum(x))),
     "window_of_words": lambda tf, d: tf.data.Dataset.from_tensor_slices(["a b", "c"]).map(
         lambda s: tf.sparse_tensor_to_dense(tf.string_split([s]), default_value="")
     ).map(lambda w: tf.squeeze(w, [0])).padded_batch(2, [None]),
@@ -190,7 +219,31 @@ def barriers(tf, folder):
     return [sorted(f) if isinstance(f, list) and f and isinstance(f[0], bytes) else f for f in found]
 
 
-@pytest.mark.parametrize("program", [lines, queues, accumulators, barriers], ids=lambda p: p.__name__)
+def sparse_batches(tf, folder):
+    """Sparse examples through queues of batches."""
+    i = tf.train.range_input_producer(5, num_epochs=1, shuffle=False).dequeue()
+    one = tf.SparseTensor(tf.cast([[i]], tf.int64), tf.cast([i], tf.float32), tf.cast([i + 2], tf.int64))
+    rows = tf.SparseTensor([[0, 1], [2, 0]], ["x", "y"], [3, 2])
+    made = [
+        tf.train.batch([i, one], 2, allow_smaller_final_batch=True),
+        tf.train.batch({"rows": rows}, 3, enqueue_many=True),
+    ]
+    found = []
+    with tf.Session() as s:
+        s.run(tf.local_variables_initializer())
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(s, coord)
+        for fetch in (made[0], made[1], made[0], made[0], made[0]):
+            try:
+                found.append(plain(s.run(fetch)))
+            except tf.errors.OutOfRangeError:
+                found.append("end")
+        coord.request_stop()
+        coord.join(threads)
+    return found
+
+
+@pytest.mark.parametrize("program", [lines, queues, accumulators, barriers, sparse_batches], ids=lambda p: p.__name__)
 def test_program(program, tmp_path):
     found = []
     for tf in (theirs, ours):

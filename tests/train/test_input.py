@@ -130,6 +130,48 @@ def test_maybe_batch_of_rows(graph):
     assert [int(v) for g in all_of(kept) for v in g] == [1, 2, 4, 5, 7, 8, 10, 11]
 
 
+def sparse_example():
+    """The numbers 0 to 6, each with a sparse vector that has it at its place."""
+    i = tf.train.range_input_producer(7, num_epochs=1, shuffle=False).dequeue()
+    place = tf.cast(tf.reshape(i, [1, 1]), tf.int64)
+    return i, tf.SparseTensor(place, tf.reshape(tf.cast(i, tf.float32), [1]), tf.cast([i + 1], tf.int64))
+
+
+def test_batches_of_sparse_tensors(graph):
+    i, sparse = sparse_example()
+    found = all_of(tf.train.batch({"i": i, "s": sparse}, 3, allow_smaller_final_batch=True))
+    assert [e["i"].tolist() for e in found] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert [e["s"].indices.tolist() for e in found] == [[[0, 0], [1, 1], [2, 2]], [[0, 3], [1, 4], [2, 5]], [[0, 6]]]
+    assert [e["s"].dense_shape.tolist() for e in found] == [[3, 3], [3, 6], [1, 7]]
+    assert found[1]["s"].values.tolist() == [3, 4, 5]
+
+
+def test_one_sparse_tensor_shuffled_joined_and_chosen(graph):
+    _, sparse = sparse_example()
+    (only,) = [tf.train.shuffle_batch_join([[sparse], [sparse]], 7, 20, 7, seed=1, shapes=[[1]])]
+    assert only.shape.as_list() == [None, None]
+    (values,) = [e.values for e in all_of(only)]
+    assert len(values) == 7 and set(values.tolist()) <= set(range(7))
+    with pytest.raises(InvalidArgumentError, match="sparse tensors of one kind"):
+        tf.train.batch_join([[sparse], [tf.constant("a")]], 2)
+
+
+def test_rows_of_a_sparse_tensor_are_examples(graph):
+    rows = tf.SparseTensor([[0, 1], [2, 0]], [1.0, 2.0], [3, 2])
+    batch, = [tf.train.maybe_batch([rows], [True, False, True], 2, enqueue_many=True)]
+    keep = all_of(batch, limit=1)[0]
+    assert (keep.indices.tolist(), keep.values.tolist(), keep.dense_shape.tolist()) == ([[0, 1], [1, 0]], [1, 2], [2, 2])
+
+
+def test_buckets_of_sparse_tensors(graph):
+    i, sparse = sparse_example()
+    lengths, got = tf.contrib.training.bucket_by_sequence_length(i, [sparse], 3, [4], allow_smaller_final_batch=True)
+    found = all_of((lengths, got))
+    assert sorted(n for e in found for n in e[0].tolist()) == list(range(7))
+    for lengths, (value,) in found:
+        assert value.values.tolist() == lengths.tolist()
+
+
 def test_buckets_by_length(graph):
     n = tf.train.range_input_producer(12, num_epochs=1, shuffle=False).dequeue()
     lengths, padded = tf.contrib.training.bucket_by_sequence_length(

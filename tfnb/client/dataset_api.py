@@ -31,7 +31,7 @@ class _FileDataset(Dataset):
         super().__init__(handle, string, [as_shape([])])
 
 
-def _compression(kind: Any) -> Any:
+def compression(kind: Any) -> Any:
     if hasattr(kind, "dtype"):
         return kind
     if kind is None:
@@ -43,7 +43,7 @@ class TextLineDataset(_FileDataset):
     """The lines of files, without their ends. compression_type: None, "GZIP" or "ZLIB"."""
 
     def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None) -> None:
-        super().__init__("TextLineDataset", filenames, _compression(compression_type), long(buffer_size or 0))
+        super().__init__("TextLineDataset", filenames, compression(compression_type), long(buffer_size or 0))
 
 
 class TFRecordDataset(_FileDataset):
@@ -57,7 +57,7 @@ class TFRecordDataset(_FileDataset):
     ) -> None:  # fmt: skip
         count = ops.SkipCount()
         super().__init__(
-            "TFRecordDataset", filenames, _compression(compression_type), long(buffer_size or 0),
+            "TFRecordDataset", filenames, compression(compression_type), long(buffer_size or 0),
             skip_corrupt=skip_corrupt, skipped=count,
         )  # fmt: skip
         self._skipped = [count]

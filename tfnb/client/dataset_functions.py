@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfnb.client.structure import flatten, pack
+from tfnb.client.dataset_elements import parts, unwired, wire_dtype, wire_shape, wired
+from tfnb.client.structure import pack
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
@@ -61,11 +62,6 @@ class Traced:
         self.captured = captured
         self.result = result
 
-    def specs(self) -> tuple[tuple[DType, ...], tuple[Shape, ...]]:
-        """dtypes and shapes of what it gives, flat."""
-        outputs = self.function.outputs
-        return tuple(t.dtype for t in outputs), tuple(t.shape for t in outputs)
-
 
 def call_with(fn: Callable[..., Any], element: Any) -> Any:
     """Calls `fn` with an element: a tuple's parts are arguments."""
@@ -73,10 +69,10 @@ def call_with(fn: Callable[..., Any], element: Any) -> Any:
 
 
 def trace(
-    fn: Callable[..., Any], structure: Any, dtypes: Sequence[DType], shapes: Sequence[Shape],
+    fn: Callable[..., Any], structure: Any, dtypes: Sequence[Any], shapes: Sequence[Shape],
     finish: Callable[[Any], Any], what: str,
 ) -> Traced:  # fmt: skip
-    """`fn` as a graph from an element of that structure to the tensors in `finish(its result)`.
+    """`fn` as a graph from an element of that structure to the components of `finish(its result)`.
 
     Raises `InvalidArgumentError` when it returns nothing.
     """
@@ -84,13 +80,14 @@ def trace(
     graph = FunctionGraph(outer)
     with graph.as_default(), graph.name_scope(outer.unique_name(what)):
         args = [
-            PLACEHOLDER(dtype=d, shape=s, name=f"arg{i}", graph=graph)
+            PLACEHOLDER(dtype=wire_dtype(d), shape=wire_shape(d, s), name=f"arg{i}", graph=graph)
             for i, (d, s) in enumerate(zip(dtypes, shapes, strict=True))
         ]
-        found = call_with(fn, pack(structure, args))
+        given = [unwired(d, s, x) for d, s, x in zip(dtypes, shapes, args, strict=True)]
+        found = call_with(fn, pack(structure, given))
         if found is None:
             raise InvalidArgumentError(f"{what}: the function returned None; it must give tensors")
         result = finish(found)
-        outputs = tuple(graph.to_tensor(t) for t in flatten(result))
+        outputs = tuple(graph.to_tensor(wired(t)) for t in parts(result))
     function = GraphFunction((*args, *graph.captured.values()), outputs)
     return Traced(function, list(graph.captured), result)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.dataset_elements import parts
 from tfnb.client.dataset_functions import call_with, trace
 from tfnb.client.datasets import Dataset, normal
 from tfnb.client.structure import flatten, pack
@@ -43,7 +44,7 @@ def group_by_window(
         return cast(get_default_graph().to_tensor(size), int64)
 
     def apply(dataset: Dataset) -> Dataset:
-        types, shapes = dataset.output_types, dataset.flat_shapes
+        types, shapes = dataset._types, dataset.flat_shapes
         made: list[Dataset] = []
 
         def reduced(key: Any, elements: Any) -> Any:
@@ -60,7 +61,7 @@ def group_by_window(
         size = trace(size_of, int64, [int64], [scalar], normal, "size")
         captured = [f.captured for f in (key, reduce, size)]
         return dataset._then(
-            "GroupByWindowDataset", captured, made[0].output_types, made[0].flat_shapes,
+            "GroupByWindowDataset", captured, made[0]._types, made[0].flat_shapes,
             key_func=key.function, reduce_func=reduce.function, window_size_func=size.function,
             n_captured=tuple(map(len, captured)),
         )  # fmt: skip
@@ -74,7 +75,7 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
     def apply(dataset: Dataset) -> Dataset:
         state = normal(initial_state)
         held = flatten(state)
-        structure = (pack(state, [t.dtype for t in held]), dataset.output_types)
+        structure = (pack(state, [t.dtype for t in held]), dataset._types)
         outputs: list[Any] = []
 
         def step(before: Any, element: Any) -> Any:
@@ -88,10 +89,10 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
             return (following, made)
 
         f = trace(
-            step, structure, [*(t.dtype for t in held), *flatten(dataset.output_types)],
+            step, structure, [*(t.dtype for t in held), *flatten(dataset._types)],
             [*(t.shape for t in held), *dataset.flat_shapes], normal, "scan",
         )  # fmt: skip
-        made = flatten(outputs[0])
+        made = parts(outputs[0])
         return dataset._then(
             "ScanDataset", [held, f.captured], outputs[0], [t.shape for t in made], f=f.function, n_state=len(held)
         )

@@ -8,10 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tfnb.client.dataset_elements import (
+    SparseType,
+    mapped,
+    of_classes,
+    parts,
+    unwired,
+    value_dtype,
+    wire_dtype,
+    wire_shape,
+)
 from tfnb.client.structure import flatten, pack, same_structure
 from tfnb.errors import DTypeError, FailedPreconditionError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
+from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
 from tfnb.ops import datasets as ops
 from tfnb.types import DType, Shape, as_dtype, as_shape, string
@@ -40,6 +51,15 @@ def flat_shapes(like: Any, shapes: Any) -> list[Shape]:
     return [as_shape(shapes)]
 
 
+def wire_specs(types: Any, shapes: Sequence[Shape]) -> dict[str, Any]:
+    """The attributes that say what the tensors of an element are inside."""
+    kinds = parts(types)
+    return {
+        "output_types": tuple(wire_dtype(t) for t in kinds),
+        "output_shapes": tuple(wire_shape(t, s) for t, s in zip(kinds, shapes, strict=True)),
+    }
+
+
 class Iterator:
     """Walks over a data set; `get_next()` are the tensors of the next element.
 
@@ -61,11 +81,11 @@ class Iterator:
         output_types: Any, output_shapes: Any = None, shared_name: str | None = None, output_classes: Any = None
     ) -> Iterator:  # fmt: skip
         """An iterator for any data set of these types and shapes: `make_initializer(dataset)` chooses one."""
-        types, dtypes, shapes = type_structure(output_types, output_shapes)
+        types, _, shapes = type_structure(output_types, output_shapes)
+        types = of_classes(types, output_classes)
         handle = ops.ITERATOR(
-            output_types=tuple(dtypes), output_shapes=tuple(shapes), shared_name=shared_name or "",
-            name="Iterator", graph=get_default_graph(),
-        )  # fmt: skip
+            shared_name=shared_name or "", name="Iterator", graph=get_default_graph(), **wire_specs(types, shapes)
+        )
         return Iterator(handle, None, types, shapes)
 
     @staticmethod
@@ -73,9 +93,10 @@ class Iterator:
         string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
     ) -> Iterator:  # fmt: skip
         """The iterator whose `string_handle()` is fed: which one a step reads is chosen when it runs."""
-        types, dtypes, shapes = type_structure(output_types, output_shapes)
+        types, _, shapes = type_structure(output_types, output_shapes)
+        types = of_classes(types, output_classes)
         text = get_default_graph().to_tensor(string_handle, string)
-        handle = ops.FROM_STRING(text, output_types=tuple(dtypes), output_shapes=tuple(shapes))
+        handle = ops.FROM_STRING(text, **wire_specs(types, shapes))
         return Iterator(handle, None, types, shapes)
 
     @property
@@ -87,7 +108,7 @@ class Iterator:
 
     def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
         """An operation that begins a walk over `dataset`, whose types must be the iterator's, shapes compatible."""
-        types = dataset.output_types
+        types = dataset._types
         if not same_structure(types, self._types) or flatten(types) != flatten(self._types):
             raise DTypeError(
                 f"Expected output types {self._types!r} but got dataset with output types {types!r}."
@@ -103,10 +124,10 @@ class Iterator:
 
     def get_next(self, name: str | None = None) -> Any:
         """The tensors of the next element, in its structure. Running them raises `OutOfRangeError` at the end."""
-        found = ops.GET_NEXT(
-            self._handle, output_types=flatten(self._types), output_shapes=tuple(self._shapes), name=name
-        )
-        return pack(self._types, found)
+        found = ops.GET_NEXT(self._handle, name=name, **wire_specs(self._types, self._shapes))
+        flat = found if isinstance(found, list) else [found]
+        kinds = parts(self._types)
+        return pack(self._types, [unwired(t, s, x) for t, s, x in zip(kinds, self._shapes, flat, strict=True)])
 
     def string_handle(self, name: str | None = None) -> Any:
         """A string scalar that stands for the iterator in `from_string_handle`."""
@@ -114,7 +135,7 @@ class Iterator:
 
     @property
     def output_types(self) -> Any:
-        return self._types
+        return mapped(self._types, value_dtype)
 
     @property
     def output_shapes(self) -> Any:
@@ -122,4 +143,4 @@ class Iterator:
 
     @property
     def output_classes(self) -> Any:
-        return pack(self._types, [Tensor] * len(self._shapes))
+        return mapped(self._types, lambda t: SparseTensor if isinstance(t, SparseType) else Tensor)

@@ -1,7 +1,8 @@
 """`tf.data.Dataset`: chains of transformations over elements (FEATURES O6).
 
 A data set is a variant tensor and what is known of its elements: their structure, dtypes and shapes. Elements are
-tensors, or tuples and dicts of them. Invariant: a transformation never changes the data set that it is called on.
+tensors, sparse tensors, or tuples and dicts of them. Invariant: a transformation never changes the data set that it is
+called on.
 """
 
 from __future__ import annotations
@@ -11,31 +12,32 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.client.dataset_elements import (
+    SparseType,
+    mapped,
+    normal,
+    parts,
+    type_of,
+    value_dtype,
+    wired,
+)
 from tfnb.client.dataset_functions import Traced, call_with, trace
-from tfnb.client.dataset_iterators import Iterator, flat_shapes, type_structure
+from tfnb.client.dataset_iterators import Iterator, flat_shapes, type_structure, wire_specs
 from tfnb.client.structure import flatten, pack, same_structure
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.bind import to_bytes
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ir.tensor import Tensor, is_tensor_like
 from tfnb.ops import datasets as ops
 from tfnb.ops.convert import cast
 from tfnb.ops.files import MATCHING_FILES
 from tfnb.ops.random_functions import seeds_for
+from tfnb.ops.serialized import serialize_many_sparse
 from tfnb.types import DType, Shape, as_shape, bool_, int32, int64, string, variant
 
 __all__ = ["Dataset"]
-
-
-def normal(value: Any) -> Any:
-    """Tuples and dicts stay structures; all else, lists too, becomes one tensor."""
-    if isinstance(value, tuple):
-        parts = [normal(v) for v in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if isinstance(value, Mapping):
-        return {k: normal(v) for k, v in value.items()}
-    return get_default_graph().to_tensor(value)
 
 
 def long(value: Any) -> Tensor:
@@ -59,7 +61,7 @@ class Dataset:
 
     @property
     def output_types(self) -> Any:
-        return self._types
+        return mapped(self._types, value_dtype)
 
     @property
     def output_shapes(self) -> Any:
@@ -67,7 +69,7 @@ class Dataset:
 
     @property
     def output_classes(self) -> Any:
-        return pack(self._types, [Tensor] * len(self.flat_shapes))
+        return mapped(self._types, lambda t: SparseTensor if isinstance(t, SparseType) else Tensor)
 
     @property
     def skipped(self) -> int:
@@ -75,27 +77,41 @@ class Dataset:
         return sum(s.total for s in self._skipped)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} shapes: {self.output_shapes}, types: {self._types}>"
+        return f"<{type(self).__name__} shapes: {self.output_shapes}, types: {self.output_types}>"
 
     # ---- where elements come from -----------------------------------------------------------
 
     @staticmethod
     def from_tensors(tensors: Any) -> Dataset:
-        """One element: a tensor or a structure of tensors."""
+        """One element: a tensor or a structure of tensors, sparse ones too."""
         value = normal(tensors)
-        flat = flatten(value)
-        return _made("TensorDataset", [flat], value, [t.shape for t in flat])
+        flat = parts(value)
+        return _made("TensorDataset", [[wired(t) for t in flat]], value, [t.shape for t in flat])
 
     @staticmethod
     def from_tensor_slices(tensors: Any) -> Dataset:
         """The rows of tensors, which must agree in their first dimension. Raises `ShapeError`."""
         value = normal(tensors)
-        flat = flatten(value)
+        flat = parts(value)
         for t in flat:
-            if t.shape.ndims == 0:
-                raise ShapeError(f"from_tensor_slices: {t.name} is a scalar and has no rows", t.op)
+            if t.shape.ndims == 0 or (t.shape.ndims == 1 and isinstance(t, SparseTensor)):
+                raise ShapeError(f"from_tensor_slices: {t.name} of shape {t.shape} has no rows of its kind", t.op)
             t.shape[:1].merge_with(flat[0].shape[:1])
-        return _made("TensorSliceDataset", [flat], value, [t.shape[1:] for t in flat])
+        return _made("TensorSliceDataset", [[_rows(t) for t in flat]], value, [t.shape[1:] for t in flat])
+
+    @staticmethod
+    def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset:
+        """The rows of a sparse tensor of rank 2 or more, as (indices, values, dense_shape) of dense tensors.
+
+        Its indices must be in order. Raises `DTypeError` for what is not sparse.
+        """
+        if not isinstance(sparse_tensor, (SparseTensor, SparseTensorValue)):
+            raise DTypeError(f"needed a SparseTensor, got {type(sparse_tensor).__name__}")
+        given = SparseTensor.from_value(sparse_tensor)
+        rank = None if given.shape.ndims is None else given.shape.ndims - 1
+        shapes = [Shape((None, rank)), Shape((None,)), Shape((rank,))]
+        inputs = [given.indices, given.values, given.dense_shape]
+        return _made("SparseTensorSliceDataset", inputs, (int64, given.dtype, int64), shapes)
 
     @staticmethod
     def from_generator(
@@ -138,7 +154,7 @@ class Dataset:
         flat = flatten(datasets)
         if isinstance(datasets, list) or not all(isinstance(d, Dataset) for d in flat):
             raise DTypeError("zip needed a tuple or dict of data sets")
-        types = pack(datasets, [d.output_types for d in flat])
+        types = pack(datasets, [d._types for d in flat])
         shapes = [s for d in flat for s in d.flat_shapes]
         return _made("ZipDataset", [[d.variant for d in flat]], types, shapes, below=flat)
 
@@ -160,14 +176,14 @@ class Dataset:
         rest = [f.captured]
         if num_parallel_calls is not None:
             rest.append(get_default_graph().to_tensor(num_parallel_calls, int32))
-        _, shapes = f.specs()
+        shapes = [x.shape for x in parts(f.result)]
         name = "MapDataset" if num_parallel_calls is None else "ParallelMapDataset"
         return self._then(name, rest, f.result, shapes, f=f.function)
 
     def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
         """The elements of the data sets that `map_func` makes of each element, one after the other."""
         f, inner = self._trace_dataset(map_func, "flat_map")
-        return self._then("FlatMapDataset", [f.captured], inner.output_types, inner.flat_shapes, f=f.function)
+        return self._then("FlatMapDataset", [f.captured], inner._types, inner.flat_shapes, f=f.function)
 
     def interleave(
         self, map_func: Callable[..., Any], cycle_length: Any = 1, block_length: Any = 1,
@@ -176,7 +192,7 @@ class Dataset:
         """As `flat_map`, of `cycle_length` data sets in turn, `block_length` elements at a time."""
         f, inner = self._trace_dataset(map_func, "interleave")
         rest = [f.captured, long(cycle_length), long(block_length)]
-        return self._then("InterleaveDataset", rest, inner.output_types, inner.flat_shapes, f=f.function)
+        return self._then("InterleaveDataset", rest, inner._types, inner.flat_shapes, f=f.function)
 
     def filter(self, predicate: Callable[..., Any]) -> Dataset:
         """The elements for which `predicate`, a bool scalar tensor of them, is true."""
@@ -212,9 +228,12 @@ class Dataset:
     ) -> Dataset:  # fmt: skip
         """As `batch`, of elements padded to `padded_shapes`; where a dimension is None or -1, to the longest.
 
-        padding_values: a structure of scalars; zeros and empty strings by default.
+        padding_values: a structure of scalars; zeros and empty strings by default. Raises `DTypeError` for elements
+        with sparse tensors, which need no padding: see `batch`.
         """
         dtypes = flatten(self._types)
+        if any(isinstance(d, SparseType) for d in dtypes):
+            raise DTypeError("Batching of padded sparse tensors is not supported: use batch")
         wanted = self.flat_shapes if padded_shapes is None else flat_shapes(self._types, padded_shapes)
         pads = [None] * len(dtypes) if padding_values is None else flatten(padding_values)
         size, drop = long(batch_size), get_default_graph().to_tensor(drop_remainder, bool_)
@@ -258,8 +277,10 @@ class Dataset:
 
     def unbatch(self) -> Dataset:
         """The rows of each element."""
-        shapes = [s[1:] for s in self.flat_shapes]
-        return self._then("UnbatchDataset", [], shapes=shapes)
+        shapes, source = [s[1:] for s in self.flat_shapes], self
+        if any(isinstance(t, SparseType) for t in flatten(self._types)):
+            source = self.map(lambda *e: mapped(e if isinstance(self._types, tuple) else e[0], _rows))
+        return source._then("UnbatchDataset", [], self._types, shapes)
 
     def ignore_errors(self) -> Dataset:
         """Leaves out elements whose making fails; `skipped` counts them."""
@@ -280,22 +301,21 @@ class Dataset:
     def make_one_shot_iterator(self) -> Iterator:
         """An iterator that needs no initialisation and walks once, in each session."""
         factory = ops.GraphFunction((), (self.variant,))
-        handle = ops.ONE_SHOT(
-            output_types=tuple(flatten(self._types)), output_shapes=tuple(self.flat_shapes), dataset_factory=factory,
-            graph=self.variant.graph,
-        )  # fmt: skip
+        handle = ops.ONE_SHOT(dataset_factory=factory, graph=self.variant.graph, **self._wire_specs())
         return Iterator(handle, None, self._types, self.flat_shapes)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
         """An iterator whose `initializer` begins a walk, with the values of placeholders fed to it."""
         handle = ops.ITERATOR(
-            output_types=tuple(flatten(self._types)), output_shapes=tuple(self.flat_shapes),
-            shared_name=shared_name or "", name="Iterator", graph=self.variant.graph,
-        )  # fmt: skip
+            shared_name=shared_name or "", name="Iterator", graph=self.variant.graph, **self._wire_specs()
+        )
         begin = ops.MAKE_ITERATOR(self.variant, handle)
         return Iterator(handle, begin, self._types, self.flat_shapes)
 
     # ---- making them ------------------------------------------------------------------------
+
+    def _wire_specs(self) -> dict[str, Any]:
+        return wire_specs(self._types, self.flat_shapes)
 
     def _trace(self, fn: Callable[..., Any], what: str) -> Traced:
         return trace(fn, self._types, flatten(self._types), self.flat_shapes, normal, what)
@@ -345,9 +365,9 @@ class _Nested(Dataset):
 
 def nested(dataset: Dataset, name: str, inputs: Sequence[Any]) -> Dataset:
     """What the op `name` makes of a data set: data sets of its components."""
-    dtypes = flatten(dataset.output_types)
+    dtypes = flatten(dataset._types)
     shapes = [as_shape([])] * len(dtypes)
-    types = pack(dataset.output_types, [variant] * len(dtypes))
+    types = pack(dataset._types, [variant] * len(dtypes))
     plain = _made(name, [dataset.variant, *inputs], types, shapes, (dataset,))
     found = _Nested(plain.variant, plain.output_types, shapes)
     found._skipped = plain._skipped
@@ -358,15 +378,18 @@ def nested(dataset: Dataset, name: str, inputs: Sequence[Any]) -> Dataset:
 def _made(
     name: str, inputs: Sequence[Any], types: Any, shapes: Sequence[Shape], below: Sequence[Dataset] = (), **attrs: Any
 ) -> Dataset:  # fmt: skip
-    """A data set of elements like `types`, a structure of dtypes or of tensors."""
-    structure = pack(types, [d if isinstance(d, DType) else d.dtype for d in flatten(types)])
-    dtypes = tuple(flatten(structure))
+    """A data set of elements like `types`, a structure of types or of tensors."""
+    structure = mapped(types, type_of)
     graph = graph_of([t for x in inputs for t in (x if isinstance(x, list) else [x])])
-    handle = ops.BY_NAME[name](
-        *inputs, output_types=dtypes, output_shapes=tuple(shapes), graph=graph, **attrs
-    )
+    handle = ops.BY_NAME[name](*inputs, graph=graph, **wire_specs(structure, shapes), **attrs)
     found = Dataset(handle, structure, shapes)
     found._skipped = [s for d in below for s in d._skipped]
+    return found
+
+
+def _rows(component: Any) -> Tensor:
+    """The rows of a component, as they are inside."""
+    found: Tensor = serialize_many_sparse(component) if isinstance(component, SparseTensor) else component
     return found
 
 

@@ -145,6 +145,29 @@ class Slices(Source):
         return _Columns(self.columns)
 
 
+class SparseSlices(Source):
+    """The rows of a sparse tensor: their indices, values and shape. Raises `InvalidArgumentError` out of order."""
+
+    def __init__(self, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> None:
+        if shape.size < 2 or indices.shape != (values.size, shape.size):
+            raise InvalidArgumentError(
+                f"a sparse tensor of rank 2 or more was needed, got indices {indices.shape}, values {values.shape} and "
+                f"shape {shape.tolist()}"
+            )
+        rows = indices[:, 0]
+        if (np.diff(rows) < 0).any() or (rows.size and not 0 <= rows[0] <= rows[-1] < shape[0]):
+            raise InvalidArgumentError("the rows of the sparse tensor are out of order, or outside its shape")
+        self._indices, self._values, self._shape = indices[:, 1:], values, shape[1:]
+        self._limits = np.searchsorted(rows, np.arange(shape[0] + 1))
+
+    def rows(self) -> Rows:
+        return IteratorRows(self._elements())
+
+    def _elements(self) -> Iterator[Element]:
+        for begin, end in zip(self._limits, self._limits[1:], strict=False):
+            yield self._indices[begin:end], self._values[begin:end], self._shape
+
+
 class Ranges(Source):
     """The int64 numbers of a range."""
 

@@ -25,7 +25,7 @@ from tfnb.ops.dataset_iterator import DatasetIterator, Prefetched
 from tfnb.ops.dataset_shuffle import Shuffled
 from tfnb.ops.handles import make_handle, named_resource, resource_of
 from tfnb.ops.record_files import FixedLengthFile, TextFile, TFRecordFile
-from tfnb.types import ANY, DType, Shape, scalar
+from tfnb.types import ALL, ANY, DType, Shape, scalar
 
 __all__ = ["API", "OPS", "GraphFunction", "SkipCount"]
 
@@ -178,14 +178,14 @@ def _names(x: np.ndarray) -> list[bytes]:
 
 
 def _dataset(
-    name: str, inputs: str, make: Callable[..., s.Source], doc: str, attrs: type = DatasetAttrs
+    name: str, inputs: str, make: Callable[..., s.Source], doc: str, attrs: type = DatasetAttrs, values: str = ""
 ) -> OpDef:  # fmt: skip
     return OpDef(
         name,
         inputs,
         "handle: variant",
         doc + "\n\nhandle: the data set, a scalar. Host only.",
-        types=dict.fromkeys(re.findall(r"\[(T\w+)\]", inputs), ANY),
+        types=dict.fromkeys(re.findall(r"\[(T\w+)\]", inputs), ANY) | ({values: ALL} if values else {}),
         attrs=attrs,
         infer=lambda c: scalar,
         host=lambda call, *arrays: make_handle(make(call, *arrays)),
@@ -292,6 +292,10 @@ DATASETS = (
     _dataset("TensorDataset", "components: [Toutput_types]", lambda call, *c: s.Tensors(c), "One element."),
     _dataset("TensorSliceDataset", "components: [Toutput_types]", lambda call, *c: s.Slices(c),
              "The rows of tensors that agree in their first dimension."),
+    _dataset("SparseTensorSliceDataset", "indices: int64, values: Tvalues, dense_shape: int64",
+             lambda call, *parts: s.SparseSlices(*parts),
+             "The rows of a sparse tensor: indices, values and shape of each. Errors: rows out of order.",
+             values="Tvalues"),
     _dataset("RangeDataset", "start: int64, stop: int64, step: int64", _range, "The int64 numbers of a range."),
     _dataset("TextLineDataset", "filenames: string, compression_type: string, buffer_size: int64", _text_lines,
              "The lines of files, without their ends."),

@@ -47,7 +47,7 @@ from tfnb.types import (
     uint16,
 )
 
-__all__ = ["API", "OPS"]
+__all__ = ["API", "OPS", "csv_fields", "csv_value"]
 
 _ERRORS: tuple[tuple[type[OSError], type[OpError]], ...] = (
     (FileNotFoundError, NotFoundError),
@@ -213,7 +213,7 @@ def _text(value: str | bytes) -> bytes:
     return value.encode() if isinstance(value, str) else value
 
 
-def _fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
+def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
     """The fields of a record (RFC 4180). Raises `InvalidArgumentError` with the byte where it breaks a rule."""
     if not record:
         return []
@@ -268,7 +268,7 @@ def _csv_shapes(c: Infer) -> tuple[Shape, ...]:
     return (c.shapes[0],) * (len(c.shapes) - 1)
 
 
-def _value(field: bytes, dtype: DType, where: str) -> Any:
+def csv_value(field: bytes, dtype: DType, where: str) -> Any:
     if dtype is string:
         return field
     found = number_from(field, dtype)
@@ -284,7 +284,7 @@ def _csv(call: HostCall, records: np.ndarray, *defaults: np.ndarray) -> tuple[np
     out = tuple(np.empty(records.size, t.np) for t in types)
     for r, record in enumerate(records.reshape(-1)):
         try:
-            fields = _fields(record, delimiter, a.use_quote_delim)
+            fields = csv_fields(record, delimiter, a.use_quote_delim)
         except OpError as e:
             raise InvalidArgumentError(f"DecodeCSV, record {r}: {e.message}", call.op) from None
         wrong = len(fields) <= max(columns) if a.select_cols else len(fields) != len(defaults)
@@ -297,7 +297,7 @@ def _csv(call: HostCall, records: np.ndarray, *defaults: np.ndarray) -> tuple[np
             field, where = fields[column], f"field {column} of record {r}"
             if field and field != missing:
                 try:
-                    out[k][r] = _value(field, types[k], where)
+                    out[k][r] = csv_value(field, types[k], where)
                 except OpError as e:
                     raise InvalidArgumentError(f"DecodeCSV: {e.message}", call.op) from None
             elif defaults[k].size:

@@ -16,10 +16,12 @@ from tfnb.client.queues import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
 from tfnb.client.structure import flatten, pack
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.sparse import SparseTensorValue
 from tfnb.ops.control_flow import NO_OP
 from tfnb.ops.partition import boolean_mask
 from tfnb.train.input_producers import add_fill_summary
 from tfnb.train.queue_runner import QueueRunner, add_queue_runner
+from tfnb.train.stored_sparse import restored, stored, stored_shapes
 from tfnb.types import Shape, as_shape, bool_
 
 __all__ = ["API", "components", "flat_tensors", "make_queue", "static_shapes"]
@@ -29,11 +31,15 @@ def components(tensors: Any) -> Any:
     """`tensors` with every list or tuple among them packed into one tensor, as wherever a tensor is wanted."""
     if isinstance(tensors, Mapping):
         return {key: _component(value) for key, value in tensors.items()}
+    if isinstance(tensors, SparseTensorValue):
+        return tensors
     return [_component(value) for value in tensors] if isinstance(tensors, (list, tuple)) else tensors
 
 
 def _component(value: Any) -> Any:
-    return graph_of(flatten(value)).to_tensor(value) if isinstance(value, (list, tuple)) else value
+    if isinstance(value, SparseTensorValue) or not isinstance(value, (list, tuple)):
+        return value
+    return graph_of(flatten(value)).to_tensor(value)
 
 
 def flat_tensors(tensors: Any) -> list[Any]:
@@ -95,8 +101,11 @@ def _batched(
     """The batches of one or several lists of tensors, one enqueuing thread per list."""
     if not lists:
         raise InvalidArgumentError("Expected at least one set of tensors")
-    lists = [components(tensors) for tensors in lists]
-    flat = [flat_tensors(tensors) for tensors in lists]
+    parts = [stored(components(tensors), enqueue_many) for tensors in lists]
+    lists, kinds = [p[0] for p in parts], parts[0][1]
+    if any(p[1] != kinds for p in parts):
+        raise InvalidArgumentError("all lists of tensors must have sparse tensors of one kind at the same places")
+    flat, shapes = [flat_tensors(tensors) for tensors in lists], stored_shapes(shapes, kinds)
     dtypes = [t.dtype for t in flat[0]]
     for tensors in flat[1:]:
         if [t.dtype for t in tensors] != dtypes:
@@ -118,7 +127,7 @@ def _batched(
         add_fill_summary(queue, fill, capacity, min_after or 0)
         take = queue.dequeue_up_to if smaller else queue.dequeue_many
         found = take(batch_size, name=scope)
-        found = found if isinstance(found, list) else [found]
+        found = restored(found if isinstance(found, list) else [found], kinds)
         if not isinstance(lists[0], (Mapping, list, tuple)) or (
             not isinstance(lists[0], Mapping) and len(found) == 1
         ):
@@ -133,9 +142,9 @@ def batch(
 ) -> Any:  # fmt: skip
     """Batches of `batch_size` examples, in order when `num_threads` is 1, through a queue that a runner fills.
 
-    tensors: one example, a list or dict of tensors (with `enqueue_many` their rows are examples). capacity: of the
-    queue. shapes: of one example's components where the tensors do not tell. dynamic_pad: pads components with zeros
-    to the largest of the batch. allow_smaller_final_batch: also gives what is left at the end. The result has the
+    tensors: one example, a list or dict of tensors, sparse ones too (with `enqueue_many` their rows are examples).
+    capacity: of the queue. shapes: of one example's components where the tensors do not tell. dynamic_pad: pads
+    components with zeros to the largest of the batch. allow_smaller_final_batch: also gives what is left at the end. The result has the
     structure of `tensors`. Raises `InvalidArgumentError` for shapes that are not fully known.
     """
     return _batched(

@@ -24,6 +24,7 @@ from tfnb.ops.reduce_api import reduce_sum
 from tfnb.train.batching import components, flat_tensors, make_queue, static_shapes
 from tfnb.train.input_producers import add_fill_summary
 from tfnb.train.queue_runner import QueueRunner, add_queue_runner
+from tfnb.train.stored_sparse import restored, stored, stored_shapes
 from tfnb.types import Shape, bool_, int32
 
 __all__ = ["API"]
@@ -48,8 +49,8 @@ def bucket(
         raise InvalidArgumentError(
             f"{len(sizes)} batch sizes and {len(rooms)} capacities for {num_buckets} buckets"
         )
-    tensors = components(tensors)
-    flat = flat_tensors(tensors)
+    tensors, kinds = stored(components(tensors), False)
+    flat, shapes = flat_tensors(tensors), stored_shapes(shapes, kinds)
     with name_scope(name, "bucket", flat) as scope:
         dtypes = [t.dtype for t in flat]
         known = static_shapes([flat], shapes, False, dynamic_pad)
@@ -64,6 +65,7 @@ def bucket(
         first = None if allow_smaller_final_batch else same
         for t, s in zip(found, known or (), strict=True):
             t.set_shape(Shape((first, *s.dims)) if s.dims is not None else s)
+        found = restored(found, kinds)
         single = not isinstance(tensors, (Mapping, list, tuple))
         return which, found[0] if single else pack(tensors, found)
 
@@ -115,8 +117,8 @@ def bucket_by_sequence_length(
     boundaries = list(bucket_boundaries)
     if not boundaries or any(a >= b for a, b in zip(boundaries, boundaries[1:], strict=False)):
         raise InvalidArgumentError(f"bucket_boundaries must increase, got {boundaries}")
-    tensors = components(tensors)
-    flat = flat_tensors(tensors)
+    tensors, kinds = stored(components(tensors), False)
+    flat, shapes = flat_tensors(tensors), stored_shapes(shapes, kinds)
     with name_scope(name, "bucket_by_sequence_length", [input_length, *flat]) as scope:
         length = graph_of([input_length]).to_tensor(input_length, int32)
         which = reduce_sum(cast(length >= np.array(boundaries, length.dtype.np), int32))
@@ -126,6 +128,7 @@ def bucket_by_sequence_length(
             [length, *flat], which, batch_size, len(boundaries) + 1, num_threads, capacity, bucket_capacities, shapes,
             dynamic_pad, allow_smaller_final_batch, keep_input, shared_name, scope,
         )  # fmt: skip
+        found = restored(found, kinds)
         single = not isinstance(tensors, (Mapping, list, tuple))
         return lengths, found[0] if single else pack(tensors, found)
 

@@ -1,0 +1,197 @@
+"""Files of comma-separated values as data sets (`tf.data`; RFC 4180).
+
+A record ends where a line ends outside of quotes, so records are found before fields are looked at. Invariant: after a
+bad record the walk goes on with the next one, for those who ignore errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, OpError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ops.dataset_sources import Element, Rows, Source
+from tfnb.ops.files import csv_fields, csv_value
+from tfnb.ops.handles import make_handle
+from tfnb.ops.record_files import RecordFile
+from tfnb.types import DType, Shape, float32, float64, int32, int64, scalar, string
+
+__all__ = ["API", "CSV_DATASET", "CSV_TYPES", "OPS", "CsvFile"]
+
+CSV_TYPES = (int32, int64, float32, float64, string)  # what a later one cannot say, an earlier one cannot either
+_CHUNK = 1 << 20
+
+
+class CsvFile(RecordFile):
+    """Records of a file of comma-separated values, without their ends. `quotes`: "these" may hold line ends."""
+
+    def __init__(self, name: bytes | str, compression: str = "", quotes: bool = True) -> None:
+        super().__init__(name, compression)
+        self._quotes = quotes
+        self._found = self._lines()
+
+    def take(self, n: int) -> list[bytes]:
+        found: list[bytes] = []
+        for line in self._found:
+            record = line
+            while self._quotes and record.count(b'"') % 2:
+                more = next(self._found, None)
+                if more is None:
+                    break
+                record += b"\n" + more
+            found.append(record.removesuffix(b"\r"))
+            self.position += 1
+            if len(found) >= n:
+                break
+        return found
+
+    def _lines(self) -> Iterator[bytes]:
+        rest = b""
+        while chunk := self._file.read(_CHUNK):
+            *whole, rest = (rest + chunk).split(b"\n")
+            yield from whole
+        if rest:
+            yield rest
+
+
+@dataclass(frozen=True)
+class Csv(Source):
+    """Elements are the columns wanted; `defaults` are empty for fields that must be there."""
+
+    names: Sequence[bytes]
+    compression: str
+    header: bool
+    delimiter: bytes
+    quotes: bool
+    missing: bytes
+    columns: Sequence[int]  # none: all
+    types: Sequence[DType]
+    defaults: Sequence[np.ndarray]
+
+    def rows(self) -> Rows:
+        return _CsvRows(self)
+
+
+class _CsvRows(Rows):
+    def __init__(self, source: Csv) -> None:
+        self._source = source
+        self._names = iter(source.names)
+        self._file: CsvFile | None = None
+        self._late: OpError | None = None  # of the record behind those that were given
+
+    def take(self, n: int) -> list[Element]:
+        late, self._late = self._late, None
+        if late is not None:
+            raise late
+        found: list[Element] = []
+        while len(found) < n:
+            try:
+                element = self._next()
+            except OpError as e:
+                if not found:
+                    raise
+                self._late = e
+                break
+            if element is None:
+                break
+            found.append(element)
+        return found
+
+    def _next(self) -> Element | None:
+        while True:
+            if self._file is None:
+                name = next(self._names, None)
+                if name is None:
+                    return None
+                self._file = CsvFile(name, self._source.compression, self._source.quotes)
+                if self._source.header:
+                    self._file.take(1)
+            records = self._file.take(1)
+            if records:
+                return self._element(records[0], f"{self._file.name}, record {self._file.position}")
+            self.close()
+
+    def _element(self, record: bytes, where: str) -> Element:
+        s = self._source
+        try:
+            fields = csv_fields(record, s.delimiter, s.quotes) or [b""]
+        except OpError as e:
+            raise InvalidArgumentError(f"{where}: {e.message}") from None
+        columns = s.columns or range(len(s.types))
+        if len(fields) <= max(columns) or (not s.columns and len(fields) != len(s.types)):
+            needed = f"more than {max(columns)}" if s.columns else len(s.types)
+            raise InvalidArgumentError(f"{where}: needed {needed} fields, got {len(fields)}")
+        found = []
+        for column, dtype, default in zip(columns, s.types, s.defaults, strict=True):
+            field, place = fields[column], f"{where}: field {column}"
+            if field and field != s.missing:
+                value = csv_value(field, dtype, place)
+            elif default.size:
+                value = default.reshape(-1)[0]
+            else:
+                raise InvalidArgumentError(f"{place} is required but missing")
+            found.append(value if dtype is string else np.asarray(value, dtype.np))
+        return tuple(found)
+
+    def close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+
+@dataclass(frozen=True, slots=True)
+class CsvDatasetAttrs:
+    """`output_shapes`: of the columns, all scalars."""
+
+    output_shapes: tuple[Shape, ...] = ()
+
+
+def _csv(
+    call: HostCall, names: np.ndarray, kind: np.ndarray, size: np.ndarray, header: np.ndarray, delimiter: np.ndarray,
+    quotes: np.ndarray, missing: np.ndarray, columns: np.ndarray, *defaults: np.ndarray,
+) -> Any:  # fmt: skip
+    types, wanted = call.types["output_types"], [int(c) for c in columns]
+    if len(delimiter.item()) != 1:
+        raise InvalidArgumentError(f"field_delim must be one byte, got {delimiter.item()!r}", call.op)
+    if any(c < 0 for c in wanted) or wanted != sorted(set(wanted)):
+        raise InvalidArgumentError(f"select_cols must be ascending and >= 0, got {wanted}", call.op)
+    if wanted and len(wanted) != len(types):
+        raise InvalidArgumentError(f"{len(wanted)} columns are selected, {len(types)} have defaults", call.op)
+    if any(d.size > 1 for d in defaults):
+        raise InvalidArgumentError("a default is empty or one value", call.op)
+    return make_handle(
+        Csv(
+            [bytes(n) for n in names.reshape(-1)], bytes(kind.item()).decode(), bool(header), delimiter.item(),
+            bool(quotes), missing.item(), wanted, types, defaults,
+        )  # fmt: skip
+    )
+
+
+def _one(c: Infer) -> Shape:
+    return scalar
+
+
+CSV_DATASET = OpDef(
+    "CSVDataset",
+    "filenames: string, compression_type: string, buffer_size: int64, header: bool, field_delim: string, "
+    "use_quote_delim: bool, na_value: string, select_cols: int64, record_defaults: [output_types]",
+    "handle: variant",
+    """The records of files of comma-separated values, a scalar for each column.
+
+    record_defaults: for each column a value for missing fields, or an empty vector when the field is required; they
+    give the dtypes. select_cols: the columns wanted, ascending; empty: all. handle: the data set, a scalar. Errors when
+    walked, with file and record: another number of fields, a bad quote, no number, a required field missing. Host
+    only.""",
+    types={"output_types": CSV_TYPES},
+    attrs=CsvDatasetAttrs,
+    infer=_one,
+    host=_csv,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
+OPS: tuple[OpDef, ...] = (CSV_DATASET,)
+API: dict[str, Any] = {}
