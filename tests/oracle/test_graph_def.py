@@ -358,3 +358,25 @@ def test_their_meta_graph_comes_with_its_variables(tmp_path):
             v.name for v in mine.get_collection("trainable_variables")
         ]
         compare(fetch(tfnb, mine, wanted, init), fetch(tf1, theirs, wanted, init))
+
+
+def test_queue_runners_cross_over():
+    """The messages of queue runners are TensorFlow's, both ways."""
+    found = []
+    for tf in (tf1, tfnb):
+        with tf.Graph().as_default():
+            names = tf.train.string_input_producer(["a", "b"], shuffle=False)
+            tf.train.batch([names.dequeue()], 2, name="batch")
+            found.append(list(tf.train.export_meta_graph().collection_def["queue_runners"].bytes_list.value))
+    for messages, tf in ((found[1], tf1), (found[0], tfnb)):
+        with tf.Graph().as_default():
+            tf.train.batch([tf.train.string_input_producer(["a", "b"], shuffle=False).dequeue()], 2, name="batch")
+            for content in messages:
+                if tf is tf1:
+                    message = type(tf.get_collection("queue_runners")[0].to_proto()).FromString(content)
+                    runner = tf.train.QueueRunner.from_proto(message)
+                else:
+                    runner = tf.train.QueueRunner.from_proto(content)
+                assert len(runner.enqueue_ops) == 1
+                assert [t.__name__ for t in runner.queue_closed_exception_types] == ["OutOfRangeError"]
+    assert [m[:10] for m in found[0]] == [m[:10] for m in found[1]]

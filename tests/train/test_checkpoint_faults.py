@@ -57,7 +57,7 @@ def test_killed_at_any_moment(tmp_path, mode):
 
 
 def test_full_disk(tmp_path):
-    """The limit on a file's size, in a process of its own, is met inside safetensors' own writing."""
+    """The limit on a file's size, in a process of its own, is met inside the writing of the shard."""
     program = f"""
 import resource, numpy as np, tfnb as tf
 from tfnb import errors

@@ -6,7 +6,7 @@ no message can hold (functions, Python objects) is left out, never pickled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -116,7 +116,8 @@ def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
     elif all(isinstance(x, float) for x in items):
         found.float_list.value.extend(items)
     elif all(hasattr(x, "to_proto") for x in items):
-        found.bytes_list.value.extend(x.to_proto().SerializeToString() for x in items)
+        messages = [x.to_proto(scope.rstrip("/") or None) for x in items]
+        found.bytes_list.value.extend(m.SerializeToString() for m in messages if m is not None)
     if found.WhichOneof("kind") is not None:
         into.collection_def[key].CopyFrom(found)
 
@@ -149,10 +150,12 @@ def import_scoped_meta_graph(
     graph: Any = None,
     import_scope: str | None = None,
     input_map: Any = None,
+    makers: Mapping[str, Callable[[bytes, str | None], Any]] | None = None,
 ) -> tuple[Any, str]:
     """Adds a MetaGraphDef's nodes and collections to a graph (the default one); its message, and the scope used.
 
-    import_scope: the name scope to put all in. Raises what `import_graph_def` and `read_meta_graph` raise, and
+    import_scope: the name scope to put all in. makers: how a collection's members are made of their bytes and the scope,
+    by key. Raises what `import_graph_def` and `read_meta_graph` raise, and
     `NotFoundError` when a collection names what is not there; the graph is then as before.
     """
     graph = get_default_graph() if graph is None else graph
@@ -168,7 +171,7 @@ def import_scoped_meta_graph(
             with graph.name_scope(import_scope) as scope:
                 pass
         import_graph_def(graph, nodes, library, input_map, None, scope)
-        found = _collections(graph, message, scope)
+        found = _collections(graph, message, scope, makers or {})
         graph_collections = {key: items for key, items in found.items() if items}
     for key, items in graph_collections.items():
         for item in items:
@@ -176,7 +179,7 @@ def import_scoped_meta_graph(
     return message, scope.rstrip("/")
 
 
-def _collections(graph: Any, message: Any, scope: str) -> dict[str, list[Any]]:
+def _collections(graph: Any, message: Any, scope: str, makers: Mapping[str, Any]) -> dict[str, list[Any]]:
     """The collections' members; a variable that is in several is one object."""
     variables: dict[str, Variable] = {}
     found: dict[str, list[Any]] = {}
@@ -191,6 +194,8 @@ def _collections(graph: Any, message: Any, scope: str) -> dict[str, list[Any]]:
                 found[key] = [graph.as_graph_element(scope + name) for name in values]
             elif kind == "bytes_list" and key in _VARIABLES:
                 found[key] = [_variable(content, scope, variables) for content in values]
+            elif kind == "bytes_list" and key in makers:
+                found[key] = [makers[key](content, scope.rstrip("/") or None) for content in values]
             elif key not in (GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT, GraphKeys.QUEUE_RUNNERS):
                 found[key] = values
         except OpError as e:

@@ -11,10 +11,9 @@ import contextlib
 import glob
 import json
 import os
-import re
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 FORMAT = "tfnb checkpoint 1"
+_PIECE = 1 << 22  # bytes written at once
 Item = tuple[str, str, np.ndarray]  # name, "" or "full shape and slice" as SaveV2 takes them, value
 
 
@@ -156,14 +156,13 @@ def _shard_facts(path: str) -> dict[str, Any]:
 def _write_shard(prefix: str, path: str, stored: dict[str, np.ndarray]) -> None:
     """In a folder of its own first, so that whatever a killed writer leaves is known by its name."""
     scratch = f"{prefix}{TEMPORARY}{secrets.token_hex(4)}"
-    save = library("safetensors.numpy", "safetensors", "a checkpoint").save_file
     try:
         with os_errors(prefix):
             os.mkdir(scratch)
             made = os.path.join(scratch, "shard")
-            with _safetensors_errors():
-                save(stored, made)
-            with open(made, "rb") as file:
+            with open(made, "xb") as file:
+                _write_safetensors(file, stored)
+                file.flush()
                 os.fsync(file.fileno())
             os.replace(made, path)
             sync_folder(os.path.dirname(path))
@@ -171,16 +170,31 @@ def _write_shard(prefix: str, path: str, stored: dict[str, np.ndarray]) -> None:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-@contextlib.contextmanager
-def _safetensors_errors() -> Iterator[None]:
-    """The library's error for a disk that refuses becomes the OSError behind it."""
-    try:
-        yield
-    except Exception as e:
-        found = re.search(r"os error (\d+)", str(e))
-        if found is None:
-            raise
-        raise OSError(int(found[1]), os.strerror(int(found[1]))) from e
+_TYPES = {
+    "f8": "F64", "f4": "F32", "f2": "F16", "i8": "I64", "i4": "I32", "i2": "I16", "i1": "I8", "u8": "U64", "u4": "U32",
+    "u2": "U16", "u1": "U8", "b1": "BOOL",
+}  # fmt: skip
+
+
+def _write_safetensors(file: Any, stored: dict[str, np.ndarray]) -> None:
+    """A safetensors file: the length of a JSON header, the header, the bytes of the tensors one after the other.
+
+    Written here since the library's writer copies every tensor and holds Python's lock meanwhile, so that the steps of
+    a training beside it would wait.
+    """
+    header: dict[str, Any] = {}
+    at = 0
+    for name, array in stored.items():
+        kind = _TYPES[array.dtype.str[1:]]
+        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]}
+        at += array.nbytes
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(len(text).to_bytes(8, "little") + text)
+    for array in stored.values():
+        data: Any = array.reshape(-1).view(np.uint8).data if array.size else b""
+        for begin in range(0, len(data), _PIECE):
+            file.write(data[begin : begin + _PIECE])
 
 
 def _write_index(prefix: str, shards: list[dict[str, Any]], tensors: dict[str, Any]) -> None:

@@ -144,8 +144,8 @@ def batch(
 
     tensors: one example, a list or dict of tensors, sparse ones too (with `enqueue_many` their rows are examples).
     capacity: of the queue. shapes: of one example's components where the tensors do not tell. dynamic_pad: pads
-    components with zeros to the largest of the batch. allow_smaller_final_batch: also gives what is left at the end. The result has the
-    structure of `tensors`. Raises `InvalidArgumentError` for shapes that are not fully known.
+    components with zeros to the largest of the batch. allow_smaller_final_batch: also gives what is left at the end.
+    The result has the structure of `tensors`. Raises `InvalidArgumentError` for shapes that are not fully known.
     """
     return _batched(
         [tensors] * num_threads, None, batch_size, capacity, enqueue_many, shapes, dynamic_pad,

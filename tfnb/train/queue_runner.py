@@ -17,6 +17,7 @@ from tfnb.client.logging_api import warning
 from tfnb.errors import (
     CancelledError,
     ClosedSessionError,
+    DataLossError,
     DTypeError,
     FailedPreconditionError,
     InvalidArgumentError,
@@ -26,6 +27,7 @@ from tfnb.errors import (
 from tfnb.ir.default import get_default_graph
 from tfnb.session.default import get_default_session
 from tfnb.train.coordinator import Coordinator
+from tfnb.train.queue_runner_def import queue_runner_def
 
 __all__ = ["API", "QueueRunner", "add_queue_runner", "start_queue_runners"]
 
@@ -36,12 +38,17 @@ class QueueRunner:
     queue: closed by the last thread when its input ends (`close_op`, by default the queue's), with what waits to
     enqueue cancelled when the coordinator stops (`cancel_op`). queue_closed_exception_types: errors that mean the end
     of the input (OutOfRangeError by default); CancelledError means that the queue or session was closed.
+    queue_runner_def, alone, names nodes that are in the default graph already, below `import_scope`.
     """
 
     def __init__(
         self, queue: Any = None, enqueue_ops: Sequence[Any] | None = None, close_op: Any = None, cancel_op: Any = None,
-        queue_closed_exception_types: Any = None,
+        queue_closed_exception_types: Any = None, queue_runner_def: Any = None, import_scope: str | None = None,
     ) -> None:  # fmt: skip
+        if queue_runner_def is not None:
+            queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types = _named(
+                queue_runner_def, f"{import_scope}/" if import_scope else ""
+            )
         if queue is None or not enqueue_ops:
             raise InvalidArgumentError("a QueueRunner needs a queue and at least one enqueue operation")
         types = (OutOfRangeError,) if queue_closed_exception_types is None else queue_closed_exception_types
@@ -81,6 +88,24 @@ class QueueRunner:
     @property
     def name(self) -> str:
         return str(self._queue.name)
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The QueueRunnerDef, without the prefix `export_scope` of names; None for a queue that is not below it."""
+        scope = f"{export_scope}/" if export_scope else ""
+        if not self.name.startswith(scope):
+            return None
+        return queue_runner_def()(
+            queue_name=self.name.removeprefix(scope),
+            enqueue_op_name=[op.name.removeprefix(scope) for op in self._enqueue_ops],
+            close_op_name=self._close_op.name.removeprefix(scope),
+            cancel_op_name=self._cancel_op.name.removeprefix(scope),
+            queue_closed_exception_types=[t.code for t in self._ends],
+        )
+
+    @staticmethod
+    def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
+        """The runner whose nodes, in the default graph below `import_scope`, a QueueRunnerDef (or its bytes) names."""
+        return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
     @property
     def exceptions_raised(self) -> list[BaseException]:
@@ -144,6 +169,26 @@ class QueueRunner:
     def _cancel_on_stop(self, sess: Any, coord: Coordinator) -> None:
         coord.wait_for_stop()
         _close(sess, self._cancel_op)
+
+
+def _named(message: Any, scope: str) -> tuple[Any, list[Any], Any, Any, tuple[type[OpError], ...]]:
+    """What a QueueRunnerDef names. Raises `NotFoundError` for a node that is not in the graph, `DataLossError`."""
+    content = message if isinstance(message, bytes) else message.SerializeToString()
+    told = queue_runner_def()()
+    try:
+        told.ParseFromString(content)
+    except Exception as e:  # the class of protobuf's error depends on its implementation
+        raise DataLossError(f"{len(content)} bytes that are no QueueRunnerDef: {e}") from None
+    graph = get_default_graph()
+    queue, close, cancel, *enqueue = (
+        graph.get_operation_by_name(scope + name)
+        for name in (told.queue_name, told.close_op_name, told.cancel_op_name, *told.enqueue_op_name)
+    )
+    ends = tuple(_ENDS[c] for c in told.queue_closed_exception_types if c in _ENDS)
+    return queue, enqueue, close, cancel, ends or (OutOfRangeError,)
+
+
+_ENDS: dict[int, type[OpError]] = {t.code: t for t in (OutOfRangeError, CancelledError)}
 
 
 def _close(sess: Any, op: Any) -> None:
