@@ -155,7 +155,8 @@ def import_scoped_meta_graph(
     """Adds a MetaGraphDef's nodes and collections to a graph (the default one); its message, and the scope used.
 
     import_scope: the name scope to put all in. makers: how a collection's members are made of their bytes and the
-    scope, by key. Raises what `import_graph_def` and `read_meta_graph` raise, and `NotFoundError` when a collection names what is not there; the graph is then as before.
+    scope, by key. Raises what `import_graph_def` and `read_meta_graph` raise, and `NotFoundError` when a
+    collection names what is not there; the graph is then as before.
     """
     graph = get_default_graph() if graph is None else graph
     message = read_meta_graph(meta_graph_or_file)
