@@ -245,6 +245,15 @@ class Stream:
         with contextlib.suppress(OSError):  # it has ended already
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)  # TLS's own is for its own thread
 
+    def has_ended(self) -> bool:
+        """Has the other side ended the connection already, though not everything that it sent was read?"""
+        try:
+            return not socket.socket.recv(self._sock, 1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
     def close(self) -> None:
         """Gives the socket and what came in parts back; for who read last."""
         self.cut()

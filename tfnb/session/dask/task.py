@@ -376,7 +376,8 @@ class Task:
                     Rendezvous.send(run.rendezvous, head.key, value, head.is_dead)
             elif head.kind is Kind.CALL:
                 timeout, trace = value if value.shape == (2,) and value.dtype == np.float64 else (0.0, 0.0)
-                if self._first_call(head.step):
+                # a master that has gone on without this task, which was paused, does not want the step any more
+                if not line.has_ended() and self._first_call(head.step):
                     self._answer(line, head.step, head.key, float(timeout) or None, bool(trace))
             elif head.kind is Kind.REPLY:
                 self._replied(head, value)
