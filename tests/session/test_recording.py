@@ -117,7 +117,7 @@ def test_recording_costs_little():
             found.append((on - off) / (0.05 * off + 2 * kernels))
             if found[-1] <= 1:
                 break
-        assert kernels > 5 and min(found) <= 1, found
+        assert kernels > 2 and min(found) <= 1, found  # two large products, and a chain of all between
 
 
 def test_account_adds_up_what_it_is_given():
