@@ -72,16 +72,21 @@ class Straight:
         self, feeds: Sequence[Value], rendezvous: Rendezvous, cancellation: Cancellation | None
     ) -> list[np.ndarray]:
         """As `Executor.run`."""
+        cancellation = cancellation or Cancellation()
+        running = _Pass(self, rendezvous, cancellation)
+        withdraw = cancellation.on_cancel(running.wake)
         try:
-            return _Pass(self, rendezvous, cancellation or Cancellation()).run(feeds)
+            return running.run(feeds)
         except BaseException as e:
             reason = CancelledError(f"the step was stopped: {e}")
             reason.__cause__ = e
             rendezvous.abort(reason)
-            if cancellation is None or e is not cancellation.error:
+            if e is not cancellation.error:
                 for device in self._devices:
                     device.synchronize()
             raise
+        finally:
+            withdraw()
 
 
 class _Pass:
@@ -155,6 +160,10 @@ class _Pass:
     def _hearing(self, node: int) -> Callable[[Received | None, BaseException | None], None]:
         put = self._inbox.put
         return lambda item, error: put((node, item, error))
+
+    def wake(self, error: BaseException) -> None:
+        """Called from any thread when the step is cancelled: it may be waiting."""
+        self._inbox.put((-1, None, error))
 
     def _receive(self) -> None:
         """Waits for the next value from elsewhere."""
