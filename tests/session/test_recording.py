@@ -90,11 +90,12 @@ def test_recording_costs_little():
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [None, 784])
         y = tf.placeholder(tf.int64, [None])
-        logits = tf.layers.dense(tf.layers.dense(x, 100, activation=tf.nn.relu), 10)
+        hidden = tf.layers.dense(tf.layers.dense(x, 256, activation=tf.nn.relu), 100, activation=tf.nn.relu)
+        logits = tf.layers.dense(hidden, 10)
         loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(logits=logits, labels=y))
         train = tf.train.AdagradOptimizer(0.01).minimize(loss)
         rng = np.random.default_rng(0)
-        feed = {x: rng.normal(size=(100, 784)).astype(np.float32), y: rng.integers(0, 10, 100)}
+        feed = {x: rng.normal(size=(300, 784)).astype(np.float32), y: rng.integers(0, 10, 300)}
         session.run(tf.global_variables_initializer())
 
         def cost(recording):
@@ -110,7 +111,7 @@ def test_recording_costs_little():
             cost(None)
         found = []
         for _ in range(6):
-            recordings = [Recording() for _ in range(150)]
+            recordings = [Recording() for _ in range(60)]
             pairs = [(cost(None), cost(r)) for r in recordings]
             off, on = (float(np.median(side)) for side in zip(*pairs, strict=True))
             kernels = sum(t.kind == "kernel" for t in recordings[-1].steps[0].times)

@@ -80,7 +80,7 @@ def _svg(model: TraceModel) -> str:
         names.append((y, lane.name, "400"))
         tops += [y + _ROW * k for k in range(lane.rows)]
         y += _ROW * lane.rows + 6
-    span = model.span_us or 1.0
+    span = max(model.span_us, 1e-6)  # a picosecond: what is shorter has no place on a scale
     scale = (_WIDTH - _GUTTER) / span
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {y:.0f}" role="img" '

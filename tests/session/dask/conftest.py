@@ -22,6 +22,13 @@ def dask():
         yield client
 
 
+@pytest.fixture(autouse=True)
+def no_event_files():
+    """The hooks' event files, each with a thread, are kept for the process, as in TensorFlow."""
+    yield
+    tf.summary.FileWriterCache.clear()
+
+
 @pytest.fixture
 def addresses():
     """addresses(n) -> "localhost:port" of n ports that are free."""
