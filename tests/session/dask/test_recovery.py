@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from distributed import Client, LocalCluster
 
 import tfnb as tf
 from tests.session.dask import chaos
@@ -24,6 +25,14 @@ def test_a_training_that_is_killed_again_and_again(tmp_path, way, rounds):
     assert left == []
 
 
+@pytest.fixture
+def four_workers():
+    """A client of workers that no test before has killed."""
+    made = LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address=":0")
+    with made as cluster, Client(cluster, set_as_default=False) as client:
+        yield client
+
+
 def curve(target, n, place):
     with tf.Graph().as_default():
         model = chaos.Model(n, place)
@@ -36,10 +45,9 @@ def curve(target, n, place):
     return losses
 
 
-def test_any_number_of_workers_is_one_big_batch(dask):
+def test_any_number_of_workers_is_one_big_batch(four_workers):
     alone = curve("", 1, None)
-    dask.wait_for_workers(4, timeout=60)
-    with tf.train.DaskCluster(dask, worker=4) as cluster:
+    with tf.train.DaskCluster(four_workers, worker=4) as cluster:
         place = tf.train.replica_device_setter(1, "/job:client", "/job:worker/task:0")
         for n in (1, 2, 4):
             np.testing.assert_allclose(curve(cluster.target, n, place), alone, rtol=1e-5)
