@@ -114,6 +114,8 @@ def _sizes(name: str, k: np.ndarray, width: int, rows: int, columns: int) -> tup
         raise InvalidArgumentError(
             f"{name}: {rows} x {columns} is too small for diagonals of {width} elements"
         )
+    if rows > fit[0] and columns > fit[1]:
+        raise InvalidArgumentError(f"{name}: diagonals of {width} elements do not reach across {rows} x {columns}")
     return rows, columns
 
 
