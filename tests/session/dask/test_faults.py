@@ -69,6 +69,14 @@ def all_back(dask, count=4):
         dask.wait_for_workers(count, timeout=60)
 
 
+def over_two_tasks():
+    """(a variable of the server, its double at the worker)."""
+    with tf.device("/job:ps/task:0"):
+        v = tf.Variable(3.0)
+    with tf.device("/job:worker/task:0"):
+        return v, v * 2.0
+
+
 def until(true, seconds=10.0):
     end = time.monotonic() + seconds
     while not true():
@@ -111,10 +119,7 @@ def _masters(dask_worker):
 
 def test_a_loss_between_two_steps_is_told_once_and_then_mended(dask):
     with tf.train.DaskCluster(dask, ps=1, worker=1) as cluster:
-        with tf.device("/job:ps/task:0"):
-            v = tf.Variable(3.0)
-        with tf.device("/job:worker/task:0"):
-            twice = v * 2.0
+        v, twice = over_two_tasks()
         with tf.Session(cluster.target) as sess:
             sess.run(v.initializer)
             assert sess.run(twice) == 6.0
@@ -130,10 +135,7 @@ def test_a_loss_between_two_steps_is_told_once_and_then_mended(dask):
 
 def test_a_paused_task_counts_as_lost_and_another_worker_has_its_role(dask):
     with tf.train.DaskCluster(dask, ps=1, worker=1, patience=1.0) as cluster:
-        with tf.device("/job:ps/task:0"):
-            v = tf.Variable(3.0)
-        with tf.device("/job:worker/task:0"):
-            twice = v * 2.0
+        v, twice = over_two_tasks()
         with tf.Session(cluster.target) as sess:
             sess.run(v.initializer)
             assert sess.run(twice) == 6.0
@@ -142,7 +144,7 @@ def test_a_paused_task_counts_as_lost_and_another_worker_has_its_role(dask):
             start = time.monotonic()
             with pytest.raises(UnavailableError, match=PS):
                 sess.run(twice)
-            assert time.monotonic() - start < 20.0  # patience, and whatever else the machine does
+            assert time.monotonic() - start < 5.0
             sess.run(v.initializer)
             assert sess.run(twice) == 6.0
             assert cluster.roles[PS] != before
