@@ -148,6 +148,26 @@ def test_a_closed_channel_says_so():
         channel.send(Peer("127.0.0.1", 9, "x"), tensor(1, "k", np.zeros(1)))
 
 
+def test_a_channel_can_be_closed_while_peers_arrive():
+    for _ in range(100):
+        channels = [Channel("127.0.0.1", lambda *_: None, lambda e: None) for _ in range(5)]
+        there, *others = channels
+
+        def send(channel, to):
+            with suppress(UnavailableError, ClosedSessionError):
+                channel.send(to, tensor(1, "a", np.float32(1)))
+
+        senders = [threading.Thread(target=send, args=(c, there.peer)) for c in others]
+        for thread in senders:
+            thread.start()
+        there.close()
+        assert not there._threads
+        for thread in senders:
+            thread.join()
+        for channel in others:
+            channel.close()
+
+
 def test_strangers_are_not_heard(pair):
     one, two, box = pair
     stranger = Channel("127.0.0.1", Inbox().receive, lambda e: None)

@@ -185,9 +185,9 @@ class Channel:
                     self._threads.discard(thread)
 
         thread = threading.Thread(target=run, name="tfnb channel", daemon=True)
-        with self._lock:
+        with self._lock:  # what is in the set was started, and leaves it afterwards
+            thread.start()
             self._threads.add(thread)
-        thread.start()
 
     def _accept(self) -> None:
         while True:
@@ -253,19 +253,23 @@ class Channel:
             if self._closed:
                 return
             self._closed = True
-            streams, threads = list(self._streams), list(self._threads)
+            streams = list(self._streams)
         with contextlib.suppress(OSError):  # its thread is gone already
             self._connect_to_self()
         for stream in streams:
             stream.cut()
-        for thread in threads:
-            if thread is not threading.current_thread():
+        while threads := self._others():  # again: the one that accepts may have started another
+            for thread in threads:
                 thread.join()
         self._listener.close()
         with self._lock:
             left = list(self._streams)
         for stream in left:
             self.give_up(stream)
+
+    def _others(self) -> list[threading.Thread]:
+        with self._lock:
+            return [t for t in self._threads if t is not threading.current_thread()]
 
     def _connect_to_self(self) -> None:
         """Wakes the thread that accepts."""
