@@ -113,7 +113,7 @@ def main() -> None:
     peer.close()
     if not args.no_compile:
         print("\nwaiting for the first result:")
-        compiling.report()
+        missed += compiling.report()
     print(f"\ntargets missed: {', '.join(missed) or 'none'}")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from tfnb.errors import InternalError
 from tfnb.ir import default
 from tfnb.ir.kernelcall import KernelCall, KernelSite, Product, TensorInfo
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.types import DType, Shape
 
@@ -68,7 +69,7 @@ class _NotDifferentiable:
 NOT_DIFFERENTIABLE = _NotDifferentiable()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoAttrs:
     """The attributes of an op that has none."""
 

@@ -7,13 +7,13 @@ its holder's step consumes it, fails, or drops it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.record import record
 from tfnb.ops.accumulator_store import Accumulator, DenseAccumulator, SparseAccumulator
 from tfnb.ops.handles import make_handle, named_resource, resource_of
 from tfnb.ops.waiting_list import Attempt, Lines
@@ -22,7 +22,7 @@ from tfnb.types import NUMBERS, DType, Shape, float32, scalar, unknown_shape
 __all__ = ["API", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AccumulatorAttrs:
     """`dtype`, `shape`: of a gradient; `reduction_type`: MEAN or SUM; `container`, `shared_name`: where, which name."""
 
@@ -33,7 +33,7 @@ class AccumulatorAttrs:
     reduction_type: str = "MEAN"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MutexAttrs:
     """`container`, `shared_name`: where the lock lives, and under which name."""
 
@@ -41,7 +41,7 @@ class MutexAttrs:
     shared_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SparseAttrs:
     """`has_known_shape`: is the gradient's shape given?"""
 

@@ -7,13 +7,13 @@ differentiable, so second derivatives exist.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, unchanged
 from tfnb.types import FLOATS, REALS, Shape
@@ -24,7 +24,7 @@ SELU_SCALE = 1.0507009873554805
 SELU_SCALE_ALPHA = 1.7580993408473768
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LeakyReluAttrs:
     """`alpha`: the slope for negative inputs, a 32-bit float as all float attributes are in a GraphDef."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.record import record
 from tfnb.ops.handles import make_handle, named_resource, resource_of
 from tfnb.ops.queues import CloseAttrs, QueueAttrs
 from tfnb.ops.waiting_list import Attempt, Lines
@@ -154,14 +154,14 @@ class Barrier:
 # ---- operations ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InsertAttrs:
     """`component_index`: which component the values are."""
 
     component_index: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TakeAttrs:
     """`allow_small_batch`: give what is left of a closed barrier; `wait_for_incomplete`, `timeout_ms`: kept for
     GraphDefs; steps have timeouts (RunOptions)."""

@@ -5,7 +5,6 @@ output. Invariant: the moments in outputs 3 and 4 are those that `y` was normali
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.batch_norm_grad import (
     FUSED_BATCH_NORM_GRAD,
@@ -36,7 +36,7 @@ from tfnb.types import DEVICE_FLOATS, Shape
 __all__ = ["API", "FUSED_BATCH_NORM", "FUSED_BATCH_NORM_V3", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BatchNormAttrs:
     """`epsilon`: added to the variance; `is_training`: normalise with the batch's own moments.
 
@@ -254,7 +254,7 @@ FUSED_BATCH_NORM_V3 = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GlobalNormAttrs:
     """`variance_epsilon`: added to the variance; `scale_after_normalization`: does gamma count?"""
 

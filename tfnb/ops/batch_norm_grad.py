@@ -6,13 +6,13 @@ derivatives of any order are exact. Invariant: the arithmetic is in the dtype of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.convert import cast_to
@@ -38,7 +38,7 @@ __all__ = [
 MIXED = {"T": (float32, float16, bfloat16), "U": (float32,)}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BatchNormGradAttrs:
     """`epsilon`: added to the variance; `is_training`: the moments are the batch's own."""
 

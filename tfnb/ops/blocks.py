@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ops.pack import PACK
 from tfnb.types import ALL, FIXED_SIZE, INDEX, Shape, unknown_shape
@@ -24,7 +24,7 @@ from tfnb.types import ALL, FIXED_SIZE, INDEX, Shape, unknown_shape
 __all__ = ["API", "BATCH_TO_SPACE_ND", "OPS", "SPACE_TO_BATCH_ND"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DepthAttrs:
     """`block_size`: the edge of a block, at least 2; `data_format`: NHWC or NCHW."""
 
@@ -304,7 +304,7 @@ BATCH_TO_SPACE_ND: OpDef = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockAttrs:
     """`block_size`: the edge of the square block, at least 2."""
 

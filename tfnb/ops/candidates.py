@@ -7,7 +7,6 @@ draw they come with."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.philox import philox_4x32
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.random_functions import seeds_for
 from tfnb.types import Shape, int64
@@ -36,7 +36,7 @@ Draw = Callable[[np.ndarray], np.ndarray]  # numbers in [0, 1) -> classes
 Chance = Callable[[np.ndarray], np.ndarray]  # classes -> their probabilities
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SamplerAttrs:
     """`num_true` classes per example; draw `num_sampled`, each once if `unique`, from [0, `range_max`)."""
 
@@ -59,7 +59,7 @@ class SamplerAttrs:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FixedSamplerAttrs(SamplerAttrs):
     """Also the classes' weights: `unigrams`, or the last column of `vocab_file`; see the op's doc."""
 
@@ -77,7 +77,7 @@ class FixedSamplerAttrs(SamplerAttrs):
             raise InvalidArgumentError("give either vocab_file or unigrams")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HitAttrs:
     """`num_true`: how many true classes each example has."""
 

@@ -7,7 +7,6 @@ variables. Invariant: RestoreV2 gives all its tensors, each with a checksum that
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.files import os_errors
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, scalar_shape
 from tfnb.ops.checkpoint_files import merge_checkpoints, write_checkpoint
 from tfnb.ops.tensorflow_checkpoint import open_checkpoint
@@ -23,12 +23,12 @@ from tfnb.types import ALL, Shape, unknown_shape
 __all__ = ["API", "MERGE_V2", "OPS", "RESTORE_V2", "SAVE_V2", "SHARDED_FILENAME"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RestoreAttrs:
     """What RestoreV2 has beside its dtypes: nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MergeAttrs:
     """`delete_old_dirs`: the parts and their folders go."""
 

@@ -14,13 +14,13 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError
 from tfnb.ir.files import TEMPORARY, os_errors, replace_file, sync_folder
+from tfnb.ir.record import record
 from tfnb.ops.lazy_library import library
 from tfnb.types import DType, as_dtype
 
@@ -34,7 +34,7 @@ _PIECE = 1 << 22  # bytes written at once
 Item = tuple[str, str, np.ndarray]  # name, "" or "full shape and slice" as SaveV2 takes them, value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """A block of a tensor: where it begins, its shape, shard number, key in the shard and CRC32C."""
 
@@ -45,7 +45,7 @@ class Part:
     crc32c: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """A tensor of a checkpoint."""
 

@@ -7,7 +7,6 @@ are told apart by the types of the arguments.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ir.tensor import is_tensor_like
@@ -161,7 +161,7 @@ def _as_int32(axis: Any) -> Any:
     return axis if axis.dtype is int32 or value is None else value.astype(np.int32)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SplitAttrs:
     """`num_split`: how many pieces."""
 

@@ -8,7 +8,6 @@ every op but Merge dead, so exactly the tokens of the taken path arrive.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, unchanged, with_rank
 from tfnb.ops.constants import zeros_like
 from tfnb.ops.shaping import shape_of
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EnterAttrs:
     """`frame_name`: the loop's frame; `is_constant`: the value is the same in all its iterations."""
 

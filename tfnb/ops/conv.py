@@ -6,13 +6,13 @@ to that. Invariant: the three ops are each other's gradients, so derivatives of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.host_conv import (
     conv2d_backprop_filter_host,
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConvAttrs:
     """`strides`, `dilations`: per dimension in the order of `data_format`, 1 for batch and channels.
 

@@ -6,12 +6,12 @@ Invariant: the three ops are each other's gradients, so derivatives of any order
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.ir.opdef import HostCall, OpDef
+from tfnb.ir.record import record
 from tfnb.ops.conv import infer_conv, infer_filter_grad, infer_input_grad
 from tfnb.ops.host_conv import (
     Axis,
@@ -31,7 +31,7 @@ from tfnb.types import FLOATS, INDEX
 __all__ = ["CONV3D", "CONV3D_BACKPROP_FILTER_V2", "CONV3D_BACKPROP_INPUT_V2", "OPS", "Conv3DAttrs"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conv3DAttrs:
     """`strides`, `dilations`: per dimension in the order of `data_format`, 1 for batch and channels."""
 

@@ -5,7 +5,6 @@ Invariant: a conversion truncates and wraps as C's does; to bool it asks "not ze
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import unchanged
 from tfnb.types import (
@@ -31,7 +31,7 @@ from tfnb.types import (
 __all__ = ["API", "CAST", "OPS", "cast", "cast_to"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CastAttrs:
     """`Truncate`: accepted for TensorFlow's sake; values are always rounded to the nearest 16-bit float."""
 

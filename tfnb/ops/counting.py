@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ops.compare import LESS, NOT_EQUAL, SELECT
 from tfnb.ops.constants import RANGE, ZEROS_LIKE
@@ -93,7 +93,7 @@ BINCOUNT = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DenseBincountAttrs:
     """`binary_output`: 1 for a number that occurs, however often."""
 
@@ -301,7 +301,7 @@ LIST_DIFF = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EditDistanceAttrs:
     """`normalize`: divide by the length of the truth."""
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ops.dataset_sources import Element, Rows, Source
 from tfnb.ops.files import csv_fields, csv_value
 from tfnb.ops.handles import make_handle
@@ -143,7 +144,7 @@ class _CsvRows(Rows):
             file.close()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CsvDatasetAttrs:
     """`output_shapes`: of the columns, all scalars."""
 

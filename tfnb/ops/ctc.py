@@ -14,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ops.move import TRANSPOSE
@@ -25,7 +26,7 @@ __all__ = ["API", "CTC_LOSS", "OPS", "log_softmax_frames"]
 LOWEST = -1e300  # stands for log 0 where infinities would make NaN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CTCLossAttrs:
     """`preprocess_collapse_repeated`: labels that repeat count once; `ctc_merge_repeated`: frames that repeat a label
     are one label; `ignore_longer_outputs_than_inputs`: a sequence with too few frames has loss 0."""

@@ -14,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ops.ctc import LOWEST, check_lengths, log_softmax_frames
@@ -22,7 +23,7 @@ from tfnb.types import DEVICE_FLOATS, Shape, int32
 __all__ = ["API", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GreedyAttrs:
     """`merge_repeated`: frames that repeat a class are one label; `blank_index`: the blank, negative from the end."""
 
@@ -30,7 +31,7 @@ class GreedyAttrs:
     blank_index: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BeamAttrs:
     """`beam_width`: sequences kept from frame to frame; `top_paths`: how many of them are put out.
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.record import record
 from tfnb.ops import dataset_batches as batches
 from tfnb.ops import dataset_sources as s
 from tfnb.ops import dataset_transforms as t
@@ -48,7 +49,7 @@ class SkipCount:
         self.total += n
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DatasetAttrs:
     """`output_types`, `output_shapes`: of the components of an element."""
 
@@ -56,7 +57,7 @@ class DatasetAttrs:
     output_shapes: tuple[Shape, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionAttrs:
     """`f`: the function of an element; the rest as DatasetAttrs."""
 
@@ -65,7 +66,7 @@ class FunctionAttrs:
     f: GraphFunction | None = field(default=None, repr=False, metadata=LOCAL)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScanAttrs:
     """`f`: the function of state and element; `n_state`: components of the state; the rest as DatasetAttrs."""
 
@@ -75,7 +76,7 @@ class ScanAttrs:
     n_state: int = field(default=0, metadata=LOCAL)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GroupAttrs:
     """`key_func`, `reduce_func`, `window_size_func`: of an element, of a key and a data set, of a key; `n_captured`:
     how many arguments each takes beside; the rest as DatasetAttrs."""
@@ -88,7 +89,7 @@ class GroupAttrs:
     n_captured: tuple[int, ...] = field(default=(), metadata=LOCAL)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GeneratorAttrs:
     """`generator`: the Python function; `convert`: from what it yields to an element; the rest as DatasetAttrs."""
 
@@ -98,7 +99,7 @@ class GeneratorAttrs:
     convert: Callable[..., Any] | None = field(default=None, repr=False, metadata=LOCAL)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShuffleAttrs:
     """`reshuffle_each_iteration`: mix anew in every walk; the rest as DatasetAttrs."""
 
@@ -107,7 +108,7 @@ class ShuffleAttrs:
     reshuffle_each_iteration: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SkippingAttrs:
     """`skip_corrupt`: leave damaged records out; `skipped` counts them; the rest as DatasetAttrs."""
 
@@ -117,7 +118,7 @@ class SkippingAttrs:
     skipped: SkipCount | None = field(default=None, repr=False, metadata=LOCAL)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IteratorAttrs:
     """`output_types`, `output_shapes` of an element; `container`, `shared_name`: where it lives, under which name."""
 
@@ -127,7 +128,7 @@ class IteratorAttrs:
     shared_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OneShotAttrs:
     """As IteratorAttrs; `dataset_factory`: the function without arguments that gives the data set."""
 
@@ -409,7 +410,7 @@ def _next_shapes(c: Infer) -> tuple[Shape, ...]:
     return tuple(c.attrs.output_shapes) or (Shape(None),) * len(c.types["output_types"])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NextAttrs:
     """`output_shapes`: of the components of an element."""
 

@@ -6,7 +6,6 @@ vectors have is LAPACK's choice, so only quantities that do not depend on it hav
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ops.compare import EQUAL, SELECT
 from tfnb.ops.complex_numbers import real
 from tfnb.ops.constants import ZEROS_LIKE
@@ -44,14 +44,14 @@ DTYPES = "float32, float64, complex64 or complex128"
 _LOWER = (np.int64(-1), np.int64(0))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class QrAttrs:
     """`full_matrices`: q is square, else it has as many columns as the smaller side."""
 
     full_matrices: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SvdAttrs:
     """`compute_uv`: the vectors too, else u and v are one zero; `full_matrices`: u and v are square."""
 
@@ -59,7 +59,7 @@ class SvdAttrs:
     full_matrices: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EigAttrs:
     """`compute_v`: the vectors too, else one zero."""
 

@@ -6,7 +6,6 @@ Invariant: the three ops are each other's gradients, so derivatives of any order
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError, UnimplementedError
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.conv import CONV2D
 from tfnb.ops.conv_functions import spread
@@ -43,7 +43,7 @@ IMAGE, INPUT_GRAD, FILTER_GRAD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DepthwiseAttrs:
     """`strides`, `dilations`: per dimension in the order of `data_format`, 1 for batch and channels.
 

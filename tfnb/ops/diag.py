@@ -5,7 +5,6 @@ Invariant: off the diagonal everything is zero; taking and making a diagonal are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ops.move import PAD
@@ -168,7 +168,7 @@ MATRIX_DIAG_PART = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OneHotAttrs:
     """`axis`: where the new dimension goes; -1: last."""
 

@@ -7,7 +7,6 @@ gradient.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.scalar_host import evaluate
 from tfnb.ops.constants import ZEROS_LIKE
@@ -25,14 +25,14 @@ __all__ = ["MATRIX_DIAG_PART_V3", "MATRIX_DIAG_V3", "MATRIX_SET_DIAG_V3", "OPS"]
 _ALIGNS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AlignAttrs:
     """`align`: the side of diagonals above the main one, then of those below."""
 
     align: str = "RIGHT_LEFT"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Band:
     """The diagonals low..high of a rows x columns matrix, packed into rows of `width`."""
 

@@ -6,7 +6,6 @@ one tap that made the output, the first of several in row-major order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.host_conv import Axis, window_axes
@@ -27,7 +27,7 @@ from tfnb.types import FLOATS, Shape
 __all__ = ["API", "DILATION2D", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DilationAttrs:
     """`strides`, `rates` (the taps' distance): per dimension, 1 for batch and channels.
 

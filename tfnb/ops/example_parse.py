@@ -15,6 +15,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ops.example_messages import message
 from tfnb.types import DType, Shape, as_shape, float32, int64, string
 
@@ -32,7 +33,7 @@ def _shapes(value: Any) -> tuple[Shape, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParseAttrs:
     """`dense_shapes`: the shape of each dense feature; an unknown first dimension is padded to the longest."""
 
@@ -42,7 +43,7 @@ class ParseAttrs:
         object.__setattr__(self, "dense_shapes", _shapes(self.dense_shapes))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParseSingleAttrs:
     """`num_sparse`, `sparse_keys`, `dense_keys`: the features' names; `dense_shapes`: the shape of each dense one."""
 
@@ -61,7 +62,7 @@ class ParseSingleAttrs:
         object.__setattr__(self, "dense_shapes", _shapes(self.dense_shapes))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParseSequenceAttrs:
     """`context_dense_shapes`, `feature_list_dense_shapes`: the shape of each dense feature, of one step for a list."""
 

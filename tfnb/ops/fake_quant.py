@@ -6,7 +6,6 @@ clipped. The range is nudged so that zero is a step. Invariant: host, device and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, unchanged
 from tfnb.ops.compare import GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
@@ -26,7 +26,7 @@ from tfnb.types import Shape, float32
 __all__ = ["API", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VarsAttrs:
     """`num_bits`: 2 to 16, there are 2**num_bits steps; `narrow_range`: the lowest is not used."""
 
@@ -38,7 +38,7 @@ class VarsAttrs:
             raise InvalidArgumentError(f"num_bits must be in [2, 16], got {self.num_bits}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgsAttrs:
     """`min`, `max`: the range; `num_bits`: 2 to 16; `narrow_range`: the lowest step is not used."""
 

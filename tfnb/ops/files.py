@@ -10,7 +10,6 @@ import glob
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from tfnb.errors import (
 )
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, scalar_shape
 from tfnb.ops.string_convert import number_from
 from tfnb.ops.string_elements import clipped, mapped
@@ -143,7 +143,7 @@ MATCHING_FILES = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RawAttrs:
     """`little_endian`: the byte order of numbers longer than one byte."""
 
@@ -190,7 +190,7 @@ DECODE_RAW = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CsvAttrs:
     """`field_delim`: one byte between fields; `use_quote_delim`: "quotes" may hold delimiters and line ends;
     `na_value`: a field of this text counts as missing; `select_cols`: the columns wanted, ascending; all if empty."""
@@ -282,9 +282,9 @@ def _csv(call: HostCall, records: np.ndarray, *defaults: np.ndarray) -> tuple[np
     delimiter, missing = _text(a.field_delim), _text(a.na_value)
     columns = a.select_cols or range(len(defaults))
     out = tuple(np.empty(records.size, t.np) for t in types)
-    for r, record in enumerate(records.reshape(-1)):
+    for r, line in enumerate(records.reshape(-1)):
         try:
-            fields = csv_fields(record, delimiter, a.use_quote_delim)
+            fields = csv_fields(line, delimiter, a.use_quote_delim)
         except OpError as e:
             raise InvalidArgumentError(f"DecodeCSV, record {r}: {e.message}", call.op) from None
         wrong = len(fields) <= max(columns) if a.select_cols else len(fields) != len(defaults)

@@ -6,13 +6,13 @@ Host only. Invariant: the windows of a run stand in its outputs, so that the gra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ops.shaping import SHAPE
 from tfnb.types import Shape, float32, float64, int32, int64, unknown_shape
 
@@ -21,7 +21,7 @@ __all__ = ["API", "OPS"]
 _TYPES = (float32, float64, int32, int64)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PoolAttrs:
     """`pooling_ratio`: of the batch, rows, columns, channels; of rows and columns at least 1, of the others 1.
 
@@ -37,7 +37,7 @@ class PoolAttrs:
     seed2: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GradAttrs:
     """`overlapping`: as in the forward op."""
 

@@ -7,7 +7,6 @@ a gather along axis 0 is `IndexedSlices` and touches only the rows that were rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from tfnb.ir.const import constant_shape, constant_value
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ops.compare import GREATER_EQUAL, LESS, SELECT
@@ -48,14 +48,14 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GatherAttrs:
     """`validate_indices`: accepted for TensorFlow's sake; indices are always checked where that is possible."""
 
     validate_indices: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GatherV2Attrs:
     """`batch_dims`: must be 0."""
 

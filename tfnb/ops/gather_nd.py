@@ -6,7 +6,6 @@ An index has as many numbers as it fixes dimensions. Invariant: gathering and sc
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_shape
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ops.compare import GREATER, SELECT
 from tfnb.ops.constants import RANGE
@@ -205,7 +205,7 @@ SCATTER_ND: OpDef = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SparseToDenseAttrs:
     """`validate_indices`: on the host, an index that occurs twice is an error."""
 

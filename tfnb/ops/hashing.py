@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
 from tfnb.ops.string_elements import mapped
 
@@ -177,7 +177,7 @@ def _positive(buckets: int) -> None:
         raise InvalidArgumentError(f"num_buckets must be at least 1, got {buckets}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BucketAttrs:
     """`num_buckets`: how many buckets there are."""
 
@@ -187,7 +187,7 @@ class BucketAttrs:
         _positive(self.num_buckets)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StrongAttrs:
     """`num_buckets`: how many buckets there are; `key`: two 64-bit numbers."""
 

@@ -8,12 +8,12 @@ Invariant: pixels outside an image are zeros for a convolution, and do not exist
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.record import record
 
 __all__ = [
     "Axis",
@@ -33,7 +33,7 @@ Array = np.ndarray[Any, Any]
 Padding = str | tuple[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """Windows along one spatial axis: `count` of `size` taps, from `before` pixels outside on."""
 

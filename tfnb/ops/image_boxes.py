@@ -7,7 +7,6 @@ node's own generator, so it repeats with the seed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.random import random_words
 from tfnb.ops.random_functions import seeds_for
@@ -91,7 +91,7 @@ DRAW_BOUNDING_BOXES = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SuppressionAttrs:
     """`iou_threshold`: boxes that overlap a better one by more than this are left out."""
 
@@ -189,7 +189,7 @@ NON_MAX_SUPPRESSION_V3 = _suppression(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SampleAttrs:
     """`aspect_ratio_range`: of width / height; `area_range`: of the share of the image; `max_attempts`: then the
     whole image is taken; `use_image_if_no_bounding_boxes`: else having none is an error."""
@@ -213,7 +213,7 @@ class SampleAttrs:
             raise InvalidArgumentError(f"max_attempts must be positive, got {self.max_attempts}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SampleV1Attrs(SampleAttrs):
     """As those of SampleDistortedBoundingBoxV2, and `min_object_covered`: the share of a box that a crop must hold."""
 
@@ -326,7 +326,7 @@ SAMPLE_DISTORTED_BOUNDING_BOX_V2 = _sampling(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GlimpseAttrs:
     """`centered`: (0, 0) is the image's centre, else its upper left corner; `normalized`: offsets are in (-1, 1), else
     pixels; `uniform_noise`, `noise`: outside the image "uniform" or "gaussian" noise, or "zero"."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, OpError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ops.image_files import decode, jpeg_shape
 from tfnb.ops.lazy_library import library
 from tfnb.types import DType, Shape, float32, int32, int64, scalar, uint8, uint16, unknown_shape
@@ -30,7 +30,7 @@ def _channel_number(channels: int) -> None:
         raise InvalidArgumentError(f"channels must be 0, 1, 3 or 4, got {channels}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChannelAttrs:
     """`channels`: 1 grey, 3 RGB, 4 RGBA, 0 as in the file."""
 
@@ -40,7 +40,7 @@ class ChannelAttrs:
         _channel_number(self.channels)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DecodeImageAttrs:
     """`channels`: 1 grey, 3 RGB, 4 RGBA, 0 as in the file; `expand_animations`: a GIF gives all frames."""
 
@@ -51,7 +51,7 @@ class DecodeImageAttrs:
         _channel_number(self.channels)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JpegAttrs:
     """`channels`: 1 grey, 3 RGB, 0 as in the file; `ratio`: shrunk by 1, 2, 4 or 8; `try_recover_truncated`: a file
     that ends early gives what there is. The others are accepted; decoding is always the accurate one."""
@@ -71,7 +71,7 @@ class JpegAttrs:
             raise InvalidArgumentError(f"unknown dct_method {self.dct_method!r}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EncodePngAttrs:
     """`compression`: 0 (none) to 9 (small), -1 the default."""
 
@@ -82,7 +82,7 @@ class EncodePngAttrs:
             raise InvalidArgumentError(f"compression must be in [-1, 9], got {self.compression}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EncodeJpegAttrs:
     """`format`: "grayscale", "rgb", or "" by the channels; `quality`: 0 to 100; `progressive`, `optimize_size`,
     `chroma_downsampling`; `density_unit` ("in", "cm") and `x_density`, `y_density`; `xmp_metadata`."""

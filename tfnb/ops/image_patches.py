@@ -6,7 +6,6 @@ Invariant: an element outside the image is zero (or the given value), and no loa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.index import STRIDED_SLICE_GRAD
@@ -24,7 +24,7 @@ from tfnb.types import ALL, FLOATS, REALS, Shape, float32, int32
 __all__ = ["API", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PatchAttrs:
     """`ksizes`, `strides`, `rates`: (1, rows, columns, 1), the patch, its steps, the steps inside it; `padding`."""
 
@@ -43,7 +43,7 @@ class PatchAttrs:
             raise InvalidArgumentError(f'padding must be "SAME" or "VALID", got {self.padding!r}')
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Axis:
     """How patches lie along rows or columns: `count` of them, `stride` apart, each of `size` pixels `rate` apart, the
     first beginning `before` pixels outside the image."""
@@ -162,7 +162,7 @@ EXTRACT_IMAGE_PATCHES = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CropAttrs:
     """`method`: "bilinear" or "nearest"; `extrapolation_value`: what stands outside the image."""
 
@@ -173,7 +173,7 @@ class CropAttrs:
         _check_method(self.method)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CropGradAttrs:
     """`method`: "bilinear" or "nearest"."""
 

@@ -7,7 +7,7 @@ corners.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.convert import cast_to
 from tfnb.ops.image_weights import applied, nearest_index, size_pair, times, weights
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResizeAttrs:
     """`align_corners`: the corner pixels' centres stay; `half_pixel_centers`: pixels' centres are half numbers."""
 
@@ -41,7 +42,7 @@ class ResizeAttrs:
             raise InvalidArgumentError("align_corners and half_pixel_centers exclude each other")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AreaAttrs:
     """`align_corners`: the corner pixels' centres stay."""
 

@@ -7,7 +7,6 @@ TensorFlow. Invariant: a row holds the weights of one output pixel, which add up
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out, Temp
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.pack import PACK
 from tfnb.ops.shaping import SHAPE
@@ -135,7 +135,7 @@ def taps(method: str, n_out: int, n_in: int, align: bool, half: bool, back: bool
     return table
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TapAttrs:
     """`method`: bilinear, nearest, bicubic or area; `align_corners`, `half_pixel_centers`: as in the resizing op;
     `back`: the transposed matrix, for gradients."""
@@ -182,7 +182,7 @@ RESIZE_TAPS = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LineAttrs:
     """`copy`: every line of the tables is one pixel of weight 1, and images may be of any type."""
 

@@ -7,7 +7,7 @@ open, an ellipsis, a new axis or a single index. Invariant: `x[key]` has NumPy's
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.tensor import is_tensor_like
 from tfnb.ops.compare import SELECT
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StridedSliceAttrs:
     """Bit i of a mask speaks of entry i of the index: begin or end is open, the entry is an ellipsis, a new
     axis, or a single index whose axis goes."""
@@ -49,7 +50,7 @@ class StridedSliceAttrs:
     shrink_axis_mask: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Entry:
     """What happens to one axis: `length` elements from `begin` in steps of `stride`.
 
@@ -323,7 +324,7 @@ STRIDED_SLICE_GRAD = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Key:
     """A bracket's content as StridedSlice wants it, and the single indices that only a run knows."""
 

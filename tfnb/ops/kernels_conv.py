@@ -8,10 +8,11 @@ gets no call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tfnb.errors import InvalidArgumentError, UnimplementedError
 from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Temp
+from tfnb.ir.record import record
 from tfnb.ops.host_conv import Axis, pool_axes, window_axes
 from tfnb.ops.windows import pads
 
@@ -38,7 +39,7 @@ WIDEST_VECTOR = 16
 TAIL_BYTES = 256
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConvShape:
     """One convolution: a batch of n images (ay.limit, ax.limit, ci) to (ay.count, ax.count, co)."""
 
@@ -60,7 +61,7 @@ class ConvShape:
         return (ay.stride, ax.stride, ay.dilation, ax.dilation, ay.before, ax.before)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowBlocks:
     """How a tuned kernel cuts an image: blocks of `rows` x `columns` of its output."""
 
@@ -149,7 +150,7 @@ def _cut(
     return RowBlocks(rows, _ceil(oh, rows), columns, column_blocks)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Virtual:
     """`conv2d_rows` on an input that counts as `up` times larger with zeros between its pixels."""
 
@@ -319,7 +320,7 @@ def _share(work: int, units: int) -> int:
     return max(1, min(4 * units, work // 16384))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Pool:
     ints: tuple[int, ...]
     ay: Axis

@@ -6,9 +6,10 @@ Invariant: a volume of one plane per window is never copied.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out, Temp, TensorInfo
+from tfnb.ir.record import record
 from tfnb.ops.conv import ConvAttrs
 from tfnb.ops.host_conv import Axis
 from tfnb.ops.kernels_conv import (
@@ -26,7 +27,7 @@ FILE = "nn/conv3d.cl"
 Sizes = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Deep:
     """A convolution of volumes and the convolution of images that it becomes."""
 

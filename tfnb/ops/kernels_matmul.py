@@ -8,11 +8,12 @@ fixed order, so a product's bits depend on its shape and the device, never on ti
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from tfnb.errors import InternalError, ShapeError, UnimplementedError
 from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Product, Temp
+from tfnb.ir.record import record
 
 __all__ = ["matmul_calls", "matmul_product"]
 
@@ -50,7 +51,7 @@ GROUP, WAKE, UNEVEN = 1000.0, 40_000.0, 0.06
 SUM = 10_000.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Problem:
     """C[batch, m, n] = op(A) op(B) with inner dimension k and `size` bytes an element.
 

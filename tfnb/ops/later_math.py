@@ -5,7 +5,6 @@ Invariant: each is the composition or SciPy's function that its text says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import unchanged
 from tfnb.ops.complex_numbers import CONJ
@@ -25,7 +25,7 @@ from tfnb.types import ALL, DEVICE_FLOATS, FLOATS, INDEX, float32, float64, int3
 __all__ = ["API", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BucketAttrs:
     """`boundaries`: ascending numbers."""
 

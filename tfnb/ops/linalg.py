@@ -7,7 +7,6 @@ are a stack, each matrix is treated by itself, and a singular one is an error th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ops.complex_numbers import conj
 from tfnb.ops.convert import cast_to
 from tfnb.ops.diag import MATRIX_DIAG_PART
@@ -32,14 +32,14 @@ NUMBERS = (float32, float64, *COMPLEX)
 DTYPES = "float32, float64, complex64 or complex128"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AdjointAttrs:
     """`adjoint`: use the (conjugate) transpose of each matrix."""
 
     adjoint: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TriangularAttrs:
     """`lower`: which triangle is read; `adjoint`: use the (conjugate) transpose."""
 
@@ -47,7 +47,7 @@ class TriangularAttrs:
     adjoint: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LeastSquaresAttrs:
     """`fast`: by the normal equations; else by an orthogonal decomposition, also for deficient rank."""
 

@@ -17,6 +17,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
 from tfnb.ops.control_flow import NO_OP
 from tfnb.types import ALL, FLOATS, scalar
@@ -39,14 +40,14 @@ class PrintAttrs:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AssertAttrs:
     """`summarize`: how many elements of each tensor the error shows."""
 
     summarize: int = 3
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CheckAttrs:
     """`message`: what the error says first."""
 

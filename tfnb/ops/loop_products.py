@@ -8,7 +8,6 @@ wait; the sum is that of adding up the iterations' products, but for rounding.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.kernelcall import KernelCall, KernelSite, TensorInfo
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ops.handles import make_handle, resource_of
 from tfnb.ops.kernels_matmul import matmul_calls
 from tfnb.ops.matmul import MatMulAttrs
@@ -27,7 +27,7 @@ _ENOUGH = 32  # rows
 _ALONE = 16  # rows that do not wait for more, which would have to be copied together
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SumAttrs:
     """`shape`: the static shape of the sum."""
 

@@ -6,20 +6,20 @@ taken leave gaps; the backward loop takes them in reverse order. Invariant: an e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import FailedPreconditionError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
 from tfnb.types import ANY, Shape, as_shape, unknown_shape
 
 __all__ = ["API", "LOOP_STACK", "LOOP_STACK_POP", "LOOP_STACK_PUSH", "OPS", "handle_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PushAttrs:
     """`slot`: which of the stack's tensors it is; `swap_memory`: keep it in the host's memory."""
 
@@ -27,7 +27,7 @@ class PushAttrs:
     swap_memory: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PopAttrs:
     """`slot`: which of the stack's tensors it is; `shape`: its static shape."""
 

@@ -5,7 +5,6 @@ Invariant: a channel's neighbours beyond the first and the last count as zeros.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import merged, unchanged
 from tfnb.ops.convert import cast_to
 from tfnb.ops.math_unary import RSQRT, SQRT
@@ -23,14 +23,14 @@ __all__ = ["LRN", "LRN_GRAD", "OPS", "WINDOW_SUM"]
 _LONGEST_ROW = 4096 - 32  # that the kernel holds in local memory
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowAttrs:
     """`radius`: how many neighbours on each side count."""
 
     radius: int = 5
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LrnAttrs:
     """`depth_radius`: how many channels on each side count; `bias`, `alpha`, `beta`: the formula's numbers."""
 

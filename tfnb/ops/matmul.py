@@ -6,13 +6,13 @@ Invariant: transposing is a flag of the product, never a copy; a gradient is aga
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis, with_rank
 from tfnb.ops.complex_numbers import conj, holomorphic
 from tfnb.ops.kernels_matmul import matmul_calls, matmul_product
@@ -24,7 +24,7 @@ from tfnb.types import NUMBERS, Shape, unknown_shape
 __all__ = ["API", "BATCH_MAT_MUL", "MAT_MUL", "OPS", "batch_matmul", "matmul"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatMulAttrs:
     """`transpose_a`, `transpose_b`: use the transpose of that matrix."""
 
@@ -32,7 +32,7 @@ class MatMulAttrs:
     transpose_b: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BatchMatMulAttrs:
     """`adj_x`, `adj_y`: use the (conjugate) transpose of each of those matrices."""
 

@@ -5,7 +5,6 @@ Invariant: everything but `BiasAdd` and `LRN` is written with other ops, so grad
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef, ReduceSpec
+from tfnb.ir.record import record
 from tfnb.ir.tensor import is_tensor_like
 from tfnb.ops.activations import RELU
 from tfnb.ops.compare import EQUAL
@@ -33,7 +33,7 @@ from tfnb.types import NUMBERS, Shape, float32
 __all__ = ["API", "BIAS_ADD", "BIAS_ADD_GRAD", "OPS", "dropout", "moments"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FormatAttrs:
     """`data_format`: the channels are the last dimension ("NHWC") or the second ("NCHW")."""
 

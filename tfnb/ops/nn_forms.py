@@ -5,13 +5,14 @@ Invariant: each is made of the op it is a form of, so values and gradients are t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.conv3d import (
     CONV3D,
@@ -29,7 +30,7 @@ from tfnb.types import DEVICE_FLOATS, FLOATS, NUMBERS, Shape
 __all__ = ["OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VolumeAttrs:
     """`strides`, `dilations`: per dimension, 1 for batch and channels; `padding`: "SAME" or "VALID"."""
 
@@ -136,7 +137,7 @@ BIAS_ADD_V1 = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GlobalNormGradAttrs:
     """`variance_epsilon`: added to the variance; `scale_after_normalization`: does gamma count?"""
 

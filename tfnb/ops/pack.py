@@ -7,7 +7,6 @@ Invariant: `Pack` and `Unpack` are each other's inverse and gradient.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ir.tensor import is_tensor_like
@@ -33,7 +33,7 @@ def _pick(choices: Sequence[Expr], at: Expr) -> Expr:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackAttrs:
     """`axis`: where the new dimension goes."""
 
@@ -91,7 +91,7 @@ PACK = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnpackAttrs:
     """`num`: how many tensors come out; `axis`: the dimension that goes."""
 

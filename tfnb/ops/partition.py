@@ -6,7 +6,6 @@ They run on the host. Invariant: the order of results is that of the input.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.compare import LESS, SELECT
 from tfnb.ops.concat import CONCAT
@@ -103,7 +103,7 @@ UNIQUE = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DynamicPartitionAttrs:
     """`num_partitions`: how many tensors come out."""
 

@@ -6,7 +6,7 @@ comes out is one that went in, or a sum of some.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast_shapes, with_rank
 from tfnb.ops.compare import GREATER, LESS, LESS_EQUAL, LOGICAL_OR, SELECT
@@ -65,7 +66,7 @@ GUARANTEE_CONST = _passed(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShapeAttrs:
     """`shape`: the static shape, unknown dimensions allowed."""
 

@@ -5,7 +5,6 @@ Invariant: a placeholder has no value of its own; running one that is not fed is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, Kind, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
 from tfnb.types import ANY, QUANTIZED, Shape, as_dtype, as_shape, int64, unknown_shape
@@ -20,7 +20,7 @@ from tfnb.types import ANY, QUANTIZED, Shape, as_dtype, as_shape, int64, unknown
 __all__ = ["API", "OPS", "PLACEHOLDER", "PLACEHOLDER_WITH_DEFAULT"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlaceholderAttrs:
     """`shape`: the static shape, unknown dimensions allowed."""
 

@@ -7,7 +7,6 @@ Invariant: a gradient reaches exactly the pixels that made the output.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, with_rank
 from tfnb.ops.constants import ZEROS_LIKE
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PoolAttrs:
     """`ksize`, `strides`: window and step per dimension in the order of `data_format`, 1 for batch and channels.
 
@@ -62,7 +62,7 @@ class PoolAttrs:
         settle(self)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MaxPoolAttrs:
     """As `PoolAttrs`; with `padding` "EXPLICIT", `explicit_paddings` pixels before and after each dimension."""
 

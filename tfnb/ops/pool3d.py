@@ -6,7 +6,6 @@ Invariant: as in TensorFlow, a voxel that equals its window's maximum gets the w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, with_rank
 from tfnb.ops.constants import ZEROS_LIKE
@@ -33,7 +33,7 @@ from tfnb.types import FLOATS, Shape
 __all__ = ["AVG_POOL_3D", "MAX_POOL_3D", "OPS", "Pool3DAttrs"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pool3DAttrs:
     """`ksize`, `strides`: window and step per dimension in the order of `data_format`, 1 for batch and channels.
 

@@ -6,7 +6,6 @@ exactly the pixels named, and its own gradient comes from there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, with_rank
 from tfnb.ops.constants import ZEROS_LIKE
@@ -26,7 +26,7 @@ from tfnb.types import FLOATS, INDEX, Shape, as_dtype, int32, int64
 __all__ = ["API", "MAX_POOL_WITH_ARGMAX", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgmaxAttrs:
     """`ksize`, `strides`: as MaxPool's; `include_batch_in_index`: count from the batch's first pixel."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tfnb.errors import InvalidArgumentError, OpError, UnknownError
 from tfnb.ir.bind import bind, to_bytes
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.types import ALL, DType, Shape, as_dtype, unknown_shape
 
 __all__ = ["API", "OPS", "PY_FUNC", "PY_FUNC_STATELESS"]
@@ -24,7 +25,7 @@ __all__ = ["API", "OPS", "PY_FUNC", "PY_FUNC_STATELESS"]
 _TOKENS = itertools.count()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PyFuncAttrs:
     """`token`: the function's name in a GraphDef; `function`: the function itself, which lives as long as the graph."""
 

@@ -7,13 +7,13 @@ all run on the host.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.types import (
     QUANTIZED,
     DType,
@@ -32,7 +32,7 @@ __all__ = [
 _MODES = ("MIN_COMBINED", "MIN_FIRST", "SCALED")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class QuantizeAttrs:
     """`mode`: MIN_COMBINED, MIN_FIRST or SCALED (around zero); `round_mode`: of SCALED; `narrow_range`: the lowest
     integer is not used; `axis`: -1, one range for all; `ensure_minimum_range`: how wide the range is at least."""
@@ -51,7 +51,7 @@ class QuantizeAttrs:
             raise InvalidArgumentError("round_mode HALF_TO_EVEN is for the mode SCALED")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DequantizeAttrs:
     """`mode`, `narrow_range`, `axis`: as the values were quantised."""
 

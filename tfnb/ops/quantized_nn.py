@@ -7,13 +7,13 @@ host.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.host_conv import conv2d_host, max_pool_host
 from tfnb.ops.matmul import MatMulAttrs
@@ -33,7 +33,7 @@ from tfnb.types import INDEX, QUANTIZED, DType, Shape, qint32, quint8, scalar
 __all__ = ["OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowAttrs:
     """`strides`, `dilations`: (1, rows, columns, 1); `padding`: "SAME" or "VALID"."""
 
@@ -46,7 +46,7 @@ class WindowAttrs:
             object.__setattr__(self, name, tuple(int(v) for v in getattr(self, name)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PoolAttrs:
     """`ksize`, `strides`: (1, rows, columns, 1); `padding`: "SAME" or "VALID"."""
 

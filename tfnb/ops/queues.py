@@ -8,13 +8,13 @@ Invariant: nothing is lost or doubled, whatever is closed or cancelled meanwhile
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.record import record
 from tfnb.ops.handles import make_handle, named_resource, resource_of
 from tfnb.ops.queue_store import (
     FIFOQueue,
@@ -28,7 +28,7 @@ from tfnb.types import ALL, DType, Shape, int64, scalar, unknown_shape
 __all__ = ["API", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class QueueAttrs:
     """`component_types` and `shapes` (one per component, or none) of an element; `capacity` (-1: no limit);
     `container`, `shared_name`: where it lives, and under which name."""
@@ -40,7 +40,7 @@ class QueueAttrs:
     shared_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShuffleAttrs:
     """As QueueAttrs; `min_after_dequeue`: how many elements must stay for mixing; `seed`, `seed2`: of the choice."""
 
@@ -54,14 +54,14 @@ class ShuffleAttrs:
     shared_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TimeoutAttrs:
     """`timeout_ms`: kept for GraphDefs; steps have timeouts (RunOptions)."""
 
     timeout_ms: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CloseAttrs:
     """`cancel_pending_enqueues`: what waits to enqueue fails instead of being let in."""
 

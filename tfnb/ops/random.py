@@ -8,7 +8,6 @@ session with the same seeds give the same numbers, whatever the device and its n
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.philox import philox_4x32
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.scalar_host import evaluate
 from tfnb.types import (
@@ -46,7 +46,7 @@ Words = Any  # number of the word (0..3) -> its uint32 expression
 _WIDTH = math.erf(math.sqrt(2.0))  # the chance of a normal number to lie within two deviations
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SeedAttrs:
     """`seed`, `seed2`: the generator's key; (0, 0) lets the runtime pick one."""
 

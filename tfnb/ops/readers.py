@@ -7,13 +7,14 @@ the host. Invariant: a reader's state is one resource, found by container and na
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.record import record
 from tfnb.ops.handles import make_handle, named_resource, resource_of
 from tfnb.ops.queue_store import Queue
 from tfnb.ops.reader_store import Reader, WholeFile, WorkItem, check_names
@@ -23,7 +24,7 @@ from tfnb.types import Shape, scalar
 __all__ = ["API", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReaderAttrs:
     """`container`, `shared_name`: where the reader lives, and under which name."""
 
@@ -31,7 +32,7 @@ class ReaderAttrs:
     shared_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TextAttrs:
     """`skip_header_lines`: of each file; the rest as ReaderAttrs."""
 
@@ -40,7 +41,7 @@ class TextAttrs:
     shared_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FixedAttrs:
     """Bytes of the header, a record, the footer, and from record to record (`hop_bytes`, 0: record_bytes)."""
 
@@ -53,7 +54,7 @@ class FixedAttrs:
     encoding: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TFRecordAttrs:
     """`compression_type`: "", "GZIP" or "ZLIB"; `skip_corrupt`: leave damaged records out, and count them."""
 

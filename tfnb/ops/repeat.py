@@ -7,7 +7,6 @@ Invariant: every load is in bounds; a gradient sums what came from one element.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axes
 from tfnb.ops.constants import RANGE
@@ -29,7 +29,7 @@ from tfnb.types import ALL, INDEX, DType, Shape, int32, unknown_shape
 __all__ = ["API", "MIRROR_PAD", "OPS", "REVERSE", "REVERSE_V2", "TILE"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MirrorPadAttrs:
     """`mode`: "REFLECT" mirrors about the border element, "SYMMETRIC" repeats it."""
 

@@ -6,13 +6,13 @@ end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis, unchanged
 from tfnb.ops.elements import element_defines
 from tfnb.types import INDEX, NUMBERS
@@ -20,7 +20,7 @@ from tfnb.types import INDEX, NUMBERS
 __all__ = ["API", "CUMPROD", "CUMSUM", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScanAttrs:
     """`exclusive`: element i sees only those before it; `reverse`: from the end to the start."""
 

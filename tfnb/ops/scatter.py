@@ -7,7 +7,6 @@ updated twice. Invariant: rows that no index names keep their values.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ops.kernels_scatter import scatter_calls
 from tfnb.ops.state import LockAttrs
 from tfnb.types import ALL, INDEX, NUMBERS, REALS, DType, Shape
@@ -94,7 +94,7 @@ def _divide(new: np.ndarray, at: np.ndarray, updates: np.ndarray) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UpdateAttrs:
     """`use_locking`: as of `LockAttrs`; TensorFlow's default differs for this op."""
 

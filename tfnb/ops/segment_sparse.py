@@ -7,7 +7,6 @@ and reducing over sorted segments; the gradient is summed into the rows that wer
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.constants import ONES_LIKE
 from tfnb.ops.convert import cast_to
@@ -31,7 +31,7 @@ KINDS = ("Sum", "Mean", "SqrtN")
 _WORDS = {"Sum": "sum", "Mean": "mean", "SqrtN": "sum over the root of the count"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SparseSegmentAttrs:
     """`sparse_gradient`: accepted for TensorFlow's sake."""
 

@@ -7,15 +7,14 @@ one Recv, whoever reads it there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind, OpDef
+from tfnb.ir.record import record
 from tfnb.types import ANY, Shape, unknown_shape
 
 __all__ = ["RECV", "SEND", "TransferAttrs"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TransferAttrs:
     """`tensor_name`: which tensor goes ("^name": only the news that a node has run); full names of both devices;
     `truncate`: float32 goes as its upper 16 bits; `shape`: the static shape.

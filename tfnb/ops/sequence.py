@@ -5,7 +5,6 @@ Invariant: elements move, none is made; equal elements keep their order in a sor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, unchanged
 from tfnb.ops.bits import INVERT
@@ -30,7 +30,7 @@ from tfnb.types import ALL, INDEX, REALS, Shape, int32, unknown_shape
 __all__ = ["API", "OPS", "REVERSE_SEQUENCE", "ROLL"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReverseSequenceAttrs:
     """`seq_dim`: the axis that is reversed; `batch_dim`: the axis along which the lengths lie."""
 
@@ -146,7 +146,7 @@ ROLL: OpDef = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NthElementAttrs:
     """`reverse`: the n-th largest instead of the n-th smallest."""
 

@@ -6,7 +6,6 @@ Host only: sizes depend on the values. Invariant: the elements of a result are a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ops.sparse_arithmetic import check_places, places
 from tfnb.types import (
@@ -41,7 +41,7 @@ _OPERATIONS: dict[str, Callable[[set[Any], set[Any]], set[Any]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetAttrs:
     """`set_operation`: "a-b", "b-a", "intersection" or "union"; `validate_indices`: sparse ones must be in order."""
 
@@ -49,7 +49,7 @@ class SetAttrs:
     validate_indices: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SizeAttrs:
     """`validate_indices`: sparse indices must be in order."""
 

@@ -9,7 +9,6 @@ elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, scalar_shape, unchanged, with_rank
 from tfnb.types import ALL, ANY, INDEX, DType, Shape, as_dtype, int32, unknown_shape
@@ -239,7 +239,7 @@ def _small_count(c: Infer) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SqueezeAttrs:
     """`squeeze_dims`: the axes to drop; none means every axis of size 1."""
 
@@ -327,7 +327,7 @@ STOP_GRADIENT = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PreventGradientAttrs:
     """`message`: what the error says."""
 

@@ -7,13 +7,13 @@ doc says otherwise; gradients reach the values, never the places.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.concat import CONCAT
 from tfnb.ops.constants import FILL
@@ -76,7 +76,7 @@ def rank_of(shape: Any) -> int | None:
 # product with a dense matrix
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AdjointAttrs:
     """`adjoint_a`, `adjoint_b`: take the transpose."""
 
@@ -155,7 +155,7 @@ SPARSE_TENSOR_DENSE_MATMUL: OpDef = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SparseMatMulAttrs:
     """`transpose_a`, `transpose_b`: take the transpose; `a_is_sparse`, `b_is_sparse`: hints, not used."""
 

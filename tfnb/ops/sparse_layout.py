@@ -7,7 +7,6 @@ Invariant: from indices in row-major order come indices in row-major order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, with_rank
 from tfnb.ops.constants import RANGE
@@ -168,7 +168,7 @@ SPARSE_RESHAPE = OpDef(
 # joining and cutting
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConcatAttrs:
     """`concat_dim`: the axis, negative from the end."""
 
@@ -221,7 +221,7 @@ SPARSE_CONCAT = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SplitAttrs:
     """`num_split`: how many parts."""
 

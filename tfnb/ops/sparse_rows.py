@@ -7,7 +7,6 @@ elements are 0 in a sum, and have no part in a maximum or a softmax.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ops.compare import GREATER, SELECT
 from tfnb.ops.constants import ONES_LIKE, ZEROS_LIKE
@@ -104,7 +104,7 @@ SPARSE_SOFTMAX = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReduceAttrs:
     """`keep_dims`: reduced dimensions stay, with size 1."""
 

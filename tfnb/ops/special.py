@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, broadcast_all, merged, unchanged
 from tfnb.ops.compare import NOT_EQUAL
@@ -106,7 +106,7 @@ NDTRI = _unary(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ToleranceAttrs:
     """`tolerance`: differences up to it count as none."""
 

@@ -7,13 +7,13 @@ taken once; control dependencies of the graph order what is pushed and taken.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import FailedPreconditionError, InvalidArgumentError, ResourceExhaustedError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
 from tfnb.ops.handles import make_handle, resource_of
 from tfnb.types import ANY, unknown_shape
@@ -21,14 +21,14 @@ from tfnb.types import ANY, unknown_shape
 __all__ = ["API", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StackAttrs:
     """`stack_name`: without effect, each run of the node makes a stack of its own."""
 
     stack_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PushAttrs:
     """`swap_memory`: keep the element in the host's memory."""
 

@@ -7,13 +7,13 @@ first, then the outputs that are not references; who runs them stores the values
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, OutOfRangeError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
 from tfnb.types import ALL, INDEX, NUMBERS, Shape, scalar, unknown_shape
 
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VariableAttrs:
     """`shape`: the static shape; `container`, `shared_name`: where the state lives, and under which name."""
 
@@ -41,7 +41,7 @@ class VariableAttrs:
     shared_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AssignAttrs:
     """`validate_shape`: the value must have the variable's shape; else the variable takes the value's."""
 
@@ -49,14 +49,14 @@ class AssignAttrs:
     use_locking: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LockAttrs:
     """`use_locking`: updates of one variable exclude each other (here they always do)."""
 
     use_locking: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CountAttrs:
     """`limit`: the number at which counting ends."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
 from tfnb.ops.lazy_library import library
 from tfnb.ops.string_elements import clipped, mapped, text_op
@@ -25,7 +25,7 @@ from tfnb.types import NUMBERS, DType, Shape, bool_, float32, float64, int32, in
 __all__ = ["API", "OPS", "number_from"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AsStringAttrs:
     """`precision`: digits behind the point (-1: 6); `scientific`: with an exponent; `shortest`: whichever is
     shorter; `width`: at least so many characters; `fill`: "0", " ", "+" or "-" as in C's printf."""
@@ -45,14 +45,14 @@ class AsStringAttrs:
             raise InvalidArgumentError("width and precision must be at most 4096")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReplaceAttrs:
     """`replace_global`: all matches are replaced, else the first."""
 
     replace_global: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PadAttrs:
     """`pad`: "=" fills the text to a multiple of four."""
 
@@ -328,7 +328,7 @@ REGEX_FULL_MATCH = OpDef(
 
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PatternAttrs:
     """`pattern`: a regular expression (RE2)."""
 

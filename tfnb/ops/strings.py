@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import broadcast, normalize_axis, reduced
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ops.constants import range_
@@ -27,14 +27,14 @@ from tfnb.types import INDEX, Shape, scalar, unknown_shape
 __all__ = ["API", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoinAttrs:
     """`separator`: stands between the joined strings."""
 
     separator: str | bytes = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReduceJoinAttrs:
     """`keep_dims`: reduced dimensions stay, of size 1; `separator`: stands between the joined strings."""
 
@@ -42,7 +42,7 @@ class ReduceJoinAttrs:
     separator: str | bytes = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnitAttrs:
     """`unit`: positions and lengths count bytes ("BYTE") or characters of UTF-8 ("UTF8_CHAR")."""
 
@@ -53,7 +53,7 @@ class UnitAttrs:
             raise InvalidArgumentError(f'unit must be "BYTE" or "UTF8_CHAR", got {self.unit!r}')
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EncodingAttrs:
     """`encoding`: "" changes ASCII letters only, "utf-8" all letters."""
 
@@ -64,14 +64,14 @@ class EncodingAttrs:
             raise InvalidArgumentError(f'encoding must be "" or "utf-8", got {self.encoding!r}')
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SplitAttrs:
     """`skip_empty`: empty parts are left out."""
 
     skip_empty: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SplitV2Attrs:
     """`maxsplit`: at most so many cuts a string; -1: no limit."""
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ops import kernels_summary as kernels
 from tfnb.types import ALL, REALS, Shape, float16, float32, float64, scalar, uint8
 
@@ -42,7 +43,7 @@ class ImageAttrs:
         _at_least_one("max_images", self.max_images)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AudioAttrs:
     """`sample_rate`: in hertz; `max_outputs`: at most so many of the batch."""
 
@@ -53,7 +54,7 @@ class AudioAttrs:
         _at_least_one("max_outputs", self.max_outputs)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AudioV2Attrs:
     """`max_outputs`: at most so many of the batch."""
 
@@ -63,7 +64,7 @@ class AudioV2Attrs:
         _at_least_one("max_outputs", self.max_outputs)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorSummaryAttrs:
     """`description`: a JSON SummaryDescription; `labels`, `display_name`: kept with the node."""
 

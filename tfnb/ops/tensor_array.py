@@ -7,13 +7,13 @@ one, of the same size. Invariant: an op with a flow input runs after the one tha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, scalar_shape
 from tfnb.ops.loop_stack import handle_of
 from tfnb.ops.tensor_array_state import TensorArrayState
@@ -37,7 +37,7 @@ __all__ = [
 _FLOW = np.zeros((), np.float32)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorArrayAttrs:
     """`element_shape`: what is known of every element; `dynamic_size`: writing may make the array longer;
     `clear_after_read`: an element is freed by its read; `identical_element_shapes`: all have the shape of the first.
@@ -50,21 +50,21 @@ class TensorArrayAttrs:
     tensor_array_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GradAttrs:
     """`source`: which gradient; arrays of several gradients of one array are told apart by it."""
 
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GatherAttrs:
     """`element_shape`: what is known of every element."""
 
     element_shape: Shape | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConcatAttrs:
     """`element_shape_except0`: what is known of every element but for its first dimension."""
 

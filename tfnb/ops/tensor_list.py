@@ -7,13 +7,13 @@ that it gets.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.gather import UNSORTED_SEGMENT_SUM
@@ -25,14 +25,14 @@ from tfnb.types import ANY, INDEX, Shape, int32, scalar, unknown_shape
 __all__ = ["API", "OPS", "host_zeros", "list_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StackAttrs:
     """`num_elements`: how many elements the list has, -1 if any number."""
 
     num_elements: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetAttrs:
     """`resize_if_index_out_of_bounds`: an index behind the end makes the list longer."""
 

@@ -5,7 +5,6 @@ Invariant: results are in descending order, the lower place first among equals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out, Temp
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.compare import EQUAL, GREATER, LESS, LOGICAL_AND, SELECT
 from tfnb.ops.constants import RANGE, ZEROS_LIKE
@@ -30,14 +30,14 @@ from tfnb.types import INDEX, REALS, Shape, int32, unknown_shape
 __all__ = ["API", "OPS", "TOP_K_V2", "top_k"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TopKV2Attrs:
     """`sorted`: accepted for TensorFlow's sake; the result is always sorted."""
 
     sorted: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TopKAttrs:
     """`k`: how many; `sorted`: accepted for TensorFlow's sake; the result is always sorted."""
 
@@ -130,7 +130,7 @@ TOP_K = OpDef(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InTopKAttrs:
     """`k`: among how many."""
 

@@ -8,12 +8,12 @@ an optimizer written for it takes the same steps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged
 from tfnb.ops.state import LockAttrs
@@ -47,7 +47,7 @@ __all__ = [
 Rule = Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NesterovAttrs:
     """`use_nesterov`: look ahead along the new momentum."""
 
@@ -55,7 +55,7 @@ class NesterovAttrs:
     use_nesterov: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SlotAttrs:
     """`update_slots`: the accumulator is updated too, not only read."""
 

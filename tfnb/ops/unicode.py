@@ -6,7 +6,6 @@ Host only. Invariant: what is no character of the encoding is handled as `errors
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape, unchanged
 from tfnb.ops.string_convert import REGEX_REPLACE
 from tfnb.ops.string_elements import clipped, mapped
@@ -27,7 +27,7 @@ _ENCODINGS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-b
 _OUTPUTS = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DecodeAttrs:
     """`errors`: "strict", "replace" (by `replacement_char`) or "ignore" what is no character.
 
@@ -40,7 +40,7 @@ class DecodeAttrs:
     replace_control_characters: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EncodeAttrs:
     """`errors`: "strict", "replace" (by `replacement_char`) or "ignore" what is no character."""
 
@@ -49,7 +49,7 @@ class EncodeAttrs:
     replacement_char: int = 65533
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TranscodeAttrs:
     """From `input_encoding` to `output_encoding`; the others as for decoding."""
 
@@ -60,7 +60,7 @@ class TranscodeAttrs:
     replace_control_characters: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReplaceAttrs:
     """`pattern`, `rewrite`: see `RegexReplace`; `replace_global`: all matches, else the first."""
 
@@ -69,7 +69,7 @@ class ReplaceAttrs:
     replace_global: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FormatAttrs:
     """`template`: a text in which each `placeholder` stands for an input.
 
@@ -81,7 +81,7 @@ class FormatAttrs:
     summarize: int = 3
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoinAttrs:
     """`separator`: stands between the strings of a segment."""
 

@@ -5,13 +5,13 @@ TensorFlow 1.x writes these ops for `If` and `While`. Host only. Invariant: an o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
 from tfnb.ops.handles import make_handle, resource_of
 from tfnb.ops.tensor_list import host_zeros
@@ -21,14 +21,14 @@ from tfnb.types import ANY, Shape, as_dtype, as_shape, scalar, unknown_shape
 __all__ = ["API", "OPS"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GetAttrs:
     """`output_shapes`: what is known of each component's shape."""
 
     output_shapes: tuple[Shape, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FakeAttrs:
     """`shape`: the static shape."""
 

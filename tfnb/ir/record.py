@@ -1,0 +1,68 @@
+"""Frozen classes of fields that are quick to define: what the attributes of an op are.
+
+There are two hundred of them, and the methods that `dataclasses` writes and compiles for each took a quarter of the
+time of `import tfnb`. Here only `__init__` is written for a class; all share the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: object) -> Any:
+        return lambda decorator: decorator
+
+
+__all__ = ["record"]
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True)
+def record(cls: type[T]) -> type[T]:
+    """The dataclass of `cls`'s annotations: frozen, with slots, equality, hash and repr.
+
+    `dataclasses.fields` and `replace` take its objects. Setting a field raises `dataclasses.FrozenInstanceError`.
+    """
+    made: Any = dataclass(repr=False, eq=False, slots=True)(cls)
+    for name, method in _SHARED.items():
+        if name not in cls.__dict__:
+            setattr(made, name, method)
+    return made  # type: ignore[no-any-return]
+
+
+def _values(self: Any) -> tuple[Any, ...]:
+    return tuple([getattr(self, name) for name in self.__match_args__])
+
+
+def _eq(self: Any, other: object) -> bool:
+    if type(other) is not type(self):
+        return NotImplemented
+    return _values(self) == _values(other)
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
+
+
+def _repr(self: Any) -> str:
+    shown = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.repr)
+    return f"{type(self).__qualname__}({shown})"
+
+
+def _set_once(self: Any, name: str, value: object) -> None:
+    """`__init__` sets each field; nobody else may."""
+    if hasattr(self, name):
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+    object.__setattr__(self, name, value)
+
+
+def _delete(self: Any, name: str) -> None:
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+_SHARED = {"__eq__": _eq, "__hash__": _hash, "__repr__": _repr, "__setattr__": _set_once, "__delattr__": _delete}
