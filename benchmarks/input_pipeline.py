@@ -79,7 +79,7 @@ def records_table() -> None:
                   f"{our_cpu / their_cpu:.2f}", flush=True)  # fmt: skip
 
 
-def training_table(rounds: int = 5, steps: int = 20) -> None:
+def training_table(rounds: int = 30, steps: int = 10) -> None:
     """Milliseconds of a training step, fed from memory and from shuffled TFRecords, in turns."""
     import tfnb as tf
 
