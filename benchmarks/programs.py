@@ -106,6 +106,34 @@ def chain(tf: Any) -> Step:
     return lambda: sess.run(total)
 
 
+def lstm_train(tf: Any) -> Step:
+    """200 units over 20 steps of 20 rows by dynamic_rnn: forward, backward and the update."""
+    rng = np.random.RandomState(0)
+    x = tf.placeholder(tf.float32, [20, 20, 200])
+    outputs, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.BasicLSTMCell(200), x, dtype=tf.float32)
+    loss = tf.reduce_mean(tf.square(outputs))
+    return _train(tf, loss, tf.train.GradientDescentOptimizer(0.1), {x: rng.rand(20, 20, 200).astype(np.float32)})
+
+
+def counting_loop(tf: Any) -> Step:
+    end = tf.placeholder(tf.int32, [])
+    last = tf.while_loop(lambda i: i < end, lambda i: i + 1, [tf.constant(0)])
+    sess = tf.Session()
+    return lambda: sess.run(last, {end: 10_000})
+
+
+def product_loop(tf: Any) -> Step:
+    """A product of 64 x 64 matrices, 300 times."""
+    rng = np.random.RandomState(0)
+    x = tf.placeholder(tf.float32, [64, 64])
+    w = tf.constant((rng.rand(64, 64) / 32).astype(np.float32))
+    start = [tf.constant(0), x]
+    _, last = tf.while_loop(lambda i, m: i < 300, lambda i, m: [i + 1, tf.matmul(m, w)], start)
+    sess = tf.Session()
+    data = rng.rand(64, 64).astype(np.float32)
+    return lambda: sess.run(last, {x: data})
+
+
 _M = 2 * 784 * 100 * 100
 _CONV1, _CONV2 = 2 * 28 * 28 * 25 * 32 * 64, 2 * 14 * 14 * 25 * 32 * 64 * 64
 _FC = 2 * 64 * 3136 * 1024
@@ -116,4 +144,7 @@ PROGRAMS = (
     Program("LeNet train step", lenet_train, 6, 0.6, 2 * _CONV1 + 3 * _CONV2 + 3 * _FC,
             6 * 4 * 3136 * 1024, note="batch 64, Adam"),
     Program("elementwise chain", chain, 10, 1.0, nbytes=4 * (1 << 22), note="4M floats, 5 tanh, sum"),
+    Program("LSTM train step", lstm_train, 20, 1.0, 6 * 20 * 20 * 400 * 800, note="dynamic_rnn, 20 steps of 20 x 200"),
+    Program("while i < 10000", counting_loop, 20, 5.0, note="i += 1"),
+    Program("while, a product", product_loop, 30, 0.0, 300 * 2 * 64**3, note="64 x 64 by 64 x 64, 300 times"),
 )  # fmt: skip
