@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import numpy as np
 import pytest
+from waiting import until_in_line
 
 import tfnb as tf
 from tfnb.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OutOfRangeError
@@ -66,7 +66,7 @@ def test_closing(sess):
     sess.run(pair.insert_many(0, ["x", "y"], [1, 2]))
     thread = threading.Thread(target=take)
     thread.start()
-    time.sleep(0.5)  # it waits; what begins to take after the end gets what there is at once
+    until_in_line(sess, "BarrierTakeMany")  # what begins to take after the end gets what there is at once
     sess.run(pair.close())
     sess.run(pair.insert_many(1, ["x"], [3]))
     assert thread.is_alive()

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from waiting import until_in_line
 
 import tfnb as tf
 from tfnb.errors import (
@@ -87,7 +88,7 @@ def test_waiting_operations_go_on(sess):
     assert taking().tolist() == [[0, 1], [2, 3], [4, 5]]
     assert sess.run(q.size()) == 2
     putting = in_thread(lambda: sess.run(q.enqueue([[8.0, 9.0]])))
-    time.sleep(0.02)
+    until_in_line(sess, "Enqueue")
     assert sess.run(q.dequeue()).tolist() == [6, 7]
     putting()
     assert sess.run(q.dequeue_many(2)).tolist() == [[8, 9], [8, 9]]
@@ -116,7 +117,7 @@ def test_closing_the_session_wakes_what_waits():
         q = tf.FIFOQueue(4, tf.float32)
         s = tf.Session()
         waiting = [in_thread(lambda: s.run(q.dequeue())) for _ in range(4)]
-        time.sleep(0.1)
+        until_in_line(s, "Dequeue", 4)
         s.close()
         for w in waiting:
             with pytest.raises((CancelledError, ClosedSessionError)):
@@ -128,9 +129,10 @@ def test_close_lets_pending_enqueues_in_or_cancels_them(sess):
         q = tf.FIFOQueue(1, tf.int32, shapes=[()])
         sess.run(q.enqueue(1))
         pending = in_thread(lambda q=q: sess.run(q.enqueue(2)))
-        time.sleep(0.05)
+        until_in_line(sess, "Enqueue")
         closing = in_thread(lambda q=q, c=cancel: sess.run(q.close(cancel_pending_enqueues=c)))
-        time.sleep(0.05)
+        if not cancel:  # else it need not wait
+            until_in_line(sess, "Enqueue", 2)
         assert sess.run(q.dequeue()) == 1
         closing()
         if cancel:

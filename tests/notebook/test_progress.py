@@ -64,7 +64,7 @@ def test_no_length_and_no_items():
 
 
 def test_it_costs_little():
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for _ in progress(range(200_000), stream=io.StringIO()):
         pass
-    assert time.perf_counter() - begun < 1.0
+    assert time.thread_time() - begun < 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import struct
 import zlib
 
@@ -125,3 +126,14 @@ def test_fixed_lengths(tmp_path):
     assert all_of(FixedLengthFile(str(path), 100)) == []
     with pytest.raises(InvalidArgumentError, match="not an exact multiple"):
         FixedLengthFile(str(path), 3, 2, 1, exact=True)
+
+
+def test_who_cannot_be_made_leaves_no_open_file(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b"12345")
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(InvalidArgumentError, match="compression") as kept:
+        TextFile(str(path), compression="LZW")
+    with pytest.raises(InvalidArgumentError, match="multiple") as kept_too:
+        FixedLengthFile(str(path), 2, exact=True)
+    assert len(os.listdir("/proc/self/fd")) == before, (kept, kept_too)

@@ -325,7 +325,7 @@ def test_interrupted_steps_leave_state_whole(device, resources):
         timer = threading.Timer(delay, _thread.interrupt_main)
         with pytest.raises(KeyboardInterrupt):
             timer.start()
-            end = time.monotonic() + 2
+            end = time.monotonic() + 20
             while time.monotonic() < end:
                 e.run([one])
         timer.join()
@@ -603,7 +603,7 @@ def test_a_deadline_says_what_waits():
     begin = time.monotonic()
     with pytest.raises(DeadlineExceededError, match="'use' waits for 'from_ps' output 0"):
         e.run(timeout=0.05, rendezvous=Rendezvous())
-    assert time.monotonic() - begin < 2
+    assert time.monotonic() - begin < 10
 
 
 def test_a_deadline_ends_a_loop_that_does_not(device, resources):
@@ -630,9 +630,11 @@ def test_an_interrupt_while_waiting():
     recv = RecvKernel(transfer("Recv", "never"))
     e = Executor(build_plan([PlanNode(PlanKind.RECV, 1)], [(0, 0)]), [recv])
     main = threading.main_thread().ident
-    threading.Timer(0.1, signal.pthread_kill, [main, signal.SIGINT]).start()
+    timer = threading.Timer(0.1, signal.pthread_kill, [main, signal.SIGINT])
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         e.run(rendezvous=Rendezvous())
+    timer.join()
 
 
 def test_a_recv_that_nobody_serves_is_an_error():

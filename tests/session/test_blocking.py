@@ -64,23 +64,23 @@ def test_a_timeout_ends_a_loop_that_has_no_kernels(sess):
         sess.run(i, options=tf.RunOptions(timeout_in_ms=100))
 
 
-def _stuck_in_python(end):
-    return tf.py_func(lambda: end.wait(60), [], tf.bool)
+def _stuck_in_python(wait):
+    return tf.py_func(wait, [], tf.bool)
 
 
-def _stuck_in_a_loop(end):
+def _stuck_in_a_loop(wait):
     def body(i):
-        return tf.reshape(tf.py_func(lambda v: (end.wait(60), v + 1)[1], [i], tf.int32), [])
+        return tf.reshape(tf.py_func(lambda v: (wait(), v + 1)[1], [i], tf.int32), [])
 
     return tf.while_loop(lambda i: i < 3, body, [tf.constant(0)])
 
 
-def _stuck_beside_others(end):
-    return [_stuck_in_python(end), _stuck_in_python(end), tf.FIFOQueue(1, tf.int32).dequeue()]
+def _stuck_beside_others(wait):
+    return [_stuck_in_python(wait), _stuck_in_python(wait), tf.FIFOQueue(1, tf.int32).dequeue()]
 
 
-def _stuck_in_a_data_set(end):
-    data = tf.data.Dataset.range(3).map(lambda x: tf.py_func(lambda v: end.wait(60) and v, [x], tf.int64), 2)
+def _stuck_in_a_data_set(wait):
+    data = tf.data.Dataset.range(3).map(lambda x: tf.py_func(lambda v: wait() and v, [x], tf.int64), 2)
     return data.make_one_shot_iterator().get_next()
 
 
@@ -89,9 +89,14 @@ def _stuck_in_a_data_set(end):
 )
 def test_closing_does_not_wait_for_ever_for_a_function_that_does_not_return(monkeypatch, stuck):
     monkeypatch.setattr("tfnb.session.local._PATIENCE", 0.3)
-    end, ends = threading.Event(), []
+    begun, end, ends = threading.Event(), threading.Event(), []
+
+    def wait():
+        begun.set()
+        return end.wait(60)
+
     with tf.Graph().as_default():
-        fetch = stuck(end)
+        fetch = stuck(wait)
         session = tf.Session()
 
         def run():
@@ -102,7 +107,7 @@ def test_closing_does_not_wait_for_ever_for_a_function_that_does_not_return(monk
 
         thread = threading.Thread(target=run)
         thread.start()
-        time.sleep(0.2)
+        assert begun.wait(60)
         begin = time.monotonic()
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")

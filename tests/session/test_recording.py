@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from waiting import until_in_line
 
 import tfnb as tf
 from tfnb.session.config import NodeStats
@@ -138,7 +139,14 @@ def test_a_waiting_dequeue_says_what_for_and_who_woke_it():
         for fetch in (put, taken):
             session.run(fetch)
         with tf.profile(session) as recording:
-            late = threading.Thread(target=lambda: (time.sleep(0.2), session.run(put)), name="feeder")
+
+
+            def feed():
+                until_in_line(session, "Dequeue")
+                time.sleep(0.15)
+                session.run(put)
+
+            late = threading.Thread(target=feed, name="feeder")
             late.start()
             assert session.run(taken) == 6.0
             late.join()

@@ -138,6 +138,8 @@ def test_a_closed_session_refuses(sess):
     other.close()
     with pytest.raises(ClosedSessionError):
         other.run(x)
+    with pytest.raises(ClosedSessionError):
+        other.make_callable(x)
     assert sess.run(x) == 1.0
 
 

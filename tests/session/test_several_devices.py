@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from waiting import until_in_line
 
 import tfnb as tf
 from tfnb.devices.opencl.device import OpenCLDevice, _library
@@ -114,7 +115,7 @@ def test_closing_the_session_ends_a_step_that_waits():
 
         thread = threading.Thread(target=run)
         thread.start()
-        time.sleep(0.3)
+        until_in_line(s, "Dequeue")
         s.close()
         thread.join(10)
         assert not thread.is_alive() and len(found) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import stat
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from tfnb.errors import (
     PermissionDeniedError,
     ResourceExhaustedError,
 )
+from tfnb.summary.event_file import EventFile
 
 
 def scalar(tag: str, value: float) -> bytes:
@@ -226,3 +228,64 @@ def test_tensorboard_reads_the_graph_and_the_metadata(tmp_path):
     ran = {n.node_name for d in stats if d.device != "host" for n in d.node_stats}
     assert y.op.name in ran <= set(nodes) and all(d.device for d in stats)
     assert found.MetaGraph().graph_def == graph.as_graph_def()
+
+
+def test_nobody_who_adds_waits_for_a_file_that_was_closed(tmp_path):
+    """However many there are: each adds or hears that it is closed."""
+    for k in range(20):
+        file = EventFile(str(tmp_path / str(k)), max_queue=1, flush_secs=9, suffix="", max_bytes=None)
+        told, begun = [], threading.Barrier(7)
+
+        def add(file=file, told=told, begun=begun):
+            begun.wait()
+            try:
+                while True:
+                    file.add(b"event")
+            except FailedPreconditionError as e:
+                told.append(e)
+
+        threads = [threading.Thread(target=add, daemon=True) for _ in range(6)]
+        for t in threads:
+            t.start()
+        begun.wait()
+        file.close()
+        for t in threads:
+            t.join(20)
+        assert not any(t.is_alive() for t in threads)
+        assert len(told) == 6
+
+
+def test_a_writer_may_be_collected_by_its_own_thread(tmp_path, events):
+    class Collecting(bytes):
+        """Its length is asked by the thread that writes it."""
+
+        def __len__(self):
+            gc.collect()
+            return super().__len__()
+
+    writer = tf.summary.FileWriter(tmp_path)
+    writer.itself = writer
+    file = writer._file
+    data = Collecting(tf.Event(wall_time=1.0, step=8, summary=tf.Summary.FromString(scalar("a", 1))).SerializeToString())
+    gc.disable()
+    try:
+        del writer
+        file.add(data)
+        file._thread.join(20)
+    finally:
+        gc.enable()
+    assert not file._thread.is_alive()
+    assert file._file.closed
+    assert steps(events(tmp_path)) == [8]
+
+
+def test_a_disk_that_refuses_the_first_event_leaves_no_open_file(tmp_path):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = os.listdir("/proc/self/fd")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(ResourceExhaustedError) as refused:
+            tf.summary.FileWriter(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert len(os.listdir("/proc/self/fd")) == len(before), refused

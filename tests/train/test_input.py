@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from waiting import until
 
 import tfnb as tf
 from tfnb.errors import InvalidArgumentError, OpError, OutOfRangeError, ShapeError
@@ -221,6 +222,7 @@ def test_coordinator():
     turns = []
     looper = tf.train.LooperThread.loop(coord, 0.001, lambda: turns.append(1))
     assert not coord.wait_for_stop(0.05) and not coord.should_stop()
+    until(lambda: turns)
     with coord.stop_on_exception():
         raise OutOfRangeError("the end")
     assert coord.should_stop()
@@ -235,6 +237,16 @@ def test_coordinator():
         coord.join()
     with pytest.raises(ValueError, match="late"):
         coord.request_stop(ValueError("late"))
+
+
+def test_a_coordinator_joins_threads_that_are_not_started_yet():
+    coord = tf.train.Coordinator()
+    looper = tf.train.LooperThread(coord, 0.001)
+    coord.request_stop()
+    coord.join([threading.Thread(target=lambda: None)])
+    assert coord.joined
+    looper.start()  # it sees the stop
+    looper.join()
 
 
 def test_coordinator_names_threads_that_do_not_stop():

@@ -323,6 +323,7 @@ def test_an_interrupt_saves_the_last_checkpoint(tmp_path):
     with pytest.raises(KeyboardInterrupt), tf.train.MonitoredTrainingSession(
         checkpoint_dir=str(tmp_path), save_checkpoint_steps=10**9
     ) as sess:
+        last = int(sess.run(count))  # which compiles it
         timer.start()
         while True:
             last = int(sess.run(count))

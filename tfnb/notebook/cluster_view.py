@@ -51,7 +51,11 @@ class ClusterView:
             )
         self._census = census()
         self._asking = threading.Lock()
-        self.state: dict[str, Any] = self._census.take()
+        try:
+            self.state: dict[str, Any] = self._census.take()
+        except BaseException:
+            self._census.close()
+            raise
         self._key = f"tfnb-cluster-{uuid4().hex}"
         self._channel: ClusterChannel | None = None
         self._thread: threading.Thread | None = None
@@ -71,9 +75,10 @@ class ClusterView:
 
     def close(self) -> None:
         """Asks no more; the picture stays."""
-        if self._closed.is_set():
-            return
-        self._closed.set()
+        with self._asking:
+            if self._closed.is_set():
+                return
+            self._closed.set()
         self._wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(10)
@@ -131,8 +136,9 @@ class ClusterView:
         hear_while_busy(self._channel)
         self._channel.on_msg(self._told)
         get_ipython().events.register("post_run_cell", self._show_picture)
-        self._thread = threading.Thread(target=self._work, name="tfnb-cluster", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._work, name="tfnb-cluster", daemon=True)
+        thread.start()
+        self._thread = thread  # what `close` finds here can be joined
 
     def _picture(self) -> dict[str, str]:
         return {"text/html": self._repr_html_(), "text/plain": ""}

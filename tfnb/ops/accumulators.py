@@ -172,9 +172,9 @@ class Mutex:
         return lambda: f"waits for the lock '{self.name}'"
 
     def release(self) -> None:
-        with self._lines.lock:
-            self._held = False
-        self._lines.poke()
+        """From anywhere: a lock that was dropped is collected at any moment, also while this thread stands in line."""
+        self._held = False
+        self._lines.poke_from_anywhere()
 
 
 class HeldLock:

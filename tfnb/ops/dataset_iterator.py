@@ -114,99 +114,122 @@ class Prefetched(Over):
         return _PrefetchRows(self.source.rows(), self._size)
 
 
+class _Walk:
+    """A walk that steps share. `waits`: to take an element may last as long as somebody else likes."""
+
+    def __init__(self, rows: Rows, waits: bool) -> None:
+        self.rows = rows
+        self.waits = waits
+        self._lock = threading.Lock()
+        self._ended = False
+        self.returned: deque[Element] = deque()  # whose steps were stopped before they came; of the lock
+
+    def give_next(self, give: Callable[[Element], bool]) -> None:
+        """Gives the next element; one that `give` does not take stays the next. Raises `OutOfRangeError`."""
+        with self._lock:
+            if self._ended:
+                raise CancelledError("the iterator was initialized anew, or its container was reset")
+            found = [self.returned.popleft()] if self.returned else self.rows.take(1)
+            if not found:
+                raise OutOfRangeError("End of sequence")
+            if not give(found[0]):
+                self.returned.appendleft(found[0])
+
+    def end(self) -> None:
+        """Gives threads and files back. Who waits for an element is not waited for, but woken if that is possible."""
+        self._ended = True
+        if self.waits:
+            self.rows.close()
+            return
+        with self._lock:
+            self.rows.close()
+
+
 class DatasetIterator:
-    """What an iterator keeps: the current walk, and elements whose step was stopped before they came."""
+    """What an iterator keeps: the current walk, and what its elements are."""
 
     def __init__(self, name: str, dtypes: Sequence[DType], shapes: Sequence[Any]) -> None:
         self.name = name
         self.dtypes = tuple(dtypes)
         self.shapes = tuple(shapes)
-        self._lock = threading.Lock()  # of the walk
+        self._lock = threading.Lock()
         self._starting = threading.Lock()
-        self._rows: Rows | None = None
-        self._waits = False
-        self._returned: deque[Element] = deque()
+        self._walk: _Walk | None = None
 
     def start(self, source: Source) -> None:
         """Begins a walk over `source`; the one before ends."""
-        rows = source.rows()
+        self._follow(_Walk(source.rows(), source.waits))
+
+    def _follow(self, walk: _Walk | None) -> None:
         with self._lock:
-            before, self._rows, self._waits = self._rows, rows, source.waits
-            self._returned.clear()
+            before, self._walk = self._walk, walk
         if before is not None:
-            before.close()
+            before.end()
 
     def start_once(self, make: Callable[[], Source]) -> None:
         """Begins a walk unless there is one, also when several threads ask."""
         with self._starting:
-            if self._rows is None:
+            if self._walk is None:
                 self.start(make())
 
     @property
     def started(self) -> bool:
-        return self._rows is not None
+        return self._walk is not None
 
     def get_next(self, call: AsyncCall) -> Callable[[], str] | None:
         """Answers with the next element, or `OutOfRangeError` after the last."""
-        rows = self._rows
-        if rows is None:
+        walk = self._walk
+        if walk is None:
             raise FailedPreconditionError(
                 "GetNext() failed because the iterator has not been initialized. Ensure that you have run the "
                 "initializer operation for this iterator before getting the next element."
             )
-        if isinstance(rows, _PrefetchRows) and not self._returned:
-            queue = rows.queue
+        if isinstance(walk.rows, _PrefetchRows):
+            queue = walk.rows.queue
             queue.dequeue(replace(call, done=lambda item: _answer(call, item), fail=lambda e: _ended(call, e)))
             return lambda: f"waits for the next element; {queue.describe()}"
-        if self._waits:
-            self._in_thread(call)
+        if walk.waits:
+            _in_thread(call, walk)
             return lambda: f"waits for the next element of '{self.name}'"
-        call.done(self._next())
+        found: list[Element] = []
+        walk.give_next(lambda element: not found.append(element))
+        call.done(found[0])
         return None
-
-    def _next(self) -> Element:
-        with self._lock:
-            if self._returned:
-                return self._returned.popleft()
-            assert self._rows is not None
-            found = self._rows.take(1)
-        if not found:
-            raise OutOfRangeError("End of sequence")
-        return found[0]
-
-    def _in_thread(self, call: AsyncCall) -> None:
-        """Takes the element in a thread, so that the step can be stopped meanwhile."""
-        stopped = threading.Lock()  # who gets it first, answers
-
-        def stop(error: BaseException) -> None:
-            if stopped.acquire(blocking=False):
-                call.fail(CancelledError("the step was stopped while it waited for the next element"))
-
-        withdraw = call.on_cancel(stop)
-
-        def work() -> None:
-            try:
-                element = self._next()
-            except BaseException as e:
-                withdraw()
-                call.fail(e)
-                return
-            withdraw()
-            if stopped.acquire(blocking=False):
-                call.done(element)
-            else:
-                with self._lock:
-                    self._returned.append(element)
-
-        threading.Thread(target=work, daemon=True, name="tfnb-next").start()
 
     def dispose(self) -> None:
         """Ends the walk and its threads."""
-        rows = self._rows
-        if rows is not None:
-            rows.close()
-        with self._lock:
-            self._rows = None
+        self._follow(None)
+
+
+def _in_thread(call: AsyncCall, walk: _Walk) -> None:
+    """Takes the element in a thread, so that the step can be stopped meanwhile."""
+    first = threading.Lock()  # who gets it, answers
+    found: list[Element] = []
+
+    def stop(error: BaseException) -> None:
+        if first.acquire(blocking=False):
+            call.fail(CancelledError("the step was stopped while it waited for the next element"))
+
+    def take(element: Element) -> bool:
+        if not first.acquire(blocking=False):
+            return False
+        found.append(element)
+        return True
+
+    withdraw = call.on_cancel(stop)
+
+    def work() -> None:
+        try:
+            walk.give_next(take)
+        except BaseException as e:
+            withdraw()
+            call.fail(e)
+            return
+        withdraw()
+        if found:
+            call.done(found[0])
+
+    threading.Thread(target=work, daemon=True, name="tfnb-next").start()
 
 
 def _answer(call: AsyncCall, item: Any) -> None:

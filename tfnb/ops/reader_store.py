@@ -254,7 +254,11 @@ class Reader:
         opened = None
         if work is not None:
             opened = self._open_work(work.encode("utf-8", "surrogateescape"))
-            opened.skip_to(numbers[4])
+            try:
+                opened.skip_to(numbers[4])
+            except BaseException:
+                opened.close()
+                raise
         with self._lock:
             self._leave()
             self._work = opened

@@ -13,7 +13,8 @@ import io
 import os
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -106,9 +107,19 @@ class RecordFile:
     def __init__(self, name: bytes | str, compression: str = "") -> None:
         self.name = os.fsdecode(name)
         self._disk = open_file(name)
-        self._file = _decompressed(self._disk, compression)
         self.places: list[int] = []
         self.position = 0
+        with self._closed_on_error():
+            self._file = _decompressed(self._disk, compression)
+
+    @contextmanager
+    def _closed_on_error(self) -> Iterator[None]:
+        """Whoever cannot be made leaves no open file: an error may keep it for long."""
+        try:
+            yield
+        except BaseException:
+            self._disk.close()
+            raise
 
     def take(self, n: int) -> list[bytes]:
         raise AssertionError("a kind of file says how")
@@ -141,8 +152,9 @@ class TextFile(RecordFile):
         super().__init__(name, compression)
         if compression:
             self._file = io.BufferedReader(_Raw(self._file), _CHUNK)
-        for _ in range(skip_lines):
-            self._file.readline()
+        with self._closed_on_error():
+            for _ in range(skip_lines):
+                self._file.readline()
         self.position = skip_lines
 
     def take(self, n: int) -> list[bytes]:

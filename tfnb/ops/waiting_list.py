@@ -63,6 +63,7 @@ class Lines:
     def __init__(self, *names: str) -> None:
         self.lock = threading.Lock()
         self._lines: dict[str, deque[Attempt]] = {name: deque() for name in names}
+        self._poked = False
 
     def waiting(self, line: str) -> int:
         """How many stand in a line. Under the lock."""
@@ -74,8 +75,7 @@ class Lines:
             self._lines[line].append(attempt)
             done = self._flush()
             left = attempt in self._lines[line]
-        for a in done:
-            a.answer()
+        self._settle(done)
         if left:
             self._watch(line, attempt)
         return not left
@@ -84,8 +84,26 @@ class Lines:
         """The resource has changed: whoever can go on goes on."""
         with self.lock:
             done = self._flush()
-        for a in done:
-            a.answer()
+        self._settle(done)
+
+    def poke_from_anywhere(self) -> None:
+        """As `poke`, also where this thread may be inside of `submit` and the like, as in `__del__`."""
+        self._poked = True
+        self._settle([])
+
+    def _settle(self, done: list[Attempt]) -> None:
+        """Answers, without the lock; then sees to it that no poke of meanwhile is forgotten."""
+        while True:
+            for a in done:
+                a.answer()
+            # Who finds the lock taken leaves: its holder comes by here afterwards.
+            if not self._poked or not self.lock.acquire(blocking=False):
+                return
+            try:
+                self._poked = False
+                done = self._flush()
+            finally:
+                self.lock.release()
 
     def cancel_line(self, line: str, text: str) -> None:
         """All that stand in a line fail, save what they have done already."""
@@ -97,14 +115,14 @@ class Lines:
                 if a.undo is not None:
                     a.undo()
             done = [*gone, *self._flush()]
-        for a in done:
-            a.answer()
+        self._settle(done)
 
     def _watch(self, line: str, attempt: Attempt) -> None:
         withdraw = attempt.call.on_cancel(lambda error: self._cancel(line, attempt))
         with self.lock:
             attempt.withdraw = withdraw
             waits = attempt in self._lines[line]
+        self._settle([])
         if not waits:
             withdraw()
 
@@ -117,8 +135,7 @@ class Lines:
                 attempt.undo()
             attempt.error = CancelledError(f"{line} operation was cancelled")
             done = [attempt, *self._flush()]
-        for a in done:
-            a.answer()
+        self._settle(done)
 
     def _flush(self) -> list[Attempt]:
         """Tries the heads until none can go on; the attempts that are done, to be answered without the lock."""

@@ -64,6 +64,8 @@ class HostThreads:
             self._work.clear()
             self._change.notify_all()
             threads, self._threads = self._threads, []
+        here = threading.current_thread()  # may be one of them: a lost session is collected anywhere
+        threads = [thread for thread in threads if thread is not here]
         for thread in threads:
             thread.join(None if end is None else max(end - time.monotonic(), 0.0))
         return not any(thread.is_alive() for thread in threads)

@@ -284,6 +284,8 @@ class Session:
             raise InvalidArgumentError("a tensor is fed twice")
         key = (plan.tensors, plan.operations, feeds)
         with self._lock:
+            if self._closed:  # by another thread, since `run` looked
+                raise ClosedSessionError("the session is closed")
             step = self._steps.get(key)
             if step is None:
                 request = Request(plan.tensors, plan.operations, feeds)

@@ -1,11 +1,13 @@
 """The thread that writes an event file (white paper, section 9.1: summaries go to a log asynchronously).
 
 A queue of serialized events is emptied by one thread of the writer's own, so that training does not wait for the disk.
-Invariant: events reach the file in the order they were added; what the disk refuses is raised at the next call.
+Invariant: events reach the file in the order they were added; what the disk refuses is raised at the next call; what
+`add` has taken is written before `close` returns.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import queue
@@ -44,10 +46,12 @@ class EventFile:
     ) -> None:
         self._folder, self._suffix, self._max_bytes = folder, suffix, max_bytes
         self._flush_secs = flush_secs
-        self._queue: queue.Queue[bytes | _Flush | None] = queue.Queue(max(max_queue, 1))
+        # What `close` puts may be put while the thread itself is in `get`: a lost writer is collected anywhere.
+        self._queue: queue.SimpleQueue[bytes | _Flush | None] = queue.SimpleQueue()
+        self._room = threading.Semaphore(max(max_queue, 1))
         self._error: BaseException | None = None
         self._closed = False
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # nothing is put after what `close` puts
         with os_errors(folder):
             Path(folder).mkdir(parents=True, exist_ok=True)
             self._file = self._open()
@@ -59,25 +63,33 @@ class EventFile:
         name = f"{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(_numbers):04d}"
         self.path = os.path.join(self._folder, f"events.out.tfevents.{name}{self._suffix}")
         first = proto("event").Event(wall_time=time.time(), file_version=_VERSION)
-        file = open(self.path, "xb")  # noqa: SIM115
-        file.write(frame(first.SerializeToString()))
-        file.flush()
-        return file
+        with contextlib.ExitStack() as stack:
+            file = stack.enter_context(open(self.path, "xb"))
+            file.write(frame(first.SerializeToString()))
+            file.flush()
+            stack.pop_all()
+            return file
 
     def add(self, event: bytes) -> None:
         """Queues an event. Raises what the thread met before."""
         self._raise_error()
-        if self._closed:
-            raise FailedPreconditionError(f"{self.path}: the event file is closed")
-        self._queue.put(event)
+        self._room.acquire()
+        with self._lock:
+            if not self._closed:
+                self._queue.put(event)
+                return
+        self._room.release()
+        raise FailedPreconditionError(f"{self.path}: the event file is closed")
 
     def flush(self) -> None:
         """Returns when all events added before are in the file."""
-        if not self._closed and self._thread.is_alive():
-            mark = _Flush(threading.Event())
-            self._queue.put(mark)
-            while not mark.done.wait(0.1) and self._thread.is_alive():
-                pass
+        mark = _Flush(threading.Event())
+        with self._lock:
+            asked = not self._closed
+            if asked:
+                self._queue.put(mark)
+        while asked and not mark.done.wait(0.1) and self._thread.is_alive():
+            pass
         self._raise_error()
 
     def close(self) -> None:
@@ -86,9 +98,10 @@ class EventFile:
             if self._closed:
                 return
             self._closed = True
-        self._queue.put(None)
-        self._thread.join()
-        self._raise_error()
+            self._queue.put(None)
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+            self._raise_error()
 
     def _raise_error(self) -> None:
         if self._error is not None:
@@ -115,6 +128,7 @@ class EventFile:
                 self._guarded(self._file.flush)
                 item.done.set()
                 continue
+            self._room.release()
             self._guarded(self._write, item)
             if due is None:
                 due = time.monotonic() + self._flush_secs

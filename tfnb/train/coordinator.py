@@ -101,7 +101,8 @@ class Coordinator:
         if self._stop.is_set():
             end = time.monotonic() + stop_grace_period_secs
             for t in waited:
-                t.join(max(0.0, end - time.monotonic()))
+                if t.ident is not None:  # one that nobody has started yet cannot be joined
+                    t.join(max(0.0, end - time.monotonic()))
         left = [t.name for t in waited if t.is_alive()]
         with self._lock:
             self._joined = True

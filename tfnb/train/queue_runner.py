@@ -192,8 +192,8 @@ _ENDS: dict[int, type[OpError]] = {t.code: t for t in (OutOfRangeError, Cancelle
 
 
 def _close(sess: Any, op: Any) -> None:
-    """Closes a queue that may be closed already, in a session that may be closed too."""
-    with contextlib.suppress(CancelledError, ClosedSessionError):
+    """Closes a queue that may be closed already, in a session that may be closed too, or have lost the queue's task."""
+    with contextlib.suppress(OpError):
         sess.run(op)
 
 

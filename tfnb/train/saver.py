@@ -91,6 +91,7 @@ class Saver:
         self._chosen: list[Saveable] | None = None
         self._graph: Any = None
         self._lock = threading.Lock()
+        self._starting = threading.Lock()  # threads may save, and close, at once
         self._writer: ThreadPoolExecutor | None = None
         self._pending: Future[str] | None = None
         if saver_def is not None:
@@ -194,10 +195,11 @@ class Saver:
                 self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
             return path
 
-        if self._writer is None:
-            self._writer = ThreadPoolExecutor(1, thread_name_prefix="tfnb-saver")
-        self._pending = self._writer.submit(write)
-        return self._pending
+        with self._starting:
+            if self._writer is None:
+                self._writer = ThreadPoolExecutor(1, thread_name_prefix="tfnb-saver")
+            self._pending = self._writer.submit(write)
+            return self._pending
 
     def _write_meta(self, path: str, suffix: str, wanted: bool) -> None:
         if wanted:
@@ -207,13 +209,15 @@ class Saver:
 
     def wait(self) -> None:
         """Returns when no save is being written. Raises what the last asynchronous one met."""
-        pending, self._pending = self._pending, None
+        with self._starting:
+            pending, self._pending = self._pending, None
         if pending is not None:
             pending.result()
 
     def close(self) -> None:
         """Waits and ends the thread that writes; a later `save_async` starts another."""
-        writer, self._writer = self._writer, None
+        with self._starting:
+            writer, self._writer = self._writer, None
         try:
             self.wait()
         finally:

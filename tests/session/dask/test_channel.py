@@ -1,15 +1,19 @@
 """Channels between real sockets: values, order, many threads, back-pressure, strangers, closing."""
 
+import gc
 import socket
 import ssl
+import struct
 import subprocess
 import threading
 import time
+import warnings
 from contextlib import suppress
 from queue import Empty
 
 import numpy as np
 import pytest
+from waiting import until
 
 from tfnb.errors import (
     ClosedSessionError,
@@ -123,12 +127,19 @@ def test_a_dropped_peer_wakes_who_waits_for_it(pair):
     one, _, _ = pair
     silent = socket.create_server(("127.0.0.1", 0))
     nobody = Peer("127.0.0.1", silent.getsockname()[1], "x")
-    timer = threading.Timer(0.5, one.drop, [nobody])
-    timer.start()
+    ended = threading.Event()
+
+    def drop():
+        while not ended.wait(0.2):  # again, should the queues not be full yet
+            one.drop(nobody)
+
+    dropping = threading.Thread(target=drop)
+    dropping.start()
     with pytest.raises(UnavailableError, match=r"cannot be reached: .* 'k' of step 3 waited"):
         for _ in range(100):
             one.send(nobody, tensor(3, "k", np.zeros(1 << 20, np.uint8)))
-    timer.join()
+    ended.set()
+    dropping.join()
     assert one.send(nobody, tensor(3, "k", np.zeros(3))) == 24  # on its way anew: a paused peer may come back
     silent.close()
 
@@ -178,6 +189,7 @@ def test_strangers_are_not_heard(pair):
         assert plain.recv(100) == b""
     one.send(two.peer, tensor(1, "known", np.zeros(1)))
     assert [k for k, _ in box.wait_for(1)] == ["known"]
+    until(lambda: len(box.errors) == 2)  # each stranger is refused in a thread of its own
     assert [type(e) for e in box.errors] == [PermissionDeniedError] * 2
     stranger.close()
 
@@ -203,7 +215,7 @@ def test_what_comes_in_parts_is_limited():
     first, second = one.line(two.peer), one.line(two.peer)
     halves = [next(iter(wire_frames("k", 2 << 20))) for _ in range(2)]
     first._sock.sendall(b"".join(halves[0]))
-    time.sleep(0.2)
+    until(lambda: two._budget._used)
     second._sock.sendall(b"".join(halves[1]))
     with pytest.raises((EOFError, OSError)):
         second.read(True)
@@ -248,10 +260,10 @@ def test_who_waits_at_a_pump_is_woken_from_elsewhere():
     pump = Pump(lambda *a: None, lambda *a: None)
     queue = Waiting(pump)
     timer = threading.Timer(0.3, queue.put, ["came"])
-    timer.start()
     start = time.monotonic()
+    timer.start()
     assert queue.get(timeout=20) == "came"
-    assert 0.2 < time.monotonic() - start < 5
+    assert 0.2 < time.monotonic() - start < 15
     with pytest.raises(Empty):
         queue.get(timeout=0.05)
     timer.join()
@@ -320,3 +332,71 @@ def test_a_line_over_tls_both_ways(tls):
     pump.close()
     one.close()
     two.close()
+
+
+def test_a_stranger_who_says_nothing_keeps_no_channel_open():
+    channel = Channel("127.0.0.1", lambda *_: None, lambda e: None)
+    with socket.create_connection((channel.peer.host, channel.peer.port)) as silent:
+        until(lambda: channel._strangers)  # it was taken
+        start = time.monotonic()
+        channel.close()
+        assert time.monotonic() - start < 4  # not the time that strangers have
+        with suppress(ConnectionResetError):
+            assert silent.recv(1) == b""
+
+
+def test_a_stranger_who_speaks_slowly_is_not_heard_for_ever(monkeypatch):
+    monkeypatch.setattr("tfnb.session.dask.channel._GREETING", 0.3)
+    box = Inbox()
+    channel = Channel("127.0.0.1", lambda *_: None, box.errors.append)
+    with socket.create_connection((channel.peer.host, channel.peer.port)) as slow, suppress(OSError):
+        slow.settimeout(0.1)
+        for byte in b"tfnb 2 " + b"?" * 31:  # one less than it would have to say, each in time
+            slow.sendall(bytes([byte]))
+            with suppress(TimeoutError):
+                if slow.recv(1) == b"":
+                    break
+        else:
+            pytest.fail("it was heard to the end")
+    channel.close()
+
+
+def test_a_stranger_without_keys_leaves_no_open_socket(tls):
+    errors, keys = [], tls()
+    channel = Channel("0.0.0.0", lambda *_: None, errors.append, keys)
+    gc.collect()
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        with socket.create_connection(("127.0.0.1", channel.peer.port)) as plain:
+            until(lambda: channel._strangers)
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset, not an end
+        sealed = keys.connecting.wrap_socket(socket.create_connection(("127.0.0.1", channel.peer.port)))
+        sealed.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sealed.close()
+        until(lambda: len(errors) == 2)
+        channel.close()
+        gc.collect()
+    assert len(errors) == 2
+    assert not [str(w.message) for w in found if w.category is ResourceWarning]
+
+
+def test_a_pump_may_be_closed_while_others_wake_it():
+    pumps, ended, errors = [Pump(lambda *a: None, lambda *a: None)], threading.Event(), []
+
+    def wake():
+        try:
+            while not ended.is_set():
+                pumps[0].wake()
+        except OSError as e:
+            errors.append(e)
+
+    thread = threading.Thread(target=wake)
+    thread.start()
+    for _ in range(2000):
+        pumps[0]._asleep = True  # as while it waits
+        pumps[0].close()
+        pumps[0] = Pump(lambda *a: None, lambda *a: None)
+    ended.set()
+    thread.join()
+    pumps[0].close()
+    assert not errors

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from waiting import until
 
 import tfnb as tf
 from tfnb.errors import (
@@ -166,11 +167,17 @@ def test_a_timeout_and_the_close_of_a_session_wake_a_step(cluster):
     sess = tf.Session(cluster.target)
     with pytest.raises(DeadlineExceededError, match=r"not done within 0\.3 s"):
         sess.run(blocked, options=tf.RunOptions(timeout_in_ms=300))
-    timer = threading.Timer(0.5, sess.close)
-    timer.start()
+
+    def close():
+        until(lambda: sess._worker._running)
+        time.sleep(0.3)  # perhaps it waits by now
+        sess.close()
+
+    closing = threading.Thread(target=close)
+    closing.start()
     with pytest.raises(CancelledError, match="session was closed"):
         sess.run(blocked)
-    timer.join()
+    closing.join()
 
 
 def test_a_queue_between_tasks(cluster):

@@ -107,9 +107,10 @@ class View:
 
     def close(self) -> None:
         """Ends the thread and all listening; the picture stays."""
-        if self._closed.is_set():
-            return
-        self._closed.set()
+        with self._lock:
+            if self._closed.is_set():
+                return
+            self._closed.set()
         self._wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(10)
@@ -193,8 +194,9 @@ class View:
         self._model.observe(self._asked, "wanted")
         self._model.on_msg(self._told)
         get_ipython().events.register("post_run_cell", self._cell_ended)
-        self._thread = threading.Thread(target=self._work, name="tfnb-view", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._work, name="tfnb-view", daemon=True)
+        thread.start()
+        self._thread = thread  # what `close` finds here can be joined
 
     def _picture(self) -> dict[str, str]:
         return {"text/html": self._repr_html_(), "text/plain": ""}

@@ -15,7 +15,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -83,8 +83,13 @@ class Channel:
         self._streams: set[Stream] = set()  # all of them
         self._gone = 0  # bytes sent on those that were closed
         self._threads: set[threading.Thread] = set()
+        self._strangers: set[socket.socket] = set()  # who came and has not said the password yet
         self._closed = False
-        self._start(self._accept)
+        try:
+            self._start(self._accept)
+        except BaseException:
+            self._listener.close()
+            raise
 
     # ---- to others -------------------------------------------------------------------------
 
@@ -209,8 +214,8 @@ class Channel:
         try:
             stream = self._greeted(sock)
         except (OSError, PermissionDeniedError) as e:
-            sock.close()
-            self._refuse(e if isinstance(e, OpError) else PermissionDeniedError(f"a stranger came: {e}"))
+            if not self._closed:
+                self._refuse(e if isinstance(e, OpError) else PermissionDeniedError(f"a stranger came: {e}"))
             return
         with self._lock:
             self._streams.add(stream)
@@ -228,22 +233,46 @@ class Channel:
             self.give_up(stream)
 
     def _greeted(self, sock: socket.socket) -> Stream:
-        """The connection of one who knows the password."""
-        sock.settimeout(_GREETING)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if self.peer.sealed and self._tls is not None:
-            sock = self._tls.listening.wrap_socket(sock, server_side=True)
-        wanted = _WORD + self.peer.password.encode()
-        said = b""
+        """The connection of one who knows the password; any other is closed."""
+        try:
+            with self._strange(sock):
+                sock.settimeout(_GREETING)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                if self.peer.sealed and self._tls is not None:
+                    sock = self._tls.listening.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+            with self._strange(sock):
+                if isinstance(sock, ssl.SSLSocket):
+                    sock.do_handshake()
+                self._hear_password(sock)
+            return Stream(sock, self._budget)
+        except BaseException:
+            sock.close()
+            raise
+
+    def _hear_password(self, sock: socket.socket) -> None:
+        wanted, said = _WORD + self.peer.password.encode(), b""
+        end = time.monotonic() + _GREETING
         while len(said) < len(wanted):
+            sock.settimeout(max(end - time.monotonic(), 0.001))  # however slowly it speaks
             more = sock.recv(len(wanted) - len(said))
             if not more:
                 break
             said += more
         if not hmac.compare_digest(said, wanted):
-            sock.close()
             raise PermissionDeniedError("a stranger came who does not know the password")
-        return Stream(sock, self._budget)
+
+    @contextlib.contextmanager
+    def _strange(self, sock: socket.socket) -> Iterator[None]:
+        """Whoever waits for what a stranger says is woken when the channel is closed."""
+        with self._lock:
+            if self._closed:
+                raise ConnectionAbortedError("the channel was closed")
+            self._strangers.add(sock)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._strangers.discard(sock)
 
     # ---- the end ---------------------------------------------------------------------------
 
@@ -254,8 +283,11 @@ class Channel:
                 return
             self._closed = True
             streams = list(self._streams)
+            for stranger in self._strangers:
+                with contextlib.suppress(OSError):  # it has gone already
+                    socket.socket.shutdown(stranger, socket.SHUT_RDWR)
         with contextlib.suppress(OSError):  # its thread is gone already
-            self._connect_to_self()
+            self._wake_up()
         for stream in streams:
             stream.cut()
         while threads := self._others():  # again: the one that accepts may have started another
@@ -271,8 +303,11 @@ class Channel:
         with self._lock:
             return [t for t in self._threads if t is not threading.current_thread()]
 
-    def _connect_to_self(self) -> None:
-        """Wakes the thread that accepts."""
+    def _wake_up(self) -> None:
+        """Wakes the thread that accepts: at once where the system lets it, else by a visit."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+            return
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.peer.host, self.peer.host)
         socket.create_connection((host.strip("[]"), self.peer.port), _CONNECT).close()
 

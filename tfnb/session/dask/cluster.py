@@ -21,6 +21,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.utils import get_ip
 
 from tfnb.errors import (
+    ClosedSessionError,
     InvalidArgumentError,
     PermissionDeniedError,
     ResourceExhaustedError,
@@ -158,9 +159,12 @@ class DaskCluster:
     def locate(self, task: str, silent: str | None = None) -> str | None:
         """The address of a task's worker, or of one that takes the role of a dead one; None when there is none.
 
-        `silent`: where nobody answered who should have been the task. Raises `UnavailableError` without a scheduler.
+        `silent`: where nobody answered who should have been the task. Raises `UnavailableError` without a scheduler,
+        `ClosedSessionError` once the cluster is closed.
         """
         with self._lock:
+            if self._closed:  # whoever gets the role now would keep it
+                raise ClosedSessionError("the cluster is closed")
             address, workers = self._roles.get(task), self._workers()
             if address is not None and address in workers:
                 if address != silent:
@@ -174,7 +178,8 @@ class DaskCluster:
         self._given_up.add(address)
 
         def restart() -> None:
-            with contextlib.suppress(OSError, CommClosedError, asyncio.TimeoutError):
+            # Dask's client says in many ways that it is closed; the worker is lost either way.
+            with contextlib.suppress(Exception, asyncio.CancelledError):
                 self._client.run_on_scheduler(_restart, address)
 
         threading.Thread(target=restart, name="tfnb restart", daemon=True).start()
@@ -211,11 +216,13 @@ class DaskCluster:
         self._closed = True
         with self._lock:
             roles, self._roles = list(self._roles.values()), {}
-        with contextlib.suppress(UnavailableError):  # then the workers are gone too
-            there = set(self._workers()).intersection(roles)
-            if there:
-                self._ask_dask(self._client.run, _remove, workers=sorted(there))
-        self._home.close()
+        try:
+            with contextlib.suppress(UnavailableError):  # then the workers are gone too
+                there = set(self._workers()).intersection(roles)
+                if there:
+                    self._ask_dask(self._client.run, _remove, workers=sorted(there))
+        finally:
+            self._home.close()
 
     def __enter__(self) -> DaskCluster:
         return self

@@ -68,13 +68,15 @@ class Directory:
         self._locate = locate
         self._lost: Callable[[Entry], None] = lambda entry: None
         self._name, self._peer, self.patience, self.security = name, peer, patience, security
+        arguments = security.get_connection_args("worker") if security is not None else {}
         self._runner = LoopRunner(asynchronous=False) if loop is None else None
         if self._runner is not None:
             self._runner.start()
         self._loop = loop or self._runner.loop  # type: ignore[union-attr]
-        arguments = security.get_connection_args("worker") if security is not None else {}
         self._pool: ConnectionPool = self._sync(self._make_pool, arguments)
         self._watchers: dict[str, Any] = {}
+        self._spreading: set[Any] = set()  # of the loop's thread
+        self._closed = False
         self._links = itertools.count(1)
         self._lock = threading.Lock()
         self.entries: dict[str, Entry] = {}
@@ -204,9 +206,17 @@ class Directory:
             if known:
                 del self.entries[entry.name]
             others = list(self.entries.values())
-        if known:
-            self._lost(entry)
-            asyncio.run_coroutine_threadsafe(self._spread(entry, others), self._loop.asyncio_loop)
+        if not known:
+            return
+        self._lost(entry)
+        with self._lock:
+            if not self._closed:  # then there is no loop any more
+                self._loop.asyncio_loop.call_soon_threadsafe(self._spread_soon, entry, others)
+
+    def _spread_soon(self, entry: Entry, others: list[Entry]) -> None:
+        spreading = asyncio.ensure_future(self._spread(entry, others))
+        self._spreading.add(spreading)
+        spreading.add_done_callback(self._spreading.discard)
 
     async def _spread(self, entry: Entry, others: list[Entry]) -> None:
         """What waits for an answer of the lost task fails; the others wait no longer to send to it."""
@@ -226,6 +236,9 @@ class Directory:
     def close(self) -> None:
         """Leaves the cluster; the tasks forget what this master registered."""
         with self._lock:
+            if self._closed:
+                return
+            self._closed = True
             self.entries.clear()
             watchers, self._watchers = list(self._watchers.values()), {}
         self._sync(self._leave, watchers)
@@ -233,7 +246,8 @@ class Directory:
             self._runner.stop()
 
     async def _leave(self, watchers: list[Any]) -> None:
-        for watcher in watchers:
-            watcher.cancel()
-        await asyncio.gather(*watchers, return_exceptions=True)
+        waited = [*watchers, *self._spreading]
+        for task in waited:
+            task.cancel()
+        await asyncio.gather(*waited, return_exceptions=True)
         await self._pool.close()

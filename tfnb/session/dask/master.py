@@ -228,11 +228,14 @@ class Master:
         trace = traced(options, metadata, self.recording)
         timeout = (options.timeout_in_ms if options is not None else 0) or self.config.operation_timeout_in_ms
         seconds = timeout / 1000 if timeout else None
+        self._refuse_if_closed()
+        try:
+            registered = self._register(step)
+        except OpError as e:
+            self._refuse_if_closed(e)
+            raise
         with self._lock:
-            if self._closed:
-                raise ClosedSessionError("the session is closed")
-        registered = self._register(step)
-        with self._lock:
+            self._refuse_if_closed()
             self._next += 1
             number = (self.prefix << 40) | self._next
             run = self.home.begin(number)
@@ -248,6 +251,11 @@ class Master:
             with self._ended:
                 del self._running[number]
                 self._ended.notify_all()
+
+    def _refuse_if_closed(self, why: OpError | None = None) -> None:
+        """`close` may come at any moment from another thread."""
+        if self._closed:
+            raise ClosedSessionError("the session is closed") from why
 
     def _run(
         self, run: Run, registered: _Registered, gathering: _Gathering, feeds: Sequence[np.ndarray],
@@ -382,10 +390,12 @@ class Master:
             gathering.fail(CancelledError("the session was closed while the step ran"))
         with self._ended:
             self._ended.wait_for(lambda: not self._running)
-        self.directory.close()
-        self.home.dismiss(self.prefix, CancelledError("the session was closed"))
-        if self._closing is not None:
-            self._closing()
+        try:
+            self.directory.close()
+        finally:
+            self.home.dismiss(self.prefix, CancelledError("the session was closed"))
+            if self._closing is not None:
+                self._closing()
 
 
 def _local(parts: Sequence[Any]) -> list[tuple[Any, list[int]]]:

@@ -10,6 +10,7 @@ import contextlib
 import math
 import os
 import select
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -39,6 +40,8 @@ class Pump:
         self._poll = select.poll()
         self._poll.register(self._bell, select.POLLIN)
         self._asleep = False
+        self._closing = threading.RLock()  # who wakes finds the bell's rope, or knows that it is gone
+        self._closed = False
 
     def add(self, stream: Stream) -> None:
         """From now on reads this connection, too."""
@@ -53,8 +56,9 @@ class Pump:
     def wake(self) -> None:
         """Ends the wait of the thread, if it waits; from any thread."""
         if self._asleep:
-            with contextlib.suppress(BlockingIOError):  # it was pulled often enough
-                os.write(self._rope, b"!")
+            with self._closing, contextlib.suppress(BlockingIOError):  # it was pulled often enough
+                if not self._closed:
+                    os.write(self._rope, b"!")
 
     def turn(self, is_over: Callable[[], Any], timeout: float | None = None) -> None:
         """Waits until something came, was woken, or `timeout` seconds are over, unless `is_over` already."""
@@ -112,8 +116,10 @@ class Pump:
 
     def close(self) -> None:
         self._streams.clear()
-        os.close(self._bell)
-        os.close(self._rope)
+        with self._closing:
+            self._closed = True
+            os.close(self._bell)
+            os.close(self._rope)
 
 
 class Inbox:

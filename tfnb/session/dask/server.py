@@ -108,6 +108,7 @@ class Server:
         self._addresses = {full_name(*t): a for t, a in tasks.items()}
         self._over = threading.Event()
         self._runner: LoopRunner | None = None
+        self._comm: CommServer | None = None
         self.task: Task | None = None
         if start:
             self.start()
@@ -137,10 +138,10 @@ class Server:
             return
         numeric = socket.gethostbyname(self._host)
         self.task = Task(self.name, numeric, self._config, tls_of(self._security))
-        host = Host(self.task, self._addresses)
-        self._runner = LoopRunner(asynchronous=False)
-        self._runner.start()
         try:
+            host = Host(self.task, self._addresses)
+            self._runner = LoopRunner(asynchronous=False)
+            self._runner.start()
             self._comm, self._port = sync(self._runner.loop, self._listen, host, numeric)
         except BaseException:
             self.close()
@@ -164,14 +165,16 @@ class Server:
         """Stops the steps that run here, and listens no more."""
         withdraw(self.target)
         runner, self._runner = self._runner, None
-        if runner is not None:
-            comm = getattr(self, "_comm", None)
-            if comm is not None:
-                sync(runner.loop, comm.close)
-            runner.stop()
-        if self.task is not None:
-            self.task.close()
-        self._over.set()
+        comm, self._comm = self._comm, None
+        try:
+            if runner is not None:
+                if comm is not None:
+                    sync(runner.loop, comm.close)
+                runner.stop()
+        finally:
+            if self.task is not None:
+                self.task.close()
+            self._over.set()
 
     def __enter__(self) -> Server:
         return self

@@ -55,6 +55,7 @@ _REMEMBERED = 4096  # ended steps whose late messages are known for what they ar
 _PREFIX = 40  # bits below the part of a step's number that is its master's
 _NOTHING = np.zeros(0, np.uint8)
 _NO_LIMIT = np.zeros(0)
+_PATIENCE = 5.0  # seconds that closing waits for Python functions that do not return
 _NOTED = 1.0  # seconds that a traced step waits for each value that still leaves
 
 
@@ -112,7 +113,12 @@ class Task:
         self._closed = False
         self.refusals = Refusals(name)
         self.steps = 0  # that ended here
-        self.channel = CountingChannel(host, self._receive, self.refusals.add, tls)
+        try:
+            self.channel = CountingChannel(host, self._receive, self.refusals.add, tls)
+        except BaseException:
+            for device in made:
+                device.close()
+            raise
         self._lines = Lines(self.channel, lambda: Pump(self._receive, self._broke))
 
     # ---- who is there ----------------------------------------------------------------------
@@ -455,7 +461,7 @@ class Task:
             run.stop(CancelledError(f"the task {self.name} was closed"))
         self._lines.close()
         self.channel.close()
-        self.threads.close()
+        self.threads.close(_PATIENCE)
         self.resources.reset()
         for device in self.devices.values():
             device.close()
