@@ -28,6 +28,10 @@ def test_a_chain_is_one_kernel():
     assert launches(lambda a, b: tf.tanh(a * 2.0 + b) - tf.exp(a), (30, 40), (40,)) == 1
 
 
+def test_without_fusion_each_op_is_a_kernel():
+    assert launches(lambda a, b: tf.tanh(a * 2.0 + b) - tf.exp(a), (30, 40), (40,), optimize=False) == 5
+
+
 def test_softmax_is_one_kernel():
     assert launches(tf.nn.softmax, (30, 40)) == 1
 

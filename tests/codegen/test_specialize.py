@@ -7,7 +7,7 @@ import pytest
 from runner import compile_graph
 
 import tfnb as tf
-from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.program import DeviceFacts, Launch
 from tfnb.errors import ShapeError, UnimplementedError
 
 
@@ -46,6 +46,20 @@ def test_what_depends_on_shapes_alone_is_no_kernel():
     p = compile_graph(graph, {a: np.zeros((4, 6))}, [y, z])
     assert p.outputs[0].shape == (24,)
     assert len(p.steps) == 2 and float(p.consts[0]) == 48.0
+
+
+def test_without_folding_the_device_computes_what_is_no_whole_number():
+    """Or a sine would be the host's or the device's by who else is in the cluster."""
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.float32, [3])
+        sine = tf.sin(tf.constant([0.5, 1.5, 2.5])) * a
+        n = tf.constant(2) * 3
+        half = tf.cast(tf.floor(tf.constant(3.5)), tf.int32)  # a shape needs it
+        y = tf.tile(a, [half])
+    for optimize, nodes in ((True, ["Mul", "Tile"]), (False, ["Sin", "Mul", "Tile"])):
+        p = compile_graph(graph, {a: np.zeros(3)}, [sine, n, y], optimize=optimize)
+        assert [graph.get_operation_by_name(s.label).type for s in p.steps if isinstance(s, Launch)] == nodes
+        assert p.outputs[2].shape == (9,) and int(p.consts[-1]) == 6
 
 
 def test_a_fed_axis_specialises():

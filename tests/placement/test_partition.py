@@ -72,17 +72,18 @@ def test_programs_of_whole_numbers(n):
 
 
 @pytest.mark.opencl
-@pytest.mark.parametrize("seed", [1, 7])
-def test_vectors_and_their_gradients_as_on_one_device(seed):
+@pytest.mark.parametrize("seed", [0, 7])
+def test_vectors_and_their_gradients_as_on_one_device(monkeypatch, seed):
+    """To the bit: with each op a kernel of its own it does not matter who is where."""
+    monkeypatch.setenv("TFNB_OPTIMIZE", "0")
     graph, fetches, wanted, _ = vectors(seed)
-    with tf.Session(graph=graph) as one:
+    with tf.Session(graph=graph, config=tf.ConfigProto(device_count={"CPU": 1})) as one:
         expected = one.run(fetches)
     for placement in range(3):
         with tf.Session(graph=graph, config=config(3, placement)) as several:
             found = several.run(fetches)
         for a, b in zip(found, expected, strict=True):
-            # What is fused with what differs, and with it the last bit.
-            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12, err_msg=f"placement {placement}")
+            assert a.tobytes() == b.tobytes(), f"placement {placement}"
     for a, b in zip(expected[:N], wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 

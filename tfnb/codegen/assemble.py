@@ -31,6 +31,7 @@ from tfnb.ir.kernelcall import F32, F64, I32, BiasIn, In, KernelCall, Out, Temp,
 __all__ = ["Assembler"]
 
 CHAIN_PARTS, CHAIN_ARGS = 8, 100  # of one kernel
+ALONE = "alone"  # the name of a kernel that has its module to itself
 CHAINS = -1  # the module of chains, until its place is known
 
 Place = Value | Scratch | int  # an int is the id of a random node
@@ -69,7 +70,7 @@ class Assembler:
     def __init__(
         self, cluster: Cluster, found: Specialized, lowered: Lowered, facts: DeviceFacts, fuse: bool = True
     ) -> None:
-        self.fuse = fuse and facts.kind == "cpu"
+        self.fuse, self.apart = fuse and facts.kind == "cpu", not fuse
         self.cluster, self.found, self.lowered, self.facts = cluster, found, lowered, facts
         self.steps: list[_Step] = []
         self.temps: dict[_Temp, list[int]] = {}
@@ -133,11 +134,7 @@ class Assembler:
         return emit_columns(group, self.facts, needed)
 
     def _generated(self, group: Group, kernel: Generated) -> None:
-        entry = self.texts.get(kernel.text)
-        if entry is None:
-            entry = f"k{len(self.texts)}_{_slug(group)}"
-            self.texts[kernel.text] = entry
-            self.needs.update(dict.fromkeys(kernel.needs))
+        module, entry = self._entry(group, kernel)
         args: list[object] = []
         for target in kernel.pointers:
             if isinstance(target, Scratch):
@@ -150,12 +147,25 @@ class Assembler:
         made = [v for m in group.members for v in m.values if _memory(v) in written]
         self.steps.append(
             _Step(
-                0, entry, tuple(args), (kernel.geometry.groups, 1, 1),
+                module, entry, tuple(args), (kernel.geometry.groups, 1, 1),
                 (kernel.geometry.local, 1, 1), _node_ids(group), group.label,
                 tuple(t for t, _ in values if t not in made), tuple(made), kernel.aligned,
                 group=group.number, parameters=() if kernel.has_local else kernel.parameters,
             )  # fmt: skip
         )
+
+    def _entry(self, group: Group, kernel: Generated) -> tuple[int, str]:
+        """The module and the name of a generated kernel. Without fusion each has a module to itself, which is then the
+        same in all programs, and built once."""
+        if self.apart:
+            module = Module(source=self._source([kernel.text.replace(NAME, ALONE)], kernel.needs))
+            return self.libraries.setdefault(module, len(self.libraries) + 1), ALONE
+        entry = self.texts.get(kernel.text)
+        if entry is None:
+            entry = f"k{len(self.texts)}_{_slug(group)}"
+            self.texts[kernel.text] = entry
+            self.needs.update(dict.fromkeys(kernel.needs))
+        return 0, entry
 
     def _temp(self, temp: _Temp, nbytes: int) -> _Temp:
         self.temps.setdefault(temp, []).append(len(self.steps))
@@ -332,12 +342,12 @@ class Assembler:
             uses.append(VariableUse(node, info, k in reads, k in writes or not info.size))
         return tuple(uses)
 
-    def _source(self, kernels: Iterable[str]) -> str:
+    def _source(self, kernels: Iterable[str], needs: Iterable[tuple[str, str, int]] | None = None) -> str:
         parts = ['#include "lib/types.clh"']
         if self.facts.kind == "gpu":
             parts.insert(0, "#define TFNB_GPU 1")
         parts.append('#include "lib/index.clh"')
-        for file, ctype, lanes in sorted(self.needs):
+        for file, ctype, lanes in sorted(self.needs if needs is None else needs):
             width = str(lanes) if lanes > 1 else ""
             parts += [f"#define T {ctype}" if ctype else "", f"#define W {width}", f'#include "{file}"']
         return "\n".join(p for p in parts if p) + "\n\n" + "\n\n".join(kernels) + "\n"

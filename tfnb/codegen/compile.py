@@ -40,7 +40,7 @@ def compile_cluster(
     None where it is not initialised. Raises `ShapeError`, `InvalidArgumentError`, `UnimplementedError` or
     `FailedPreconditionError` naming the node to blame.
     """
-    found = specialize(cluster, inputs, shape_values, variables, facts)
+    found = specialize(cluster, inputs, shape_values, variables, facts, settings.optimize)
     lowered, groups, reasons = _scheduled(cluster, found, facts, settings)
     assembler = Assembler(cluster, found, lowered, facts, settings.optimize)
     for g in groups:
@@ -57,7 +57,7 @@ def _scheduled(
         reasons: list[WhyNot] = []
         if settings.optimize:
             lowered, reasons = fuse_epilogues(lowered)
-        roots, kept = inline(lowered)
+        roots, kept = inline(lowered, settings.optimize)
         try:
             groups, apart = group(roots, lowered, facts, settings.optimize)
         except Cyclic:

@@ -49,9 +49,12 @@ def cost(e: Expr) -> int:
     return sum(12 if x.op in _SLOW else _WEIGHTS.get(x.op, 1) for x in walk(e))
 
 
-def inline(lowered: Lowered) -> tuple[list[Definition], list[WhyNot]]:
-    """The definitions that get memory, with the others substituted into them, over squeezed domains."""
-    inliner = _Inliner(lowered)
+def inline(lowered: Lowered, fuse: bool = True) -> tuple[list[Definition], list[WhyNot]]:
+    """The definitions that get memory, with the others substituted into them, over squeezed domains.
+
+    Without `fuse` all of them get memory: a compiler may round an expression otherwise than its parts.
+    """
+    inliner = _Inliner(lowered, fuse)
     for d in lowered.definitions:
         inliner.visit(d)
     return inliner.roots, inliner.reasons
@@ -64,8 +67,8 @@ def bodies_of(d: Definition) -> tuple[Expr, ...]:
 
 
 class _Inliner:
-    def __init__(self, lowered: Lowered) -> None:
-        self.lowered = lowered
+    def __init__(self, lowered: Lowered, fuse: bool) -> None:
+        self.lowered, self.fuse = lowered, fuse
         self.roots: list[Definition] = []
         self.reasons: list[WhyNot] = []
         self.inlined: dict[Value, Expr] = {}
@@ -138,6 +141,8 @@ class _Inliner:
         value, body = d.values[0], d.bodies[0]
         if d.pinned or len(d.values) > 1 or value.kind == "variable" or value in self.needed:
             return "its value is needed in memory"
+        if not self.fuse:
+            return "optimization is off"
         uses = self.uses[value]
         nodes, loads = size_of(body), len(loads_of(body))
         if nodes > MAX_NODES or loads > MAX_LOADS:

@@ -1,7 +1,8 @@
 """Specialisation: a cluster's shape functions run with concrete shapes (OSDI'16, section 3.3).
 
 What depends only on shapes, constants and the given `shape_values` is computed here by host kernels and never
-becomes a kernel. Invariant: afterwards every input and output of every node has a dtype and a concrete shape.
+becomes a kernel; without folding, only what shapes need and what both compute to the same bit. Invariant: afterwards
+every input and output of every node has a dtype and a concrete shape.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ _MAX_FOLD = 4096  # elements: larger values are cheaper to compute than to carry
 class Specialized:
     """`infos[edge]` of edges that are not references; `inputs[id]`, `outputs[id]` of each node;
     `values[edge]` where a value is known; `variable_of[edge]` the Variable node a reference leads to;
-    `initial[id]` and `variables[id]` dtype and shape of a variable before and after the run."""
+    `initial[id]` and `variables[id]` dtype and shape of a variable before and after the run. `shaping`: without
+    folding, the ids of the nodes whose values fix shapes."""
 
     infos: dict[Edge, TensorInfo] = field(default_factory=dict)
     inputs: dict[int, tuple[TensorInfo, ...]] = field(default_factory=dict)
@@ -46,6 +48,7 @@ class Specialized:
     initial: dict[int, TensorInfo] = field(default_factory=dict)
     variables: dict[int, TensorInfo] = field(default_factory=dict)
     specs: dict[int, TensorSpec] = field(default_factory=dict)
+    shaping: frozenset[int] | None = None
 
 
 def specialize(
@@ -54,13 +57,15 @@ def specialize(
     shape_values: Mapping[Edge, np.ndarray],
     variables: Mapping[int, TensorInfo | None],
     facts: DeviceFacts,
+    fold: bool = True,
 ) -> Specialized:
     """Concrete shapes for all nodes of `cluster`.
 
+    Without `fold` a node's value does not depend on who else is in the cluster: no device's sine is the host's.
     Raises `ShapeError` naming the node whose shapes do not fit, `UnimplementedError` for an op or
     dtype that no kernel serves, `FailedPreconditionError` for a variable read before it has a shape.
     """
-    found = Specialized()
+    found = Specialized(shaping=None if fold else _shaping(cluster))
     found.infos.update(zip(cluster.inputs, inputs, strict=True))
     found.values.update({e: np.asarray(v) for e, v in shape_values.items()})
     for e, info in found.infos.items():
@@ -73,6 +78,19 @@ def specialize(
         except OpError as e:
             raise e.with_op(node) from None
     return found
+
+
+def _shaping(cluster: Cluster) -> frozenset[int]:
+    """The ids of the nodes whose values fix shapes."""
+    nodes = cluster.by_id()
+    stack = [n.inputs[k].id for n in cluster.nodes for k in n.opdef.shape_inputs if k < len(n.inputs)]
+    found: set[int] = set()
+    while stack:
+        i = stack.pop()
+        if i in nodes and i not in found:
+            found.add(i)
+            stack.extend(e.id for e in nodes[i].inputs if not nodes[i].opdef.shape_only)
+    return frozenset(found)
 
 
 def _node(
@@ -201,6 +219,8 @@ def _evaluate(
         return False
     if all(o.size == 0 for o in outputs):
         arrays = [np.zeros(o.shape, o.dtype.np) for o in outputs]
+    elif not _folds(found, node, outputs):
+        return False
     else:
         arrays = _host_values(found, node, outputs)
     if not arrays:
@@ -209,6 +229,13 @@ def _evaluate(
         if e not in fed:
             found.values[e] = array
     return True
+
+
+def _folds(found: Specialized, node: Node, outputs: tuple[TensorInfo, ...]) -> bool:
+    """Without folding, only what shapes need, and whole numbers: the host and every device give the same of these."""
+    if found.shaping is None or node.id in found.shaping or node.opdef.shape_only:
+        return True
+    return not any(i.dtype.is_floating for i in (*found.inputs[node.id], *outputs))
 
 
 def _host_values(
