@@ -51,14 +51,14 @@ def run(training: str, way: str, pairs: int, seconds: float, chromium: str) -> l
         root, config = Path(folder) / "root", Path(folder) / "config"
         root.mkdir()
         config.mkdir()
-        port = browser.free_port()
+        port = browser.servers.free_port()
         lab = browser.Lab(f"http://127.0.0.1:{port}", root)
         found = root / "found.json"
         told = f"{training!r}, {way!r}, {pairs}, {seconds}, {str(found)!r}"
         lab.write("live.ipynb", [f"from benchmarks.live_training import measure\nmeasure({told})"])
         process = browser.start_server(root, config, port)
         try:
-            browser.wait_for(lab.url, process, config / "lab.log")
+            browser.servers.wait_for(f"{lab.url}/{browser.servers.STATUS}", process, config / "lab.log")
             launched = playwright.chromium.launch(executable_path=chromium, args=list(browser.FLAGS))
             page = launched.new_context(viewport={"width": 1280, "height": 900}).new_page()
             page.add_init_script(WATCH)
@@ -77,7 +77,7 @@ def run(training: str, way: str, pairs: int, seconds: float, chromium: str) -> l
                 block["drawn"] = len(times) / (block["stop"] - block["start"])
             return told
         finally:
-            browser.end_group(process)
+            browser.servers.end_group(process)
 
 
 def interval(values: list[float]) -> tuple[float, float, float]:

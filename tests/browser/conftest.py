@@ -6,21 +6,20 @@ reach nothing but it. Every process ends with the tests.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import signal
-import socket
-import subprocess
 import sys
-import time
-import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
 import pytest
 from playwright.sync_api import Page, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for benchmarks, which start the same Lab
+
+import servers
+from servers import TOKEN
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOTS = Path(__file__).parent / "shots"
@@ -35,12 +34,25 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-TOKEN = "tests-only"
 # The notebook's own session, not the status bar, tells when cells can be run.
 SESSION_READY = """() => {
     const widget = window.jupyterapp?.shell.currentWidget;
     const kernel = widget?.sessionContext?.session?.kernel;
     return kernel && widget.sessionContext.isReady && kernel.status === 'idle';
+}"""
+# How many charts BokehJS has drawn something in, on canvases inside open shadow roots.
+CHARTS = """within => {
+    const canvases = [];
+    const walk = node => {
+        if (node.shadowRoot) walk(node.shadowRoot);
+        for (const child of node.children ?? []) {
+            if (child.tagName === 'CANVAS') canvases.push(child);
+            walk(child);
+        }
+    };
+    walk(document.querySelector(within));
+    return canvases.filter(c => c.width > 100 && c.getContext('2d').getImageData(
+        0, 0, c.width, c.height).data.some(v => v)).length;
 }"""
 ALL_RUN = """() => {
     const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
@@ -82,12 +94,6 @@ class Lab:
         nbformat.write(notebook, self.root / name)
 
 
-def free_port():
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def start_server(root, config, port):
     settings = config / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
@@ -108,46 +114,20 @@ def start_server(root, config, port):
     }
     # The kernels find the package also where it is not installed.
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    with (config / "lab.log").open("w") as log:
-        return subprocess.Popen(
-            [
-                *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
-                *("--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"),
-                *(f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={root}"),
-                *("--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None"),
-                "--LabApp.extension_manager=readonly",
-                "--ServerApp.jpserver_extensions={'tfnb.notebook.server': True}",
-                "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-            ],
-            env={**os.environ, **{k: str(v) for k, v in places.items()}, "PYTHONPATH": path},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            cwd=root,
-            start_new_session=True,  # one group with its kernels, to end them together
-        )
-
-
-def wait_for(url, process, log, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if process.poll() is not None:
-            break
-        try:
-            urllib.request.urlopen(f"{url}/api/status?token={TOKEN}", timeout=2).close()
-            return
-        except OSError:
-            time.sleep(0.2)
-    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")
-
-
-def end_group(process):
-    """Ends the server, and whatever of its group is left."""
-    process.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(15)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait(5)
+    return servers.start(
+        [
+            *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+            *("--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"),
+            *(f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={root}"),
+            *("--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None"),
+            "--LabApp.extension_manager=readonly",
+            "--ServerApp.jpserver_extensions={'tfnb.notebook.server': True}",
+            "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        ],
+        config / "lab.log",
+        env={**os.environ, **{k: str(v) for k, v in places.items()}, "PYTHONPATH": path},
+        cwd=root,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -156,14 +136,14 @@ def lab(tmp_path_factory, chromium):
     root = tmp_path_factory.mktemp("lab") / "examples"
     shutil.copytree(ROOT / "examples", root, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
     config = tmp_path_factory.mktemp("config")
-    port = free_port()
+    port = servers.free_port()
     url = f"http://127.0.0.1:{port}"
     process = start_server(root, config, port)
     try:
-        wait_for(url, process, config / "lab.log")
+        servers.wait_for(f"{url}/{servers.STATUS}", process, config / "lab.log")
         yield Lab(url, root)
     finally:
-        end_group(process)
+        servers.end_group(process)
 
 
 @pytest.fixture(scope="session")
@@ -223,6 +203,13 @@ class Notebook:
         self.command("notebook:run-all-cells")
         self.page.wait_for_function(ALL_RUN, timeout=seconds * 1000)
 
+    def run_all_but_the_last(self, seconds=120):
+        content = "window.jupyterapp.shell.currentWidget.content"
+        self.page.evaluate(f"() => {{ {content}.activeCellIndex = {content}.widgets.length - 1; }}")
+        self.command("notebook:run-all-above")
+        run = f"{content}.model.toJSON().cells.filter(c => c.cell_type === 'code').slice(0, -1).every(c => c.execution_count)"
+        self.page.wait_for_function(f"() => {run}", timeout=seconds * 1000)
+
     def wait_until_run(self, seconds=120):
         self.page.wait_for_function(ALL_RUN, timeout=seconds * 1000)
 
@@ -233,17 +220,30 @@ class Notebook:
         place.scroll_into_view_if_needed()
         return place
 
+    def wait_for_charts(self, many=1, within=".jp-Notebook"):
+        """Waits until so many charts in the first match are drawn."""
+        drawn = f"([within, many]) => ({CHARTS})(within) >= many"
+        self.page.wait_for_function(drawn, arg=[within, many], timeout=30_000)
+
     def shot(self, name):
         SHOTS.mkdir(exist_ok=True)
         self.page.screenshot(path=SHOTS / f"{name}.png")
 
-    def errors(self):
-        """The errors that cells raised."""
-        outputs = self.page.evaluate(
+    def outputs(self):
+        """What cells have shown, in the notebook's format."""
+        return self.page.evaluate(
             "() => window.jupyterapp.shell.currentWidget.content.model.toJSON()"
             ".cells.flatMap(cell => cell.outputs ?? [])"
         )
-        return [f"{o['ename']}: {o['evalue']}" for o in outputs if o["output_type"] == "error"]
+
+    def text(self):
+        """What cells have printed, as one text."""
+        texts = (o.get("text") or o.get("data", {}).get("text/plain", "") for o in self.outputs())
+        return "".join("".join(text) for text in texts)
+
+    def errors(self):
+        """The errors that cells raised."""
+        return [f"{o['ename']}: {o['evalue']}" for o in self.outputs() if o["output_type"] == "error"]
 
     def save(self, name):
         """Saves the notebook and reads the file."""

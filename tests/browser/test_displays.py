@@ -12,20 +12,6 @@ for step in bar:
         plot.add(step, **{"validation <b>": math.exp(-step / 80) + 0.05})
     bar.note = f"loss {math.exp(-step / 80):.3f}"
 """
-# Chart pixels that are drawn: BokehJS draws on canvases inside open shadow roots.
-DRAWN = """() => {
-    const canvases = [];
-    const walk = node => {
-        if (node.shadowRoot) walk(node.shadowRoot);
-        for (const child of node.children ?? []) {
-            if (child.tagName === 'CANVAS') canvases.push(child);
-            walk(child);
-        }
-    };
-    walk(document.querySelector('.jp-Notebook'));
-    return canvases.filter(c => c.width > 100 && c.getContext('2d').getImageData(
-        0, 0, c.width, c.height).data.some(v => v)).length > 0;
-}"""
 
 
 def test_chart_is_live_then_rests_and_is_saved(notebook):
@@ -33,12 +19,12 @@ def test_chart_is_live_then_rests_and_is_saved(notebook):
     notebook.open("chart.ipynb")
     notebook.command("notebook:run-all-cells")
     # While the cell still runs, BokehJS already draws in the widget's view.
-    notebook.page.wait_for_function(DRAWN, timeout=30_000)
+    notebook.wait_for_charts()
     assert notebook.page.locator(".jp-CodeCell .jp-InputPrompt", has_text="[*]").count() == 1
     notebook.shot("chart-live")
     notebook.wait_until_run()
     notebook.page.wait_for_selector(".tfnb-plot")
-    notebook.page.wait_for_function(DRAWN)
+    notebook.wait_for_charts()
     notebook.shot("chart-light")
     notebook.theme("JupyterLab Dark")
     notebook.shot("chart-dark")
@@ -65,9 +51,40 @@ def test_an_interrupted_cell_leaves_a_picture(notebook):
     notebook.lab.write("stop.ipynb", [LOOP.replace("range(300)", "range(100000)")])
     notebook.open("stop.ipynb")
     notebook.command("notebook:run-all-cells")
-    notebook.page.wait_for_function(DRAWN, timeout=30_000)
+    notebook.wait_for_charts()
     notebook.command("notebook:interrupt-kernel")
     notebook.wait_until_run()
     notebook.page.wait_for_selector(".tfnb-plot")
     assert notebook.errors() == ["KeyboardInterrupt: "]
     assert "stopped" in notebook.page.locator(".tfnb-progress").first.text_content()
+
+
+ASKED = """
+import os, time
+import tfnb as tf
+x = tf.placeholder(tf.float32, [3], name="x")
+total = tf.reduce_sum(tf.square(x), name="total")
+with tf.Session() as sess, tf.profile(sess) as recording:
+    sess.run(total, {x: [1, 2, 3]})
+"""
+BUSY = """
+while not os.path.exists("heard"):
+    time.sleep(0.05)
+"""
+
+
+def test_views_are_answered_while_a_cell_runs(notebook):
+    page = notebook.page
+    notebook.lab.write("busy.ipynb", [ASKED, "tf.show_graph(height=300)", "tf.timeline(recording)", BUSY])
+    notebook.open("busy.ipynb")
+    notebook.command("notebook:run-all-cells")
+    graph = notebook.show(".tfnb-graph-view")
+    graph.locator("input").fill("total")
+    graph.locator("input").press("Enter")
+    graph.locator(".card").get_by_text("made at").wait_for()
+    notebook.show(".tfnb-tl button.slowest").click()
+    page.locator(".tfnb-tl .card").get_by_text("tf.square(x)").wait_for()
+    assert page.locator(".jp-CodeCell .jp-InputPrompt", has_text="[*]").count() == 1
+    (notebook.lab.root / "heard").touch()
+    notebook.wait_until_run()
+    assert notebook.errors() == []

@@ -5,12 +5,8 @@ import re
 import pytest
 
 
-def text_of_outputs(notebook):
-    return "\n".join(notebook.page.locator(".jp-OutputArea-output pre").all_inner_texts())
-
-
 def accuracy(notebook):
-    return float(re.findall(r"test accuracy: ([\d.]+)", text_of_outputs(notebook))[-1])
+    return float(re.findall(r"test accuracy: ([\d.]+)", notebook.text())[-1])
 
 
 def look(notebook, name):
@@ -66,3 +62,54 @@ def test_the_slowest_operation_is_one_click_away(notebook):
         assert card.is_visible()
         notebook.page.wait_for_timeout(200)
         notebook.shot(f"07-slowest-{theme.lower()}")
+
+
+def views(notebook, name, **selectors):
+    """Screenshots of views, light and dark, each from its top."""
+    for theme in ("Light", "Dark"):
+        notebook.theme(f"JupyterLab {theme}")
+        for part, selector in selectors.items():
+            notebook.show(selector).evaluate("e => e.scrollIntoView({block: 'start'})")
+            notebook.page.wait_for_timeout(300)
+            notebook.shot(f"{name}-{part}-{theme.lower()}")
+
+
+@pytest.mark.slow
+def test_many_devices(notebook):
+    notebook.open("08_many_devices.ipynb")
+    notebook.run_all(300)
+    assert notebook.errors() == []
+    assert accuracy(notebook) > 0.9
+    text = notebook.text()
+    assert re.search(r"partition CPU:0: \d+ nodes, \d+ Sends, [1-9]\d* Recvs\n +half1/hidden", text)
+    assert "root of 144: 12.0" in text
+    assert re.search(r"partition CPU:\d \[.*'_control_merge'.*'_control_next'", text)
+    assert "cannot place the node on '/device:GPU:7': there is no such device" in text and "3.0" in text
+    assert "would end there at" in text and re.search(r"costs of [1-9]\d* ops and shapes are measured", text)
+    assert "lanes with kernels: CPU:0, CPU:1, CPU:2" in text
+    whole, short = re.findall(r"(\d+) bytes sent, mean (1\.\d+)", text)
+    assert (int(whole[0]), int(short[0])) == (4000, 2000)
+    assert float(whole[1]) == pytest.approx(float(short[1]), rel=5e-3)
+    views(notebook, "08", passes=".tfnb-graph-view", timeline=".tfnb-tl")
+
+
+@pytest.mark.slow
+def test_dask_cluster(notebook):
+    notebook.open("09_dask_cluster.ipynb")
+    notebook.run_all_but_the_last(300)
+    assert notebook.errors() == []
+    text = notebook.text()
+    assert [float(a) > 0.9 for a in re.findall(r"test accuracy: ([\d.]+)", text)] == [True, True]
+    assert re.search(r"w1 +\(784, 128\) /job:ps/task:0\nb1 .* /job:ps/task:1", text)
+    assert re.search(r"<tf.show_cluster: 5 of 5 tasks alive, \d+ variables of", text)
+    assert re.search(r"/job:ps/task:0 to /job:worker/task:[01]: 4\d\d kB a step, most of it w1", text)
+    assert re.search(r" 401408 bytes in [\d.]+ ms: w1/read:0, from /job:ps/task:0/.* to /job:worker/task:1/", text)
+    assert "100 steps, of gradients that the workers handed in: [100, 100]" in text
+    last, first = map(int, re.search(r"it went back \[\((\d+), (\d+)\)\]", text).groups())
+    assert 0 <= last - first <= 25 and "'worker 0': 2, 'worker 1': 1" in text
+    views(notebook, "09", cluster=".tfnb-cluster-page", timeline=".tfnb-tl")
+    notebook.command("notebook:run-cell")
+    notebook.wait_until_run()
+    assert "processes left: 0" in notebook.text()
+    page = str(notebook.outputs())
+    assert "tfnb-cluster-picture" in page and "to worker 0" in page

@@ -2,16 +2,14 @@
 
 import os
 import re
-import subprocess
 import sys
-import time
-import urllib.request
 
 import numpy as np
 import pytest
+import servers
 
 import tfnb as tf
-from tests.browser.conftest import SHOTS, end_group, free_port
+from tests.browser.conftest import SHOTS
 
 
 @pytest.fixture
@@ -34,31 +32,16 @@ def tensorboard(tmp_path):
             options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
             sess.run(train, feed, options=options, run_metadata=found)
             writer.add_run_metadata(found, "step 20", 20)
-    port = free_port()
+    port = servers.free_port()
     command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(tmp_path), "--port", str(port)]
-    with (tmp_path / "tensorboard.log").open("w") as log:
-        process = subprocess.Popen(
-            [*command, "--host=127.0.0.1", "--load_fast=false"],
-            stdout=log, stderr=log, start_new_session=True, env={**os.environ, "PYTHONWARNINGS": "ignore"},
-        )  # fmt: skip
+    log = tmp_path / "tensorboard.log"
+    quietly = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    process = servers.start([*command, "--host=127.0.0.1", "--load_fast=false"], log, env=quietly)
     try:
-        _wait(f"http://127.0.0.1:{port}/data/runs", b"run", process, tmp_path / "tensorboard.log")
+        servers.wait_for(f"http://127.0.0.1:{port}/data/runs", process, log, b"run")
         yield f"http://127.0.0.1:{port}"
     finally:
-        end_group(process)
-
-
-def _wait(url, wanted, process, log, seconds=90):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
-                if wanted in answer.read():
-                    return
-        except OSError:
-            pass
-        time.sleep(0.3)
-    raise RuntimeError(f"TensorBoard did not start:\n{log.read_text()}")
+        servers.end_group(process)
 
 
 def test_pages_of_tensorboard(browser, tensorboard):

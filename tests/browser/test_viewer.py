@@ -46,19 +46,6 @@ def train():
 TRAINING = "view = tf.view(writers)\ntrain()"
 # What each chart says of itself: its newest values.
 CURVES = """() => [...document.querySelectorAll('.tfnb-chart')].map(p => p.ariaLabel ?? '')"""
-DRAWN = """() => {
-    const canvases = [];
-    const walk = node => {
-        if (node.shadowRoot) walk(node.shadowRoot);
-        for (const child of node.children ?? []) {
-            if (child.tagName === 'CANVAS') canvases.push(child);
-            walk(child);
-        }
-    };
-    walk(document.querySelector('.tfnb-viewer'));
-    return canvases.filter(c => c.width > 100 && c.getContext('2d').getImageData(
-        0, 0, c.width, c.height).data.some(v => v)).length;
-}"""
 
 
 def tab(notebook, name):
@@ -72,7 +59,7 @@ def test_a_training_is_seen_live(notebook):
     notebook.command("notebook:run-all-cells")
     page.wait_for_selector(".tfnb-viewer", timeout=60_000)
     page.locator(".tfnb-viewer").evaluate("el => el.scrollIntoView()")
-    page.wait_for_function(f"() => ({DRAWN})() >= 3", timeout=30_000)
+    notebook.wait_for_charts(3, ".tfnb-viewer")
     first = page.evaluate(CURVES)
     running = page.locator(".jp-CodeCell .jp-InputPrompt", has_text="[*]").count()
     assert running == 1, "charts came only when the training was over"

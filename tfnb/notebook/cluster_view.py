@@ -8,19 +8,14 @@ from __future__ import annotations
 
 import threading
 import time
-from types import TracebackType
 from typing import Any
-from uuid import uuid4
-
-import anywidget
-from IPython import get_ipython
-from IPython.display import display, update_display
-from traitlets import Unicode
 
 from tfnb.errors import ClosedSessionError, DTypeError
 from tfnb.notebook.assets import widget_module
+from tfnb.notebook.channel import Channel
 from tfnb.notebook.cluster_picture import amount, cluster_html, summary
-from tfnb.notebook.outlet import hear_while_busy, in_kernel
+from tfnb.notebook.live_view import LiveView
+from tfnb.notebook.outlet import in_kernel
 from tfnb.notebook.trace_lanes import short_name
 
 __all__ = ["ClusterView", "show_cluster"]
@@ -29,21 +24,23 @@ SECONDS, SECONDS_ASLEEP, SECONDS_PER_PICTURE = 0.5, 2.0, 10.0
 SECONDS_PER_TASK = 0.005  # a large cluster is asked less often
 
 
-class ClusterChannel(anywidget.AnyWidget):
-    """The line to the browser: never displayed itself, it finds its places in the page by `key`, also its model id."""
+class ClusterChannel(Channel):
+    """The line to the browser."""
 
     _esm = widget_module("cluster_view")
-    key = Unicode().tag(sync=True)
 
 
-class ClusterView:
+class ClusterView(LiveView):
     """A view of a cluster; made by `tf.show_cluster`. A context manager, which closes at the end.
 
     `refresh()` asks the tasks and gives what they said; `state` is what they said last: `tasks`, `devices` and `sent`
     (who sent how many messages and bytes to whom, and the tensors with the most). `close()` leaves a picture.
     """
 
+    kind = "cluster"
+
     def __init__(self, found: Any) -> None:
+        super().__init__()
         census = getattr(found, "census", None)
         if census is None:
             raise DTypeError(
@@ -56,14 +53,6 @@ class ClusterView:
         except BaseException:
             self._census.close()
             raise
-        self._key = f"tfnb-cluster-{uuid4().hex}"
-        self._channel: ClusterChannel | None = None
-        self._thread: threading.Thread | None = None
-        self._watchers = 0
-        self._heard = False  # the browser has answered
-        self._closed = threading.Event()
-        self._wake = threading.Event()
-        self._shown_in: Any = None
 
     # ---- for programs ----------------------------------------------------------------------
 
@@ -73,29 +62,9 @@ class ClusterView:
             self.state = self._census.take()
         return self.state
 
-    def close(self) -> None:
-        """Asks no more; the picture stays."""
-        with self._asking:
-            if self._closed.is_set():
-                return
-            self._closed.set()
-        self._wake.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(10)
+    def _release(self) -> None:
         with self._asking:
             self._census.close()
-        if self._channel is not None:
-            get_ipython().events.unregister("post_run_cell", self._show_picture)
-            self._show_picture()
-            self._channel.close()
-
-    def __enter__(self) -> ClusterView:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         lines = [
@@ -110,51 +79,11 @@ class ClusterView:
 
     # ---- in a notebook ---------------------------------------------------------------------
 
-    def _ipython_display_(self) -> None:
-        if not in_kernel() or self._closed.is_set():
-            display({"text/html": self._repr_html_(), "text/plain": repr(self)}, raw=True)
-        elif self._shown_in != get_ipython().execution_count:  # `show_cluster` has shown it in this cell already
-            self.show()
-
-    def show(self) -> None:
-        """Shows the view here, once more if it is shown elsewhere."""
-        self._shown_in = get_ipython().execution_count
-        first = self._channel is None
-        if first:
-            self._start()
-        told, place = {"tfnb": "cluster"}, f"tfnb-{uuid4().hex}"
-        html = (
-            f'<div id="{place}" class="tfnb-cluster" data-tfnb-view="{self._key}"></div>'
-            f'<script>globalThis.tfnbViews?.["{self._key}"]?.(document.getElementById("{place}"))</script>'
-        )
-        display({"text/html": html, "text/plain": repr(self)}, raw=True, metadata=told)
-        if first:
-            display(self._picture(), raw=True, metadata=told, display_id=self._key)
-
-    def _start(self) -> None:
-        self._channel = ClusterChannel(key=self._key, model_id=self._key)
-        hear_while_busy(self._channel)
-        self._channel.on_msg(self._told)
-        get_ipython().events.register("post_run_cell", self._show_picture)
-        thread = threading.Thread(target=self._work, name="tfnb-cluster", daemon=True)
-        thread.start()
-        self._thread = thread  # what `close` finds here can be joined
-
-    def _picture(self) -> dict[str, str]:
-        return {"text/html": self._repr_html_(), "text/plain": ""}
-
-    def _show_picture(self, _result: object = None) -> None:
-        update_display(self._picture(), raw=True, metadata={"tfnb": "cluster"}, display_id=self._key)
+    def _open(self, key: str) -> ClusterChannel:
+        return ClusterChannel(key)
 
     def _told(self, _channel: object, message: Any, _buffers: object) -> None:
-        """From the browser, in a comm's thread."""
-        what = message.get("type") if isinstance(message, dict) else None
-        if what == "hello":
-            self._heard = True
-            self._watchers += 1
-            self._wake.set()
-        elif what == "bye":
-            self._watchers = max(self._watchers - 1, 0)
+        self._looked_at(message.get("type") if isinstance(message, dict) else None)
 
     # ---- the thread ------------------------------------------------------------------------
 
@@ -178,13 +107,6 @@ class ClusterView:
             took = time.monotonic() - began
             self._wake.wait(max(SECONDS - took, busy, 0.05) if looked_at else SECONDS_ASLEEP)
             self._wake.clear()
-
-    def _send(self, message: dict[str, Any]) -> None:
-        try:
-            if self._channel is not None and not self._closed.is_set():
-                self._channel.send(message)
-        except Exception:  # the comm itself is gone: nobody is left to be told
-            self._closed.set()
 
 
 def show_cluster(found: Any) -> ClusterView:

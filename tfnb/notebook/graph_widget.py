@@ -10,12 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-import anywidget
-from traitlets import Unicode
-
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.notebook.assets import widget_module
+from tfnb.notebook.channel import Channel
 from tfnb.notebook.graph.model import GraphModel, graph_model
 from tfnb.notebook.graph.picture import graph_picture
 from tfnb.notebook.outlet import in_kernel
@@ -26,11 +24,10 @@ COLOURS = ("structure", "device", "time", "memory")
 LEAST_HEIGHT, MOST_HEIGHT = 220, 4000
 
 
-class GraphChannel(anywidget.AnyWidget):
-    """The line to the browser: never displayed itself, it finds its place in the page by `key`."""
+class GraphChannel(Channel):
+    """The line to the browser."""
 
     _esm = widget_module("graph_widget")
-    key = Unicode().tag(sync=True)
 
 
 class LiveGraph:
@@ -60,7 +57,7 @@ class LiveGraph:
         if not in_kernel() or not self.model(self._first).nodes[0]:
             return picture
         key = uuid4().hex
-        self._channel = GraphChannel(key=key)
+        self._channel = GraphChannel(key)
         self._channel.on_msg(self._asked)
         return (
             f'<div id="tfnb-{key}" class="tfnb-graph-place" data-tfnb-view="{key}">{picture}</div>'

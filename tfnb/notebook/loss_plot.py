@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import json
 import time
-from types import TracebackType
 from typing import Any, TextIO
 from uuid import uuid4
 
-import anywidget
 import numpy as np
 from IPython import get_ipython
 from ipywidgets import Widget, widget_serialization
@@ -23,9 +21,11 @@ from traitlets import Instance, List, Unicode
 from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.assets import widget_module
 from tfnb.notebook.bokeh_library import BOKEH_VERSION, shared_library
+from tfnb.notebook.channel import Channel
 from tfnb.notebook.chart_svg import line_chart_svg
+from tfnb.notebook.live_view import ClosedAtEnd
 from tfnb.notebook.loss_figure import loss_document
-from tfnb.notebook.outlet import Outlet, hear_while_busy, in_kernel
+from tfnb.notebook.outlet import Outlet, in_kernel
 from tfnb.notebook.pace import Pace
 from tfnb.notebook.series import COLOURS, Curve, Series
 
@@ -36,17 +36,16 @@ LIVE_POINTS, SAVED_POINTS = 1500, 300
 FEWEST_NEW = 4  # points of a curve in one message, where there are more
 
 
-class LossChart(anywidget.AnyWidget):
+class LossChart(Channel):
     """The live chart: a Bokeh document and the arrays of its curves. New points come as messages."""
 
     _esm = widget_module("loss_chart")
-    key = Unicode().tag(sync=True)  # its own id
     library = Instance(Widget).tag(sync=True, **widget_serialization)
     document = Unicode().tag(sync=True)
     curves = List().tag(sync=True)
 
 
-class LossPlot:
+class LossPlot(ClosedAtEnd):
     """A chart of named numbers over steps, shown at once and kept up to date::
 
         with tf.notebook.LossPlot() as plot:
@@ -109,17 +108,6 @@ class LossPlot:
             get_ipython().events.unregister("post_run_cell", self._cell_ended)
         self._outlet.show({"text/html": self._repr_html_(), "text/plain": repr(self)}, last=True)
 
-    def __enter__(self) -> LossPlot:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         newest = ", ".join(curve.told for curve in self._curves(1))
         return f"loss plot at step {self._step:g}: {newest}" if newest else "an empty loss plot"
@@ -152,11 +140,9 @@ class LossPlot:
         self._sent = {name: len(series) for name, series in self._series.items()}
         arrays = [_arrays(k, c, self._sent[c.name]) for k, c in enumerate(curves)]
         if self._chart is None:
-            key = uuid4().hex
             self._chart = LossChart(
-                model_id=key, key=key, library=shared_library(), document=self._document(curves), curves=arrays
+                uuid4().hex, library=shared_library(), document=self._document(curves), curves=arrays
             )
-            hear_while_busy(self._chart)
             self._chart.on_msg(self._told)
         else:
             self._chart.curves = arrays

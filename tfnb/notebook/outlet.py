@@ -15,7 +15,7 @@ from uuid import uuid4
 from IPython import get_ipython
 from IPython.display import display, update_display
 
-__all__ = ["Outlet", "hear_while_busy", "in_kernel"]
+__all__ = ["Outlet", "in_kernel"]
 
 # A log file or a pipe gets a line at most so often; a terminal's line is rewritten in place.
 SECONDS_PER_LINE = 5.0
@@ -25,16 +25,6 @@ def in_kernel() -> bool:
     """Whether output goes to a notebook (or another Jupyter front end)."""
     shell = get_ipython()
     return shell is not None and hasattr(shell, "kernel")
-
-
-def hear_while_busy(widget: Any) -> None:
-    """Lets a widget's messages from the browser come in while a cell runs.
-
-    JupyterLab sends them to a subshell for that (JEP 91). Since 7.4 ipykernel moves them to the shell that the widget
-    has sent from, which is the one that is busy with the cell.
-    """
-    if widget.comm is not None:
-        widget.comm._reply_subshell_for = None
 
 
 class Outlet:

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import anywidget
 import numpy as np
-from traitlets import Unicode
 
 from tfnb.notebook.assets import widget_module
+from tfnb.notebook.channel import Channel
 from tfnb.notebook.outlet import in_kernel
 from tfnb.notebook.timeline_svg import time_text, timeline_html
 from tfnb.notebook.trace_causes import MOST, causes, critical_path
@@ -33,11 +32,10 @@ MOST_BYTES = 512 << 20  # of a trace file; Python makes about eight times that o
 MOST_LIVE = 8  # views that the kernel answers; older ones keep what the browser has of them
 
 
-class TimelineChannel(anywidget.AnyWidget):
-    """The line to the browser: never displayed itself, it finds its place in the page by `key`, also its model id."""
+class TimelineChannel(Channel):
+    """The line to the browser."""
 
     _esm = widget_module("timeline")
-    key = Unicode().tag(sync=True)
 
 
 _live: deque[TimelineChannel] = deque()
@@ -129,7 +127,7 @@ class Timeline:
         )
 
     def _open(self, key: str) -> None:
-        channel = TimelineChannel(key=key, model_id=key)
+        channel = TimelineChannel(key)
         channel.on_msg(self._asked)
         _live.append(channel)
         if len(_live) > MOST_LIVE:

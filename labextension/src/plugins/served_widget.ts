@@ -93,9 +93,9 @@ export class ServedWidget extends Widget {
   private async start(): Promise<void> {
     const { module, style } = await drawing(this.kind);
     if (this.isDisposed) return;
-    // By this key graph and timeline find their place in the page, and the viewer what it holds.
+    // By this key a module finds its place in the page.
     const key = UUID.uuid4();
-    const state = this.kind === "events" ? { picture: key, has_kernel: false } : { key };
+    const state = this.kind === "events" ? { key, has_kernel: false } : { key };
     const model = new ServedModel(
       {
         exchange: (told) => exchange(this.name, this.kind, this.path, told),

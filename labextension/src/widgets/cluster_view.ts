@@ -4,12 +4,12 @@ import type { AnyModel } from "@anywidget/types";
 import type { ClusterState, FromKernel, ToKernel } from "../protocol/cluster";
 import { type ClusterPage, drawCluster } from "../views/cluster/cluster";
 import { listen } from "./channel/listen";
+import { inPlaces } from "./channel/places";
 
 interface Traits {
   key: string;
 }
 type Model = AnyModel<Traits>;
-type Places = Record<string, (place: HTMLElement) => void>;
 interface Place {
   readonly page: ClusterPage;
   seen: boolean;
@@ -88,14 +88,9 @@ export default {
     const key = model.get("key");
     const live = new Live(model);
     await listen(model, key);
-    const page = globalThis as { tfnbViews?: Places };
-    page.tfnbViews ??= {};
-    const views = page.tfnbViews;
-    views[key] = (place) => live.mount(place);
-    const places = document.querySelectorAll<HTMLElement>(`[data-tfnb-view="${CSS.escape(key)}"]`);
-    for (const place of places) live.mount(place);
+    const leave = inPlaces(key, (place) => live.mount(place));
     return () => {
-      delete views[key];
+      leave();
       live.close();
     };
   },

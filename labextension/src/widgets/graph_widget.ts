@@ -5,12 +5,12 @@ import type { AnyModel } from "@anywidget/types";
 import type { GraphCard, GraphMessage, GraphOptions, GraphRequest } from "../protocol/graph";
 import { drawStages } from "../views/graph/stages";
 import { GraphModel } from "../views/graph/view";
+import { listen } from "./channel/listen";
+import { inPlaces } from "./channel/places";
 
 interface Traits {
   key: string;
 }
-
-type Places = Record<string, (place: HTMLElement) => void>;
 
 class Live {
   private readonly graphs = new Map<number, GraphModel>();
@@ -80,15 +80,15 @@ class Live {
 }
 
 export default {
-  initialize({ model }: { model: AnyModel<Traits> }): () => void {
-    const page = globalThis as { tfnbViews?: Places };
-    page.tfnbViews ??= {};
+  async initialize({ model }: { model: AnyModel<Traits> }): Promise<() => void> {
     const live = new Live(model);
     const key = model.get("key");
     model.on("msg:custom", live.receive);
-    page.tfnbViews[key] = live.mount;
-    const places = document.querySelectorAll<HTMLElement>(`[data-tfnb-view="${CSS.escape(key)}"]`);
-    for (const place of places) live.mount(place);
-    return () => live.dispose();
+    await listen(model, key);
+    const leave = inPlaces(key, live.mount);
+    return () => {
+      leave();
+      live.dispose();
+    };
   },
 };

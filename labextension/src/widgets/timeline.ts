@@ -5,14 +5,10 @@ import type { EventCard, FromKernel, ToKernel } from "../protocol/timeline";
 import { drawTimeline, type TimelineView } from "../views/timeline/timeline";
 import { columnsOf, Trace } from "../views/timeline/trace";
 import { listen } from "./channel/listen";
+import { inPlaces } from "./channel/places";
 
 interface State {
   key: string;
-}
-
-/** What the script beside the picture calls, by the key of the model. */
-declare global {
-  var tfnbViews: Record<string, (place: HTMLElement) => void> | undefined;
 }
 
 class Channel {
@@ -81,12 +77,11 @@ const initialize: Initialize<State> = async ({ model }) => {
   const key = model.get("key");
   const channel = new Channel(model);
   await listen(model, key);
-  globalThis.tfnbViews ??= {};
-  globalThis.tfnbViews[key] = (place) => channel.mount(place);
-  for (const place of document.querySelectorAll(`[data-tfnb-view="${CSS.escape(key)}"]`)) {
-    if (place instanceof HTMLElement) channel.mount(place);
-  }
-  return () => channel.dispose();
+  const leave = inPlaces(key, (place) => channel.mount(place));
+  return () => {
+    leave();
+    channel.dispose();
+  };
 };
 
 export default { initialize };

@@ -18,6 +18,7 @@ import { firstOptions, type Options } from "../views/viewer/options";
 import { drawViewer, type ViewerPage, type ViewerSource } from "../views/viewer/viewer";
 import "../views/viewer/viewer.css";
 import { listen } from "./channel/listen";
+import { inPlaces } from "./channel/places";
 
 interface State {
   library: string; // the id of the model that brings BokehJS
@@ -25,12 +26,12 @@ interface State {
   catalogue: Catalogue;
   changes: Content[];
   wanted: Wanted;
-  picture: string;
+  key: string;
   has_kernel?: boolean; // false where Jupyter's server feeds the model
 }
 type Model = AnyModel<State>;
 
-const key = (kind: string, tag: string) => `${kind}\n${tag}`;
+const named = (kind: string, tag: string) => `${kind}\n${tag}`;
 const GONE =
   "the kernel is gone: what is shown stays as it was; run the cell again for a live view";
 
@@ -63,7 +64,7 @@ function sourceOf(model: Model, contents: Map<string, Content>): ViewerSource {
     hasKernel: model.get("has_kernel") !== false,
     catalogue: () => model.get("catalogue"),
     content: <K extends Kind>(kind: K, tag: string) =>
-      contents.get(key(kind, tag)) as Contents[K] | undefined,
+      contents.get(named(kind, tag)) as Contents[K] | undefined,
     library: () => library(model),
     want: (wanted) => {
       model.set("wanted", wanted);
@@ -103,7 +104,7 @@ class Live {
     this.source = sourceOf(model, this.contents);
     this.keep();
     // The saved picture is for when there is no kernel: while a view lives, it is hidden.
-    this.hiding.textContent = `#${CSS.escape(model.get("picture"))} { display: none; }`;
+    this.hiding.textContent = `#${CSS.escape(model.get("key"))} { display: none; }`;
     model.on("change:catalogue", () => this.each((page) => page.catalogueChanged()));
     model.on("change:changes", () => {
       this.keep();
@@ -120,7 +121,7 @@ class Live {
 
   private keep(): void {
     for (const content of this.model.get("changes")) {
-      this.contents.set(key(content.kind, content.tag), content);
+      this.contents.set(named(content.kind, content.tag), content);
     }
     this.asked = false;
   }
@@ -128,7 +129,7 @@ class Live {
   private grow(told: Grown, numbers: Bytes | undefined): void {
     const made = grown(told, floats(numbers), (tag) => this.source.content("scalar", tag));
     if (made) {
-      for (const content of made) this.contents.set(key("scalar", content.tag), content);
+      for (const content of made) this.contents.set(named("scalar", content.tag), content);
       this.each((page) => page.contentsChanged(true));
       this.each((page) => page.paced(told.pause));
     } else if (!this.asked) {
@@ -176,21 +177,14 @@ class Live {
   }
 }
 
-type Places = Record<string, (place: HTMLElement) => void>;
-
 export default {
   async initialize({ model }: { model: Model }): Promise<() => void> {
-    const name = model.get("picture");
+    const key = model.get("key");
     const live = new Live(model);
-    await listen(model, name);
-    const page = globalThis as { tfnbViews?: Places };
-    page.tfnbViews ??= {};
-    const views = page.tfnbViews;
-    views[name] = (place) => live.mount(place);
-    const places = document.querySelectorAll<HTMLElement>(`[data-tfnb-view="${CSS.escape(name)}"]`);
-    for (const place of places) live.mount(place);
+    await listen(model, key);
+    const leave = inPlaces(key, (place) => live.mount(place));
     return () => {
-      delete views[name];
+      leave();
       live.close();
     };
   },

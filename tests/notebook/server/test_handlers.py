@@ -1,27 +1,23 @@
 """The addresses of the server's part, asked of a real Jupyter server."""
 
-import contextlib
 import gzip
 import json
 import os
 import re
-import signal
-import socket
 import struct
-import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 import numpy as np
 import pytest
+import servers
+from servers import TOKEN
 
 import tfnb as tf
 
 ROOT = Path(__file__).resolve().parents[3]
-TOKEN = "tests-only"
 HOSTILE = "<script>alert(1)</script>"
 NAME = "document-of-the-tests"
 
@@ -72,48 +68,28 @@ def unpacked(body):
     return whole(head["value"])
 
 
-def wait_for(server, process, log):
-    end = time.monotonic() + 60
-    while time.monotonic() < end and process.poll() is None:
-        with contextlib.suppress(OSError):
-            urllib.request.urlopen(f"{server.url}/api/status?token={TOKEN}", timeout=2).close()
-            return
-        time.sleep(0.1)
-    raise RuntimeError(f"Jupyter's server did not start:\n{log.read_text()}")
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     root, config = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("config")
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = servers.free_port()
     places = {f"JUPYTER_{name}_DIR": str(config / name) for name in ("CONFIG", "DATA", "RUNTIME")}
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    with (config / "log").open("w") as log:
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root"),
-                *("--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"),
-                *(f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={root}"),
-                "--ServerApp.jpserver_extensions={'tfnb.notebook.server': True}",
-            ],
-            env={**os.environ, **places, "PYTHONPATH": path},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    process = servers.start(
+        [
+            *(sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root"),
+            *("--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"),
+            *(f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={root}"),
+            "--ServerApp.jpserver_extensions={'tfnb.notebook.server': True}",
+        ],
+        config / "log",
+        env={**os.environ, **places, "PYTHONPATH": path},
+    )
     found = Server(f"http://127.0.0.1:{port}", root)
     try:
-        wait_for(found, process, config / "log")
+        servers.wait_for(f"{found.url}/{servers.STATUS}", process, config / "log")
         yield found
     finally:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(15)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(5)
+        servers.end_group(process)
 
 
 @pytest.fixture(scope="module")

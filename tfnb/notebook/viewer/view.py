@@ -11,19 +11,17 @@ from __future__ import annotations
 import io
 import threading
 import time
-from types import TracebackType
 from typing import Any
-from uuid import uuid4
 
-import anywidget
 from IPython import get_ipython
-from IPython.display import display, update_display
 from ipywidgets import Widget, widget_serialization
-from traitlets import Dict, Instance, List, Unicode
+from traitlets import Dict, Instance, List
 
 from tfnb.notebook.assets import widget_module, widget_style
 from tfnb.notebook.bokeh_library import shared_library
-from tfnb.notebook.outlet import hear_while_busy, in_kernel
+from tfnb.notebook.channel import Channel
+from tfnb.notebook.live_view import LiveView
+from tfnb.notebook.outlet import in_kernel
 from tfnb.notebook.pace import Pace
 from tfnb.notebook.viewer.looks import chart, looks
 from tfnb.notebook.viewer.picture import picture_html
@@ -37,12 +35,8 @@ SECONDS_ASLEEP, SECONDS_TO_REST, SECONDS_PER_PICTURE = 2.0, 1.0, 10.0
 MOST_ROWS = 2_000_000
 
 
-class ViewerModel(anywidget.AnyWidget):
-    """What the browser knows of a view. `wanted` comes from there, all else goes there.
-
-    Never displayed itself, so that a notebook without its kernel shows a picture and no fault: the browser's side draws
-    in the places that bear its name.
-    """
+class ViewerModel(Channel):
+    """What the browser knows of a view. `wanted` comes from there, all else goes there."""
 
     _esm = widget_module("viewer")
     _css = widget_style("viewer")
@@ -51,35 +45,30 @@ class ViewerModel(anywidget.AnyWidget):
     catalogue = Dict().tag(sync=True)
     changes = List().tag(sync=True)
     wanted = Dict().tag(sync=True)
-    picture = Unicode().tag(sync=True)
 
 
-class View:
+class View(LiveView):
     """A viewer of runs; made by `tf.view`. A context manager, which closes at the end.
 
     `refresh()` reads what is new at once, `to_pandas()` and `to_csv()` give the points that the view holds, `close()`
     ends its thread and leaves a picture.
     """
 
+    kind = "view"
+    _channel: ViewerModel | None
+
     def __init__(self, what: Any) -> None:
+        super().__init__()
         self._lock = threading.RLock()
         self._state = ViewState(sources_of(what))
         self._state.catalogue()
-        self._place = f"tfnb-view-{uuid4().hex}"
-        self._model: ViewerModel | None = None
         self._wanted = Wanted()
-        self._heard = False  # the browser has answered
-        self._watchers = 0
         self._all = True  # the next message holds everything
         self._charts: dict[str, Any] = {}
         self._grown: float | None = None  # when new points were sent that are not yet part of a whole
         self._pace = Pace(0.0)
-        self._closed = threading.Event()
-        self._wake = threading.Event()
         self._pictured: Any = None
         self._sent = 0
-        self._shown_in: Any = None
-        self._thread: threading.Thread | None = None
 
     # ---- what a program asks for -----------------------------------------------------------------
 
@@ -105,33 +94,10 @@ class View:
         text: str | None = self.to_pandas().to_csv(path, index=False)
         return text
 
-    def close(self) -> None:
-        """Ends the thread and all listening; the picture stays."""
-        with self._lock:
-            if self._closed.is_set():
-                return
-            self._closed.set()
-        self._wake.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(10)
+    def _release(self) -> None:
         with self._lock:
             for source in self._state.sources:
                 source.close()
-        if self._model is not None:
-            get_ipython().events.unregister("post_run_cell", self._cell_ended)
-            self._show_picture()
-            self._model.close()
-
-    def __enter__(self) -> View:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         with self._lock:
@@ -142,70 +108,37 @@ class View:
         with self._lock:
             self._state.catalogue()
             runs = list(zip(self._state.names, self._state.runs, strict=True))
-            return picture_html(runs, self._state.tags["scalar"], self._state.summary(), self._place)
+            return picture_html(runs, self._state.tags["scalar"], self._state.summary(), self._key)
 
     # ---- in a notebook ---------------------------------------------------------------------------
 
-    def _ipython_display_(self) -> None:
-        cell = get_ipython().execution_count
-        if not in_kernel() or self._closed.is_set():
-            display({"text/html": self._repr_html_(), "text/plain": repr(self)}, raw=True)
-        elif self._shown_in != cell:  # `tf.view` has shown it in this cell already
-            self.show()
-
-    def show(self) -> None:
-        """Shows the view here, once more if it is shown elsewhere."""
-        self._shown_in = get_ipython().execution_count
-        first = self._model is None
-        if first:
-            self._start()
-        assert self._model is not None
-        told = {"tfnb": "view"}
-        place = f"{self._place}-{uuid4().hex}"
-        html = (
-            f'<div id="{place}" data-tfnb-view="{self._place}"></div>'
-            f'<script>globalThis.tfnbViews?.["{self._place}"]?.(document.getElementById("{place}"))</script>'
-        )
-        display({"text/html": html, "text/plain": repr(self)}, raw=True, metadata=told)
-        if first:
-            # The browser starts BokehJS meanwhile.
-            self._add_chart("step-linear")
-            display(self._picture(), raw=True, metadata=told, display_id=self._place)
+    def _opened(self) -> None:
+        self._add_chart("step-linear")  # the browser starts BokehJS meanwhile
 
     def _add_chart(self, name: str) -> None:
         """Sends the template of a chart."""
-        assert self._model is not None
+        assert self._channel is not None
         made = chart(name)  # the first one takes longer than all else here
         with self._lock:
             if made is not None and name not in self._charts:
                 self._charts[name] = made
-                self._model.templates = looks(self._charts)
+                self._channel.templates = looks(self._charts)
 
-    def _start(self) -> None:
-        self._model = ViewerModel(
-            model_id=self._place,
+    def _open(self, key: str) -> ViewerModel:
+        made = ViewerModel(
+            key,
             library=shared_library(),
             templates=looks({}),
             catalogue=self._state.catalogue(),
             changes=self._state.contents(self._wanted, True),
-            picture=self._place,
         )
-        hear_while_busy(self._model)
-        self._model.observe(self._asked, "wanted")
-        self._model.on_msg(self._told)
-        get_ipython().events.register("post_run_cell", self._cell_ended)
-        thread = threading.Thread(target=self._work, name="tfnb-view", daemon=True)
-        thread.start()
-        self._thread = thread  # what `close` finds here can be joined
-
-    def _picture(self) -> dict[str, str]:
-        return {"text/html": self._repr_html_(), "text/plain": ""}
+        made.observe(self._asked, "wanted")
+        return made
 
     def _show_picture(self) -> None:
         with self._lock:
             self._pictured = self._state.summary()
-            bundle = self._picture()
-        update_display(bundle, raw=True, metadata={"tfnb": "view"}, display_id=self._place)
+        super()._show_picture()
 
     def _cell_ended(self, _result: object = None) -> None:
         if self._pictured != self._state.summary():
@@ -222,23 +155,16 @@ class View:
 
     def _told(self, _model: object, message: Any, _buffers: object) -> None:
         what = message.get("op") if isinstance(message, dict) else None
-        if what == "hello":
-            with self._lock:
-                self._heard = self._all = True
-                self._watchers += 1
-            self._wake.set()
-        elif what == "whole":  # it lacks what new points belong to
+        if what in ("hello", "whole"):  # "whole": it lacks what new points belong to
             with self._lock:
                 self._all = True
-        elif what == "bye":
-            self._watchers = max(self._watchers - 1, 0)
-        elif what == "chart":
+        self._looked_at(what)
+        if what == "chart":
             self._add_chart(str(message.get("name")))
         elif what in ("csv", "frame"):
             self._export(what, message)
 
     def _export(self, what: str, message: dict[str, Any]) -> None:
-        assert self._model is not None
         try:
             with self._lock:
                 table = self._state.table(self._wanted.runs)
@@ -249,13 +175,13 @@ class View:
             if what == "frame":
                 get_ipython().push({"view_frame": frame})
                 told = f"{len(frame):,} points are now in the variable view_frame"
-                self._model.send({"op": "note", "text": told})
+                self._send({"op": "note", "text": told})
             else:
                 text = io.StringIO()
                 frame[:MOST_ROWS].to_csv(text, index=False)
-                self._model.send({"op": "csv", "tag": tag}, [text.getvalue().encode()])
+                self._send({"op": "csv", "tag": tag}, text.getvalue().encode())
         except Exception as fault:
-            self._model.send({"op": "note", "text": f"export failed: {fault}"[:300]})
+            self._send({"op": "note", "text": f"export failed: {fault}"[:300]})
 
     # ---- the thread ------------------------------------------------------------------------------
 
@@ -283,7 +209,7 @@ class View:
         return min((s.seconds for s in self._state.sources), default=1.0)
 
     def _send_news(self) -> None:
-        assert self._model is not None
+        assert self._channel is not None
         with self._lock:
             changed = self._state.poll()
             if self._heard and not self._watchers:
@@ -294,33 +220,29 @@ class View:
             if not (changed or everything or rests):
                 return
             catalogue = self._state.catalogue()
-            if catalogue is not self._model.catalogue:
-                self._model.catalogue = catalogue
+            if catalogue is not self._channel.catalogue:
+                self._channel.catalogue = catalogue
             growth = None if everything or not changed else self._state.growth(self._wanted)
             if growth is None:
                 self._send_whole(everything or rests)
             elif growth.curves:
                 self._grown = time.monotonic()
                 told = {"op": "grown", "tags": growth.tags, "curves": growth.curves, "pause": self._pace.pause}
-                self._model.send(told, [growth.numbers])
+                self._channel.send(told, [growth.numbers])
 
     def _send_whole(self, everything: bool) -> None:
-        assert self._model is not None
+        assert self._channel is not None
         contents = self._state.contents(self._wanted, everything)
         self._all = False
         self._grown = None
         if contents:
             self._sent += 1
             contents[0]["number"] = self._sent  # never equal to the last: always sent
-            self._model.changes = contents
+            self._channel.changes = contents
 
     def _say_fault(self, fault: Exception) -> None:
         text = f"{type(fault).__name__}: {fault}"[:300]
-        try:
-            assert self._model is not None
-            self._model.send({"op": "note", "text": f"the view could not be brought up to date: {text}"})
-        except Exception:  # the comm itself is gone: nobody is left to be told
-            self._closed.set()
+        self._send({"op": "note", "text": f"the view could not be brought up to date: {text}"})
 
 
 def view(what: Any) -> View:
