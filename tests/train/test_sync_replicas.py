@@ -73,6 +73,27 @@ def test_three_workers_are_one_big_batch(sparse):
     coord.join(threads)  # which end with the session: they wait for gradients
 
 
+def test_variables_on_two_devices():
+    with tf.device("/cpu:0"):
+        count = tf.train.get_or_create_global_step()
+        x, y, w, loss = model()
+    with tf.device("/cpu:1"):
+        shift = tf.get_variable("shift", [], initializer=tf.zeros_initializer())
+    opt = tf.train.SyncReplicasOptimizer(tf.train.MomentumOptimizer(0.05, 0.9), 1)
+    train = opt.minimize(loss + tf.square(shift - 1.0), global_step=count)
+    assert opt.get_slot(shift, "momentum").device == shift.device
+    init = [tf.global_variables_initializer(), tf.local_variables_initializer()]
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as sess:
+        sess.run(init)
+        sess.run(opt.chief_init_op)
+        coord = tf.train.Coordinator()
+        threads = opt.get_chief_queue_runner().create_threads(sess, coord, daemon=True, start=True)
+        sess.run(train, {x: DATA, y: LABELS})
+        assert sess.run([count, shift]) == [1, pytest.approx(0.1)]
+        coord.request_stop()
+    coord.join(threads)
+
+
 def test_the_gradient_of_a_backup_worker_is_dropped_when_it_comes_late():
     x, y, w, loss = model()
     count = tf.train.get_or_create_global_step()

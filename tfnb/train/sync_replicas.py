@@ -73,7 +73,8 @@ class SyncReplicasOptimizer(Optimizer):
         with graph.as_default(), graph.name_scope(name or self._name):
             self._local_step = self._make_local_step(global_step)
             handed_in, taken, set_steps = self._accumulate(pairs, global_step)
-            with graph.colocate_with(global_step.op):
+            # On its device, not in its group: each variable is updated where it is itself.
+            with graph.device(global_step.device):
                 update = self._opt.apply_gradients(taken, global_step)
                 self._global_step = global_step
                 self._tokens = FIFOQueue(-1, global_step.dtype, [()], name="sync_token_q", shared_name="sync_token_q")
