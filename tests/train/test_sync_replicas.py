@@ -76,7 +76,7 @@ def test_three_workers_are_one_big_batch(sparse):
 def test_variables_on_two_devices():
     with tf.device("/cpu:0"):
         count = tf.train.get_or_create_global_step()
-        x, y, w, loss = model()
+        x, y, _, loss = model()
     with tf.device("/cpu:1"):
         shift = tf.get_variable("shift", [], initializer=tf.zeros_initializer())
     opt = tf.train.SyncReplicasOptimizer(tf.train.MomentumOptimizer(0.05, 0.9), 1)
