@@ -46,6 +46,14 @@ class _Temp:
 
 
 @dataclass(frozen=True, slots=True)
+class _Part:
+    """A value of which a kernel reads so many bytes at most."""
+
+    value: Value
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Step:
     """A step whose pointers are not placed yet."""
 
@@ -139,6 +147,8 @@ class Assembler:
         for target in kernel.pointers:
             if isinstance(target, Scratch):
                 args.append(self._temp(_Temp(group.number, target.key), target.nbytes))
+            elif isinstance(target, Value) and target in kernel.touched:
+                args.append(_Part(target, kernel.touched[target]))
             else:
                 args.append(target)
         args += [I32(n) for n in kernel.sizes] + [F32(x) for x in kernel.numbers]
@@ -306,7 +316,9 @@ class Assembler:
         )
         return Launch(step.module, step.entry, args, step.groups, step.local, step.nodes, step.label)
 
-    def _slot(self, place: Place | _Temp, offsets: dict[Hashable, int]) -> Slot:
+    def _slot(self, place: Place | _Temp | _Part, offsets: dict[Hashable, int]) -> Slot:
+        if isinstance(place, _Part):
+            return replace(self._slot(place.value, offsets), nbytes=place.nbytes)
         if isinstance(place, int):
             return Slot("rng", self.cluster.random.index(place), 0, 16)
         if isinstance(place, _Temp):

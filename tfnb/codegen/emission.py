@@ -5,7 +5,8 @@ Invariant: a `Generated` is complete: text with a placeholder name, arguments in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tfnb.codegen.kerneltext import KernelText, Scratch
 from tfnb.codegen.program import DeviceFacts
@@ -43,6 +44,7 @@ class Generated:
     aligned: frozenset[Value] = frozenset()  # read only at the element that is written
     parameters: tuple[str, ...] = ()  # their declarations
     has_local: bool = False  # it declares local memory, which only a kernel may
+    touched: Mapping[Value, int] = field(default_factory=dict)  # bytes read, at most, of what is not read whole
 
 
 def geometry(facts: DeviceFacts, tasks: int, work: int) -> Geometry:

@@ -6,7 +6,9 @@ once, after everything of its vector was read, so an output may lie where an inp
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tfnb.codegen.clexpr import INNER, Printer
 from tfnb.codegen.ctypes import vector_lanes
@@ -109,13 +111,22 @@ def emit_pointwise(nest: Nest, stores: list[Store], facts: DeviceFacts) -> Gener
     size = extent(nest.loops)
     work = size * max(1, sum(cost(e) for _, e in stores) // 4)
     shape = geometry(facts, -(-size // lanes), work)
+    touched = _touched(stores, size)
     if not nest.loops:
-        return _emit_scalar(kernel, nest, stores, shape)
+        return replace(_emit_scalar(kernel, nest, stores, shape), touched=touched)
     body = Body(kernel, nest, {n.name: 1 for n in outer} | {inner.name: INNER}, lanes, stores)
     segments = split_segments(nest, inner, stores)
     flat = not outer and len(segments) == 1
     lines = _flat(body, inner) if flat else _rows(body, outer, inner, shape.items, segments)
-    return assemble(kernel, [*body.top, *lines], shape, body.aligned(stores))
+    return replace(assemble(kernel, [*body.top, *lines], shape, body.aligned(stores)), touched=touched)
+
+
+def _touched(stores: list[Store], size: int) -> dict[Value, int]:
+    """Bytes that `size` iterations can read of what is larger: rows by number, out of a table."""
+    loads = Counter(x.value for x in walk(*[e for _, e in stores]) if x.op == "load")
+    read = {v: n * size * v.info.dtype.size for v, n in loads.items()}
+    written = {v for v, _ in stores}
+    return {v: n for v, n in read.items() if n < v.info.nbytes and v not in written}
 
 
 class Body:

@@ -33,7 +33,7 @@ class Slot:
 
     input (cluster input `index`), output (cluster output `index`), variable (`Program.variables[index]`),
     const (`Program.consts[index]`), arena (`offset` bytes into the program's scratch), rng (the uint32[n, 4]
-    table of random states, row `index`; the pointer is to the row).
+    table of random states, row `index`; the pointer is to the row). `nbytes`: of it, those that are used at most.
     """
 
     kind: str

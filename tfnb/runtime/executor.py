@@ -95,6 +95,11 @@ class Executor:
         )
 
     @property
+    def waits(self) -> bool:
+        """Can a run without a timeout or a recorder wait for another task?"""
+        return self._single is None and (self._straight is None or self._straight.waits)
+
+    @property
     def devices(self) -> tuple[Device, ...]:
         """The devices of the plans' clusters."""
         return self._devices

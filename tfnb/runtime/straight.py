@@ -8,7 +8,7 @@ used only where nothing can block but a Recv.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,20 @@ def _fits(part: PlanPart) -> bool:
     return len(part.plan.frames) == 1
 
 
+class _Stage(NamedTuple):
+    """What one node does; then nobody reads the outputs of the nodes in `free` any more."""
+
+    node: int
+    what: int
+    kernel: Any
+    sources: tuple[tuple[int, int], ...]
+    free: tuple[int, ...]
+
+
+def _nothing() -> None:
+    pass
+
+
 class Straight:
     """Runs one part, from many threads at once."""
 
@@ -67,16 +81,43 @@ class Straight:
         for source, _ in plan.fetches:
             self._uses[source] += 1
         self._roots = sorted(roots, key=lambda i: self._what[i] == _RECV)  # from the end: Recvs begin first
+        self._order = None if _RECV in self._what else self._in_order()
+
+    @property
+    def waits(self) -> bool:
+        """Is there a Recv?"""
+        return self._order is None
+
+    def _in_order(self) -> list[_Stage]:
+        """All nodes but the feeds, each after what it needs: without Recvs nothing else decides."""
+        plan, counts, uses = self._part.plan, self._counts.copy(), self._uses.copy()
+        ready = [*plan.feeds, *self._roots]
+        order: list[_Stage] = []
+        while ready:
+            node = ready.pop(0)
+            free = []
+            for source, _ in self._sources[node]:
+                uses[source] -= 1
+                if not uses[source]:
+                    free.append(source)
+            if plan.nodes[node].kind != PlanKind.FEED:
+                kernel = self._part.payloads[node]
+                order.append(_Stage(node, self._what[node], kernel, self._sources[node], tuple(free)))
+            for target in self._targets[node]:
+                counts[target] -= 1
+                if not counts[target]:
+                    ready.append(target)
+        return order
 
     def run(
         self, feeds: Sequence[Value], rendezvous: Rendezvous, cancellation: Cancellation | None
     ) -> list[np.ndarray]:
         """As `Executor.run`."""
         cancellation = cancellation or Cancellation()
-        running = _Pass(self, rendezvous, cancellation)
-        withdraw = cancellation.on_cancel(running.wake)
+        running = None if self._order is not None else _Pass(self, rendezvous, cancellation)
+        withdraw = _nothing if running is None else cancellation.on_cancel(running.wake)
         try:
-            return running.run(feeds)
+            return self._at_once(feeds, rendezvous, cancellation) if running is None else running.run(feeds)
         except BaseException as e:
             reason = CancelledError(f"the step was stopped: {e}")
             reason.__cause__ = e
@@ -87,6 +128,51 @@ class Straight:
             raise
         finally:
             withdraw()
+
+    def _at_once(
+        self, feeds: Sequence[Value], rendezvous: Rendezvous, cancellation: Cancellation
+    ) -> list[np.ndarray]:
+        """Without Recvs there is nothing to wait for, and no value is dead."""
+        part, context = self._part, StepContext(rendezvous, cancellation)
+        outputs: list[Any] = [None] * len(self._counts)
+        mine = range(len(feeds)) if part.feeds is None else part.feeds
+        for node, k in zip(part.plan.feeds, mine, strict=True):
+            outputs[node] = (feeds[k],)
+        for node, what, kernel, sources, free in self._order or ():
+            if cancellation.error is not None:
+                raise cancellation.error
+            values = [outputs[source][slot] for source, slot in sources]
+            try:
+                if what == _RUN:
+                    values = kernel.run(values, None)
+                elif what == _SEND:
+                    kernel.send(values, False, "", context)
+                    values = []
+            except Exception as e:
+                reraise(e, kernel.node)
+            outputs[node] = values
+            for source in free:
+                outputs[source] = None
+        return self._fetched(outputs)
+
+    def _fetched(self, outputs: Sequence[Any]) -> list[np.ndarray]:
+        """The values of the fetches, on the host, when all devices are done."""
+        part = self._part
+        fetches = part.plan.fetches
+        places = range(len(fetches)) if part.fetches is None else part.fetches
+        found: dict[int, Value] = {}
+        for place, (node, slot) in zip(places, fetches, strict=True):
+            value = outputs[node][slot]
+            if value is DEAD:
+                what = f"output {slot} of '{part.plan.name(node)}'"
+                blamed = getattr(part.payloads[node], "node", None)
+                raise InvalidArgumentError(f"{what} has no value: it is on a branch that was not taken", blamed)
+            found[place] = value
+        for device in self._devices:
+            ticket = device.fence()
+            if ticket is not None:
+                ticket.wait()
+        return [to_host(found[k]) for k in range(len(found))]
 
 
 class _Pass:
@@ -113,7 +199,7 @@ class _Pass:
             while ready:
                 self._start(ready.pop())
             if not self._left:
-                return self._fetch()
+                return self._s._fetched(self._outputs)
             self._receive()
 
     def _start(self, node: int) -> None:
@@ -183,21 +269,3 @@ class _Pass:
         except Exception as e:
             reraise(e, kernel.node)
         self._done(node, (value,))
-
-    def _fetch(self) -> list[np.ndarray]:
-        part, outputs = self._s._part, self._outputs
-        fetches = part.plan.fetches
-        places = range(len(fetches)) if part.fetches is None else part.fetches
-        found: dict[int, Value] = {}
-        for place, (node, slot) in zip(places, fetches, strict=True):
-            value = outputs[node][slot]
-            if value is DEAD:
-                what = f"output {slot} of '{part.plan.name(node)}'"
-                blamed = getattr(part.payloads[node], "node", None)
-                raise InvalidArgumentError(f"{what} has no value: it is on a branch that was not taken", blamed)
-            found[place] = value
-        for device in self._s._devices:
-            ticket = device.fence()
-            if ticket is not None:
-                ticket.wait()
-        return [to_host(found[k]) for k in range(len(found))]

@@ -471,12 +471,17 @@ def _is_small(program: Program) -> bool:
     the work too little for two units, as with small products of matrices.
     """
     touched = 0
+    variables: dict[int, int] = {}  # what is used of them: a few rows of a large table, perhaps
     for step in program.steps:
+        slots = (step.source, step.target) if isinstance(step, Copy) else step.args
+        for slot in slots:
+            if isinstance(slot, Slot) and slot.kind == "variable":
+                variables[slot.index] = max(slot.nbytes, variables.get(slot.index, 0))
         if isinstance(step, Copy):
             touched += 2 * step.nbytes
         elif program.modules[step.module].file and (step.groups, step.local) != _ONE_ITEM:
             return False
         else:
             touched += sum(a.nbytes for a in step.args if isinstance(a, Slot))
-    infos = (*program.inputs, *program.outputs, *(v.info for v in program.variables))
-    return touched + sum(i.nbytes for i in infos) <= INLINE_BYTES
+    moved = sum(i.nbytes for i in (*program.inputs, *program.outputs))
+    return touched + moved + sum(variables.values()) <= INLINE_BYTES

@@ -80,6 +80,7 @@ class Directory:
         self._links = itertools.count(1)
         self._lock = threading.Lock()
         self.entries: dict[str, Entry] = {}
+        self.changes = 0  # how often a task came or went
 
     async def _make_pool(self, arguments: dict[str, Any]) -> ConnectionPool:
         return await ConnectionPool(connection_args=arguments, timeout=_CONNECT)
@@ -177,6 +178,7 @@ class Directory:
         entry.clock.measure(asked, said["clock"], said["clock"], heard)
         with self._lock:
             self.entries[name] = entry
+            self.changes += 1
             self._watchers[name] = asyncio.ensure_future(self._watch(entry, comm))
         return entry
 
@@ -205,6 +207,7 @@ class Directory:
             known = self.entries.get(entry.name) is entry
             if known:
                 del self.entries[entry.name]
+                self.changes += 1
             others = list(self.entries.values())
         if not known:
             return
@@ -240,6 +243,7 @@ class Directory:
                 return
             self._closed = True
             self.entries.clear()
+            self.changes += 1
             watchers, self._watchers = list(self._watchers.values()), {}
         self._sync(self._leave, watchers)
         if self._runner is not None:

@@ -48,15 +48,17 @@ _NOTHING = np.zeros(())
 _FIND = 60.0  # seconds for all tasks to come up
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Registered:
-    """A step whose parts the tasks hold under `handle`; `links` says which tasks those were."""
+    """A step whose parts the tasks hold under `handle`; `links` says which tasks those were, which was so after
+    `seen` changes of the directory."""
 
     handle: str
     home: Share | None
     shares: tuple[Share, ...]
     links: dict[str, int]
     tasks: tuple[str, ...]
+    seen: int
 
 
 class _Gathering:
@@ -265,7 +267,7 @@ class Master:
         end = None if timeout is None else time.monotonic() + timeout
         try:
             meeting, tell = run.rendezvous, partial(self._replied, gathering)
-            lost = self._lost(registered.links)
+            lost = self._lost(registered.links) if self.directory.changes != registered.seen else ()
             if lost:
                 raise UnavailableError(f"the tasks {lost} were lost before the step began")
             asked = {}
@@ -322,6 +324,11 @@ class Master:
     # ---- registering -----------------------------------------------------------------------
 
     def _register(self, step: CompiledStep) -> _Registered:
+        changes = self.directory.changes  # before looking
+        with self._lock:
+            known = self._registered.get(step)
+        if known is not None and known.seen == changes:
+            return known
         needed = {task_of(p.device) for p in step.elsewhere}
         with self._lock:
             known_links = {t: self._links[t] for t in needed if t in self._links}
@@ -332,9 +339,8 @@ class Master:
         now = self.directory.links(needed)
         if needed - now.keys():
             raise AbortedError(f"the tasks {sorted(needed - now.keys())} are lost")
-        with self._lock:
-            known = self._registered.get(step)
         if known is not None and known.links == now:
+            known.seen = changes
             return known
         if known is not None:
             self._forget(known)
@@ -349,7 +355,7 @@ class Master:
         except UnavailableError:
             self._lost(now)
             raise
-        found = _Registered(handle, home, tuple(shares), now, tuple(s.task for s in shares))
+        found = _Registered(handle, home, tuple(shares), now, tuple(s.task for s in shares), changes)
         with self._lock:
             self._registered[step] = found
         return found

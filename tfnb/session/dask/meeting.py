@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -56,11 +57,13 @@ class Call(NamedTuple):
     reply: Callable[[Reply], None]
 
 
+@lru_cache(4096)
 def task_of(device: str) -> str:
     """The task of a device's full name."""
     return device.rpartition("/device:")[0]
 
 
+@lru_cache(4096)
 def key_text(key: Key) -> str:
     """A rendezvous key in a message."""
     return "\n".join(key)

@@ -27,6 +27,7 @@ from tfnb.session.dask.wire import (
     Message,
     as_array,
     frames,
+    in_one,
     unpack,
 )
 
@@ -193,14 +194,23 @@ class Stream:
         parts: list[bytes | memoryview] = []
         size = sent = counted = 0
         for message in messages:
-            for head, data in frames(message, next(self._numbers)):
-                parts += (head, data)
-                sent += len(data)
-                size += len(head) + len(data)
+            number = next(self._numbers)
+            whole = in_one(message, number)
+            if whole is not None:
+                sent += message.value.nbytes
+            for head, data in frames(message, number) if whole is None else ((whole, None),):
+                parts.append(head)
+                size += len(head)
+                if data is not None:
+                    parts.append(data)
+                    size += len(data)
+                    sent += len(data)
                 if size >= CHUNK or len(parts) >= _PARTS:
                     self._write(parts, size, idle, sent - counted)
                     parts, size, counted = [], 0, sent
         if parts:
+            if size <= _SMALL and len(parts) > 1:
+                parts = [b"".join(parts)]
             self._write(parts, size, idle, sent - counted)
         return sent
 
@@ -220,7 +230,8 @@ class Stream:
         """Writes some of it; how many bytes."""
         if not self._sealed:
             try:
-                return self._sock.sendmsg(parts, (), 0 if wait else socket.MSG_DONTWAIT)
+                flags = 0 if wait else socket.MSG_DONTWAIT
+                return self._sock.send(parts[0], flags) if len(parts) == 1 else self._sock.sendmsg(parts, (), flags)
             except BlockingIOError:
                 return 0
         data = parts[0] if len(parts[0]) >= _SMALL else b"".join(parts)

@@ -192,7 +192,11 @@ class Task:
         recorder: StepStats | None = None,
     ) -> list[np.ndarray]:
         """Runs a registered step in this thread; the fetches of the task's parts, in order. Then call `end`."""
-        executor, run = self._known(handle).executor, self.begun(step)
+        return self._run(self.begun(step), self._known(handle).executor, feeds, timeout, recorder)
+
+    def _run(
+        self, run: Run, executor: Executor, feeds: Sequence[Value], timeout: float | None, recorder: StepStats | None
+    ) -> list[np.ndarray]:
         run.rendezvous.recorder = recorder
         found = executor.run(
             feeds, timeout=timeout, recorder=recorder, rendezvous=run.rendezvous, cancellation=run.cancellation
@@ -249,8 +253,10 @@ class Task:
                 run = self._running[step] = Run(self, step)
             return run
 
-    def _first_call(self, step: int) -> bool:
-        """Is this the first time that its master calls the step? One that was stopped before must answer too."""
+    def _first_call(self, step: int) -> tuple[bool, Run | None]:
+        """Is this the first time that its master calls the step? One that was stopped before must answer too.
+
+        And the step, if it has not ended."""
         run = self._of(step)
         with self._lock:
             before = self._ended.get(step, True) if run is None else run.called
@@ -258,7 +264,7 @@ class Task:
                 run.called = True
             elif step in self._ended:
                 self._ended[step] = True
-        return not before
+        return not before, run
 
     def _over(self, step: int, run: Run | None) -> None:
         """With the lock: late messages for the step are known for what they are. Of the oldest only the number stays,
@@ -383,8 +389,10 @@ class Task:
             elif head.kind is Kind.CALL:
                 timeout, trace = value if value.shape == (2,) and value.dtype == np.float64 else (0.0, 0.0)
                 # a master that has gone on without this task, which was paused, does not want the step any more
-                if not line.has_ended() and self._first_call(head.step):
-                    self._answer(line, head.step, head.key, float(timeout) or None, bool(trace))
+                if not line.has_ended():
+                    first, run = self._first_call(head.step)
+                    if first:
+                        self._answer(line, run, head.step, head.key, float(timeout) or None, bool(trace))
             elif head.kind is Kind.REPLY:
                 self._replied(head, value)
             else:
@@ -392,24 +400,29 @@ class Task:
         except OpError as e:
             self.refusals.add(e)
 
-    def _answer(self, line: Stream, step: int, handle: str, timeout: float | None, trace: bool) -> None:
+    def _answer(
+        self, line: Stream, run: Run | None, step: int, handle: str, timeout: float | None, trace: bool
+    ) -> None:
         """Runs a step for its master in this thread, and sends it the fetches, its times, and how it ended."""
         if line in self._busy:
             raise InvalidArgumentError(f"step {step} was called on the connection of a step that runs")
         messages: list[Message] = []
         master = self._masters.get(step >> _PREFIX)
         try:
-            share = self._known(handle).share
-            run = self.begun(step)
-            self._busy[line] = pump = self.pump_of(run)
-            pump.add(line)
+            known = self._known(handle)
+            run, share = run or self.begun(step), known.share
+            recorder = StepStats() if trace else None
+            waits = trace or timeout is not None or known.executor.waits
+            if waits:  # and reads its master's connection meanwhile
+                self._busy[line] = pump = self.pump_of(run)
+                pump.add(line)
             try:
-                recorder = StepStats() if trace else None
-                found = self.run(step, handle, self._feeds(run, share), timeout, recorder)
+                found = self._run(run, known.executor, self._feeds(run, share), timeout, recorder)
                 messages = run.rendezvous.rest("" if master is None else master.name)
             finally:
-                pump.discard(line)
-                del self._busy[line]
+                if waits:
+                    pump.discard(line)
+                    del self._busy[line]
             messages += [
                 Message(Kind.TENSOR, step, f"{FETCH}{k}", v) for k, v in zip(share.fetches, found, strict=True)
             ]

@@ -20,7 +20,8 @@ from tfnb.errors import InvalidArgumentError, ResourceExhaustedError
 from tfnb.types import DType, as_dtype, string
 
 __all__ = [
-    "CHUNK", "LONGEST_HEAD", "Assembly", "Head", "Kind", "Message", "Subject", "as_array", "frames", "pack", "unpack",
+    "CHUNK", "LONGEST_HEAD", "Assembly", "Head", "Kind", "Message", "Subject", "as_array", "frames", "in_one", "pack",
+    "unpack",
 ]  # fmt: skip
 
 CHUNK = 1 << 20  # bytes: small enough for others to get in between, large enough that heads cost nothing
@@ -28,6 +29,7 @@ _FIXED = struct.Struct("<4sBBHIIQQQ")
 _MAGIC = b"tfn2"
 _MOST_DIMS = 32
 _REMEMBERED = 4096
+_TINY = 1 << 12  # bytes of data that are copied behind their head
 LONGEST_HEAD = _FIXED.size + 0xFFFF
 
 
@@ -87,8 +89,14 @@ def _written(key: str, dtype: DType, shape: tuple[int, ...]) -> bytes:
 
 
 @lru_cache(_REMEMBERED)
-def _read(data: bytes) -> Subject:
-    """What `_written` wrote."""
+def _subject(key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """As `_written`, for an array's dtype."""
+    return _written(key, as_dtype(dtype), shape)
+
+
+@lru_cache(_REMEMBERED)
+def _read(data: bytes) -> tuple[Subject, int]:
+    """What `_written` wrote, and the bytes of such a tensor, -1 where that depends on its strings."""
     try:
         names, rank = data[0], data[1]
         if rank > _MOST_DIMS:
@@ -104,7 +112,7 @@ def _read(data: bytes) -> Subject:
         raise InvalidArgumentError(f"a message's dtype {name!r} is not known") from e
     if dtype.kind == "r":
         raise InvalidArgumentError(f"{name} stands for an object of its own process and cannot be sent")
-    return Subject(key, dtype, shape)
+    return Subject(key, dtype, shape), -1 if dtype is string else math.prod(shape) * dtype.size
 
 
 def pack(head: Head) -> bytes:
@@ -133,9 +141,10 @@ def unpack(data: memoryview, limit: int) -> tuple[Head, int] | None:
     end = _FIXED.size + size
     if len(data) < end:
         return None
-    subject = _read(bytes(data[_FIXED.size : end]))
+    subject, expected = _read(bytes(data[_FIXED.size : end]))
     head = Head(kind, number, step, subject, nbytes, length, offset, bool(dead))
-    _check(head, limit)
+    if expected != nbytes or length != nbytes or offset or nbytes > limit:
+        _check(head, limit)
     return head, end
 
 
@@ -144,10 +153,10 @@ def _check(head: Head, limit: int) -> None:
     nbytes = head.nbytes
     if nbytes > limit:
         raise ResourceExhaustedError(f"a message of {nbytes} bytes came for {key!r}; the limit is {limit}")
-    if dtype == string:
+    if dtype is string:
         if math.prod(shape) * 8 > nbytes:
             raise InvalidArgumentError(f"{nbytes} bytes cannot hold strings of shape {list(shape)}")
-    elif math.prod(shape) * dtype.np.itemsize != nbytes:
+    elif math.prod(shape) * dtype.size != nbytes:
         raise InvalidArgumentError(f"a message of {nbytes} bytes came for {dtype.name} of shape {list(shape)}")
     if head.offset + head.length > nbytes:
         raise InvalidArgumentError(f"a frame ends at byte {head.offset + head.length} of {nbytes}")
@@ -156,7 +165,7 @@ def _check(head: Head, limit: int) -> None:
 
 
 def _bytes_of(value: np.ndarray, dtype: DType) -> memoryview:
-    if dtype == string:
+    if dtype is string:
         texts = [t if isinstance(t, bytes) else str(t).encode() for t in value.ravel()]
         lengths = np.array([len(t) for t in texts], "<u8")
         return memoryview(lengths.tobytes() + b"".join(texts))
@@ -170,13 +179,23 @@ def frames(message: Message, number: int) -> Iterator[tuple[bytes, memoryview]]:
     The data is that of the value itself: it is read when it is sent.
     """
     kind, step, key, value, is_dead = message
-    dtype = as_dtype(value.dtype)
-    data = _bytes_of(value, dtype)
-    size, subject = len(data), _written(key, dtype, value.shape)
+    data = _bytes_of(value, as_dtype(value.dtype))
+    size, subject = len(data), _subject(key, value.dtype, value.shape)
     for offset in range(0, max(size, 1), CHUNK):
         part = data[offset : offset + CHUNK] if size > CHUNK else data
         fixed = _FIXED.pack(_MAGIC, kind, is_dead, len(subject), number, len(part), step, size, offset)
         yield fixed + subject, part
+
+
+def in_one(message: Message, number: int) -> bytes | None:
+    """The only frame of a message with little data; None for others."""
+    kind, step, key, value, is_dead = message
+    size = value.nbytes
+    if size > _TINY or value.dtype.hasobject or value.dtype.kind in "SU":
+        return None
+    subject = _subject(key, value.dtype, value.shape)
+    fixed = _FIXED.pack(_MAGIC, kind, is_dead, len(subject), number, size, step, size, 0)
+    return fixed + subject + value.tobytes() if size else fixed + subject
 
 
 def as_array(head: Head, data: Any) -> np.ndarray:
@@ -185,7 +204,7 @@ def as_array(head: Head, data: Any) -> np.ndarray:
     Raises `InvalidArgumentError` for strings whose lengths do not add up.
     """
     key, dtype, shape = head.subject
-    flat = _texts(head, data) if dtype == string else None
+    flat = _texts(head, data) if dtype is string else None
     try:
         return np.ndarray(shape, dtype.np, data) if flat is None else flat.reshape(shape)
     except (ValueError, TypeError) as e:  # without elements, yet with dimensions that no array has
