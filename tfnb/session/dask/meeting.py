@@ -78,7 +78,8 @@ class Meeting(Rendezvous):
 
     def __init__(self, task: Sender, run: Run) -> None:
         super().__init__()
-        self._task, self._run = task, run
+        self._task, self._step = task, run.step
+        self._run: Run | None = run  # until the step is over
         self._outgoing: dict[str, list[Message]] = {}  # task -> what goes there; of the step's own thread
         self._large: list[tuple[str, Message, Value]] = []
         self.came: list[tuple[str, float]] = []  # key and time of each tensor from another task
@@ -86,7 +87,7 @@ class Meeting(Rendezvous):
         self.sending: list[threading.Event] = []  # of a traced step: set when a value has left the pool
 
     def inbox(self) -> Any:
-        pump = self._run.pump
+        pump = None if self._run is None else self._run.pump
         return super().inbox() if pump is None else Inbox(pump)
 
     def send(self, key: Any, value: Any, is_dead: bool = False) -> None:
@@ -97,10 +98,10 @@ class Meeting(Rendezvous):
         ticket = None if is_dead else getattr(value, "ticket", None)
         if is_dead or (nbytes_of(value) < _SOON and (ticket is None or ticket.done)):
             array = _DEAD if is_dead else np.asarray(to_host(value))
-            message = Message(Kind.TENSOR, self._run.step, key_text(key), array, is_dead)
+            message = Message(Kind.TENSOR, self._step, key_text(key), array, is_dead)
             self._outgoing.setdefault(target, []).append(message)
         else:
-            self._large.append((target, Message(Kind.TENSOR, self._run.step, key_text(key), _DEAD), value))
+            self._large.append((target, Message(Kind.TENSOR, self._step, key_text(key), _DEAD), value))
 
     def flush(self) -> None:
         if self._outgoing:
@@ -122,11 +123,19 @@ class Meeting(Rendezvous):
         return found
 
     def _send_all(self, outgoing: Mapping[str, Sequence[Message]]) -> None:
+        run = self._run
+        if run is None:
+            return
         for target, messages in outgoing.items():
             start = 0.0 if self.recorder is None else self.recorder.now_us()
-            self._task.send(self._run, target, messages)
+            self._task.send(run, target, messages)
             if self.recorder is not None:
                 note_sent(self.recorder, target, [(m.key, m.value.nbytes) for m in messages], start)
+
+    def end(self, error: BaseException) -> None:
+        """The step is over here. What the two hold of each other would stay until Python looks for rings."""
+        self.abort(error)
+        self._run = None
 
     def recv_async(self, key: Any, callback: Any) -> None:
         super().recv_async(key_text(key) if isinstance(key, Key) else key, callback)

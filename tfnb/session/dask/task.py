@@ -284,7 +284,7 @@ class Task:
             self._over(step, run)
         if run is None:
             return
-        run.rendezvous.abort(CancelledError(f"step {step} is over"))
+        run.rendezvous.end(CancelledError(f"step {step} is over"))
         if run.pump is not None:
             for line in run.lines:  # what still comes on these is of no use to another step
                 run.pump.discard(line)

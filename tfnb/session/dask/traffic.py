@@ -19,7 +19,7 @@ from tfnb.session.dask.wire import Kind, Message
 __all__ = ["OTHERS", "CountingChannel", "Traffic"]
 
 OTHERS = "others"
-_MOST_NOTES = 4096  # until they are added up
+_MOST_NOTES = 64  # until they are added up: as many as Python's collector does not look at
 _MOST_NAMES = 200  # of tensors that are counted apart, for each receiver
 _STEPS_APART = 64  # steps that overlap, at most, to be counted once
 _WORDS = {"feed": "feeds", "fetch": "fetches", "times": "times of steps"}
