@@ -7,7 +7,7 @@ import pytest
 from runner import compile_graph
 
 import tfnb as tf
-from tfnb.codegen.program import DeviceFacts, Launch
+from tfnb.codegen.program import DeviceFacts, Launch, Slot
 from tfnb.errors import ShapeError, UnimplementedError
 
 
@@ -60,6 +60,19 @@ def test_without_folding_the_device_computes_what_is_no_whole_number():
         p = compile_graph(graph, {a: np.zeros(3)}, [sine, n, y], optimize=optimize)
         assert [graph.get_operation_by_name(s.label).type for s in p.steps if isinstance(s, Launch)] == nodes
         assert p.outputs[2].shape == (9,) and int(p.consts[-1]) == 6
+
+
+def test_rows_of_a_table_count_not_the_table():
+    """How much a launch touches decides whether it is worth a hand-over to other threads."""
+    with tf.Graph().as_default() as graph:
+        table = tf.Variable(np.zeros((5000, 64), np.float32))
+        ids = tf.placeholder(tf.int32, [None])
+        rows = tf.gather(table, ids)
+        whole = rows + tf.reduce_sum(table)
+    for fetch, used in ((rows, {3 * 64 * 4}), (whole, {3 * 64 * 4, 5000 * 64 * 4})):
+        p = compile_graph(graph, {ids: np.zeros(3, np.int32)}, [fetch], {table.op: np.zeros((5000, 64), np.float32)})
+        slots = [a for s in p.steps if isinstance(s, Launch) for a in s.args if isinstance(a, Slot)]
+        assert {a.nbytes for a in slots if a.kind == "variable"} == used
 
 
 def test_a_fed_axis_specialises():

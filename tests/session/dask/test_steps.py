@@ -9,8 +9,10 @@ import pytest
 import tfnb as tf
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import Kind
+from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.stats import HOST, StepStats
 from tfnb.session import functions
+from tfnb.session.dask.meeting import Run
 from tfnb.session.dask.tracing import decode_times, encode_times, host_of, merge
 
 pytestmark = pytest.mark.opencl
@@ -54,6 +56,21 @@ def test_a_traced_step_has_the_times_of_all_tasks(cluster):
     assert not [t for t in metadata.step_stats if t.device == "host" or t.lane == "arrived"]
     assert metadata.graph is not None
     assert sum(d.device.startswith("/job:worker") for d in metadata.step_stats.dev_stats) >= 4
+
+
+def test_a_step_leaves_nothing_for_the_collector(cluster):
+    total, feed = sent()
+    with tf.Session(cluster.target) as sess:
+        sess.run(total, feed)
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(5):
+                sess.run(total, feed)
+            left = [o for o in gc.get_objects() if isinstance(o, (Run, Cancellation))]
+        finally:
+            gc.enable()
+    assert not left
 
 
 def test_steps_on_a_cluster_are_recorded(cluster):

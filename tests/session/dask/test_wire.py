@@ -17,6 +17,7 @@ from tfnb.session.dask.wire import (
     Subject,
     as_array,
     frames,
+    in_one,
     pack,
     unpack,
 )
@@ -53,6 +54,13 @@ def test_tensors_come_as_they_were_sent(data):
     assert got.dtype == dtype
     assert got.shape == shape
     assert got.tobytes() == value.tobytes()
+    message = Message(Kind.TENSOR, 5, "edge a", value)
+    assert in_one(message, 7) == b"".join(part for pair in frames(message, 7) for part in pair)
+
+
+def test_what_does_not_go_in_one():
+    for value in (np.zeros(2000), np.array([b"ab", b"c"], object), np.array(["ab"])):
+        assert in_one(Message(Kind.TENSOR, 5, "edge a", value), 7) is None
 
 
 @given(st.lists(st.binary(max_size=40), max_size=9))

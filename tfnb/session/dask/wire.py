@@ -191,7 +191,7 @@ def in_one(message: Message, number: int) -> bytes | None:
     """The only frame of a message with little data; None for others."""
     kind, step, key, value, is_dead = message
     size = value.nbytes
-    if size > _TINY or value.dtype.hasobject or value.dtype.kind in "SU":
+    if size > _TINY or value.dtype.kind in "SUOT":
         return None
     subject = _subject(key, value.dtype, value.shape)
     fixed = _FIXED.pack(_MAGIC, kind, is_dead, len(subject), number, size, step, size, 0)
