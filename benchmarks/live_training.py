@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import tempfile
 import threading
 import time
@@ -32,7 +33,8 @@ def _nothing() -> None:
 
 def viewer(watched: bool) -> tuple[Log, End]:
     """Summaries of three scalars into files; the viewer shows them, or there is none."""
-    writer = tf.summary.FileWriter(tempfile.mkdtemp(prefix="tfnb-live-"))
+    folder = tempfile.mkdtemp(prefix="tfnb-live-")
+    writer = tf.summary.FileWriter(folder)
     noise = np.random.default_rng(0)
     view = tf.view(writer) if watched else None
 
@@ -46,6 +48,7 @@ def viewer(watched: bool) -> tuple[Log, End]:
         if view is not None:
             view.close()
         writer.close()
+        shutil.rmtree(folder)
 
     return log, end
 

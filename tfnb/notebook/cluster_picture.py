@@ -20,6 +20,8 @@ _LEFT = "text-align:left;"
 
 def amount(size: float) -> str:
     """Bytes in a unit that suits them."""
+    if size < 1024:
+        return f"{round(size, 1):g} bytes"
     for unit in ("bytes", "KiB", "MiB"):
         if size < 1024:
             return f"{size:.4g} {unit}"

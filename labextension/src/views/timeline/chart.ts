@@ -8,6 +8,7 @@ export const AXIS = 24;
 export const GUTTER = 150;
 const LANE_GAP = 7;
 const MOST_HEIGHT = 420;
+const MOST_OF_TASKS = 600; // where the lanes are those of several tasks
 const LEAST_SPAN_US = 0.02;
 
 export class Chart {
@@ -47,7 +48,8 @@ export class Chart {
       y += LANE_GAP;
     }
     this.fullHeight = y + 4;
-    this.height = Math.min(this.fullHeight, MOST_HEIGHT);
+    const most = this.groups.length > 1 ? MOST_OF_TASKS : MOST_HEIGHT;
+    this.height = Math.min(this.fullHeight, most);
     this.fit();
   }
 

@@ -9,6 +9,7 @@ export function timeText(us: number): string {
 }
 
 export function bytesText(bytes: number): string {
+  if (bytes < 1024) return `${Math.round(10 * bytes) / 10} bytes`;
   let size = bytes;
   for (const unit of ["bytes", "KiB", "MiB"]) {
     if (size < 1024) return `${+size.toPrecision(4)} ${unit}`;

@@ -36,12 +36,14 @@ const DASHES: Record<string, number[]> = {
 };
 const RAW = 0.3; // opacity, as in the templates
 const HALF = 0.5; // of a pixel: as BokehJS draws
+const EDGE = 3; // pixels of a line's width that lie before its first point
 
 export class Tail {
   private readonly canvas = h("canvas", { className: "tfnb-tail" });
   private ends: End[] = [];
   private box: Box | null = null;
   private fresh = true; // nothing is on the canvas
+  private left = 0; // where it begins: only what grows is covered, for all of a canvas is composed anew
   private stale = 0; // the frame after which the canvas is emptied
 
   constructor(private readonly chart: Chart) {}
@@ -91,13 +93,17 @@ export class Tail {
     const draw = this.canvas.getContext("2d");
     if (this.stale || this.fresh) {
       this.empty();
-      const [left, top, width, height] = frame;
+      const [left, top, whole, height] = frame;
       const [x, y] = this.chart.cover(this.canvas);
       const ratio = devicePixelRatio;
+      const { pen } = this.chart;
+      const first = Math.floor(Math.min(...this.ends.map((end) => pen.x(end.x))) - EDGE);
+      this.left = Math.min(Math.max(first || left, left), left + whole - 1);
+      const width = left + whole - this.left;
       this.canvas.width = Math.ceil(width * ratio);
       this.canvas.height = Math.ceil(height * ratio);
       const { style } = this.canvas;
-      style.left = `${x + left}px`;
+      style.left = `${x + this.left}px`;
       style.top = `${y + top}px`;
       style.width = `${width}px`;
       style.height = `${height}px`;
@@ -105,7 +111,7 @@ export class Tail {
     }
     draw?.save();
     draw?.scale(devicePixelRatio, devicePixelRatio);
-    draw?.translate(HALF - frame[0], HALF - frame[1]);
+    draw?.translate(HALF - this.left, HALF - frame[1]);
     return draw;
   }
 
