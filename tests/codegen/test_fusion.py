@@ -32,6 +32,12 @@ def test_without_fusion_each_op_is_a_kernel():
     assert launches(lambda a, b: tf.tanh(a * 2.0 + b) - tf.exp(a), (30, 40), (40,), optimize=False) == 5
 
 
+@pytest.mark.parametrize("optimize", [True, False])
+def test_what_only_the_unused_reads_is_no_kernel(optimize):
+    """A product with no elements is known; so nobody reads the comparison's cast, nor the comparison."""
+    assert launches(lambda a, b: tf.cast(b < 3.0, tf.float32) * a, (0, 3), (1, 3), optimize=optimize) == 0
+
+
 def test_softmax_is_one_kernel():
     assert launches(tf.nn.softmax, (30, 40)) == 1
 

@@ -75,8 +75,12 @@ class _Inliner:
         self.parts = 0
         self.uses: dict[Value, list[tuple[Definition, list[Expr]]]] = {}
         self.needed: set[Value] = {v.value for v in lowered.outputs}
-        for d in lowered.definitions:
-            self._count(d)
+        for d in reversed(lowered.definitions):  # what only the unused read is unused too
+            if isinstance(d, (CallDef, CopyDef)) or self._is_used(d):
+                self._count(d)
+
+    def _is_used(self, d: Definition) -> bool:
+        return any(v in self.needed or v in self.uses or v.kind == "variable" for v in d.values)
 
     def _count(self, d: Definition) -> None:
         if isinstance(d, CallDef):
@@ -87,7 +91,7 @@ class _Inliner:
         for load in dict.fromkeys(x for b in bodies_of(d) for x in loads_of(b)):
             found.setdefault(load.value.value, []).append(load)
         for value, loads in found.items():
-            self.uses.setdefault(value, []).append((d, loads))
+            self.uses.setdefault(value, []).insert(0, (d, loads))
 
     def visit(self, d: Definition) -> None:
         if isinstance(d, (CallDef, CopyDef)):
@@ -95,8 +99,7 @@ class _Inliner:
             return
         ix = Indexing({f"i{k}": n for k, n in enumerate(d.domain)})
         bodies = tuple(ix.simplify(self._expanded(b, ix)) for b in bodies_of(d))
-        used = any(v in self.needed or v in self.uses or v.kind == "variable" for v in d.values)
-        if not used:
+        if not self._is_used(d):
             return
         bodies = tuple(self._narrowed(d, b) for b in bodies)
         if isinstance(d, PointwiseDef):
