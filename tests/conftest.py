@@ -35,6 +35,11 @@ class ByFolder(LoadScopeScheduling):
     def _split_scope(self, nodeid):
         return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid)
 
+    def _reschedule(self, node):
+        """As xdist's. A process that replaces one that has ended gets nothing before it has told what tests there are."""
+        if node in self.registered_collections:
+            super()._reschedule(node)
+
     def mark_test_complete(self, node, item_index, duration=0):
         """As xdist's, without looking through all that a process has done whenever it has done a test."""
         nodeid = self.registered_collections[node][item_index]
