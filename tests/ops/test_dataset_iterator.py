@@ -12,7 +12,7 @@ from tfnb.ir.opdef import AsyncCall, HostCall
 from tfnb.ops.dataset_iterator import DatasetIterator
 from tfnb.ops.dataset_sources import IteratorRows, Source
 
-SECONDS = 20  # which nothing here takes, however busy the machine
+SECONDS = 120  # which nothing here takes, however busy the machine
 
 
 class Waiting(Source):

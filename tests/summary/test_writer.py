@@ -250,7 +250,7 @@ def test_nobody_who_adds_waits_for_a_file_that_was_closed(tmp_path):
         begun.wait()
         file.close()
         for t in threads:
-            t.join(20)
+            t.join(120)
         assert not any(t.is_alive() for t in threads)
         assert len(told) == 6
 
@@ -271,7 +271,7 @@ def test_a_writer_may_be_collected_by_its_own_thread(tmp_path, events):
     try:
         del writer
         file.add(data)
-        file._thread.join(20)
+        file._thread.join(120)
     finally:
         gc.enable()
     assert not file._thread.is_alive()
