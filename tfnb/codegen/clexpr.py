@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tfnb.codegen.ctypes import constant, mask_like, register_type
+from tfnb.codegen.ctypes import constant, mask_like, register_type, wrapped
 from tfnb.codegen.indexing import Indexing
 from tfnb.codegen.kerneltext import KernelText
 from tfnb.errors import InternalError, UnimplementedError
@@ -26,6 +26,7 @@ _BUILTIN = frozenset(
 )
 _SPECIAL = frozenset("erfinv digamma".split())
 _SIZED = frozenset("add sub mul lt le gt ge eq ne max min".split())  # integers in them are mostly shapes
+_WRAPPING = frozenset("add sub mul neg".split())
 _TWICE = frozenset(("max", "min", "isnan", "pow"))  # their text names the operand twice
 _SHORT = 72
 
@@ -151,6 +152,8 @@ class Printer:
 
     def _arithmetic(self, e: Expr, args: list[str], vector: bool) -> str:
         op, dtype = e.op, e.args[0].dtype
+        if op in _WRAPPING and not vector and self._may_overflow(e):
+            return wrapped(_SYMBOLS["sub" if op == "neg" else op], ["0", *args][-2:], dtype)
         if op in _SYMBOLS:
             return self._narrow(e, f"({args[0]} {_SYMBOLS[op]} {args[1]})", vector)
         if op == "neg":
@@ -164,6 +167,14 @@ class Printer:
         if dtype.is_floating:
             return self._narrow(e, self._float_call(e, args, dtype), vector)
         return self._integer_call(e, args, dtype, vector)
+
+    def _may_overflow(self, e: Expr) -> bool:
+        """Could an integer leave its type, for all that is known? The arithmetic of indices does not."""
+        d = e.dtype
+        if not d.is_integer or d.is_unsigned and d.size >= 4:
+            return False
+        bounds = self.indexing.bounds(e)
+        return bounds is None or bounds[0] < d.min or bounds[1] > d.max
 
     def _float_call(self, e: Expr, args: list[str], dtype: DType) -> str:
         op, wide = e.op, register_type(dtype)

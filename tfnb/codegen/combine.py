@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tfnb.codegen.ctypes import constant, mask_like, register_type
+from tfnb.codegen.ctypes import constant, mask_like, register_type, wrapped
 from tfnb.codegen.kerneltext import KernelText
 from tfnb.types import DType, int32
 
@@ -63,9 +63,10 @@ class Combine:
         """Statements that combine the states `x` into the accumulators `acc`."""
         a = acc[0]
         if self.name in ("sum", "prod"):
-            narrow = self.dtype.is_integer and self.dtype.size < 4 and lanes == 1
-            text = f"{a} {'+' if self.name == 'sum' else '*'} {x[0]}"
-            return [f"{a} = ({self.dtype.cl})({text});" if narrow else f"{a} = {text};"]
+            symbol = "+" if self.name == "sum" else "*"
+            if self.dtype.is_integer and lanes == 1:
+                return [f"{a} = {wrapped(symbol, (a, x[0]), self.dtype)};"]
+            return [f"{a} = {a} {symbol} {x[0]};"]
         if self.name in ("any", "all"):
             return [f"{a} {'|' if self.name == 'any' else '&'}= {x[0]};"]
         sign = ">" if self.name in ("max", "argmax") else "<"

@@ -7,13 +7,14 @@ float in registers. Invariant: vectors of every type in one kernel have the same
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tfnb.types import DType, float32
 
-__all__ = ["constant", "mask_like", "memory_type", "register_type", "vector_lanes"]
+__all__ = ["constant", "mask_like", "memory_type", "register_type", "vector_lanes", "wrapped"]
 
 
 def memory_type(dtype: DType) -> str:
@@ -54,6 +55,15 @@ def constant(value: Any, dtype: DType) -> str:
     if dtype.cl == "long" and n == -(2**63):
         return "LONG_MIN"
     return f"({n}{suffix})" if n < 0 else f"{n}{suffix}"
+
+
+def wrapped(symbol: str, args: Sequence[str], dtype: DType) -> str:
+    """Arithmetic of two scalars that wraps: C leaves open what signed numbers do past their ends, and a compiler takes
+    it that they do not come there (a square is not negative). Small types are computed as int, where ushort's overflow.
+    """
+    wide = "ulong" if dtype.size == 8 else "uint"
+    a, b = (f"({wide}){x}" for x in args)
+    return f"(({dtype.cl})({a} {symbol} {b}))"
 
 
 def _float(x: float, dtype: DType) -> str:

@@ -146,12 +146,18 @@ class Indexing:
                 return a.times(b.const)
             if e.op == "mul" and not a.terms:
                 return b.times(a.const)
-            if e.op != "mul" and not b.terms and b.const > 0:
+            if e.op != "mul" and not b.terms and b.const > 0 and self._stays_within(a, e.dtype):
                 return self._divide(a, b.const)[e.op == "floormod"]
         return self._opaque(e)
 
+    def _stays_within(self, a: Affine, dtype: DType) -> bool:
+        """Sums and products may be rearranged though they wrap, not what is divided then."""
+        single = len(a.terms) == 1 and not a.const and 1 in a.terms.values()
+        bounds = self._range(a)
+        return single or bounds is not None and dtype.min <= bounds[0] and bounds[1] <= dtype.max
+
     def _opaque(self, e: Expr) -> Affine:
-        args = tuple(self.build(self.affine(a)) if a.dtype in INTS else self.simplify(a) for a in e.args)
+        args = tuple(self.build(self.affine(a), a.dtype) if a.dtype in INTS else self.simplify(a) for a in e.args)
         if e.op in ("load", "cast"):
             return Affine({rebuild(e, args): 1})
         kept = self._decided(rebuild_any(e, args))
@@ -183,7 +189,7 @@ class Indexing:
         while again:
             again = False
             for atom, k in a.terms.items():
-                if atom.op != "floormod":
+                if atom.op != "floormod" or atom.args[1].op != "const" or atom.args[1].value <= 0:
                     continue
                 x, c = atom.args[0], atom.args[1].value
                 quotient = self._divide(self.affine(x), c)[0].single()
@@ -193,24 +199,26 @@ class Indexing:
                     break
         return a
 
-    def build(self, a: Affine) -> Expr:
-        """The expression of an affine form; loop variables first, by name."""
+    def build(self, a: Affine, dtype: DType | None = None) -> Expr:
+        """The expression of an affine form; loop variables first, by name. `dtype`: of a constant."""
         atoms = sorted((t for t in a.terms if t.op == "index"), key=lambda t: str(t.value))
         atoms += [t for t in a.terms if t.op != "index"]
         total: Expr | None = None
         for atom in atoms:
-            term = s.binary("mul", atom, s.const(a.terms[atom], atom.dtype))
+            term = s.binary("mul", atom, s.wrapped(a.terms[atom], atom.dtype))
             total = term if total is None else s.binary("add", total, term)
         if total is None:
-            return s.const(a.const, self.dtype)
-        return s.binary("add", total, s.const(a.const, total.dtype))
+            return s.wrapped(a.const, dtype or self.dtype)
+        return s.binary("add", total, s.wrapped(a.const, total.dtype))
 
     # bounds
 
     def bounds(self, e: Expr) -> Bounds:
-        """The least and greatest value over the domain, or None when data decide."""
+        """The least and greatest value over the domain, or None when data decide, or it wraps."""
         if e not in self._bounds:
-            self._bounds[e] = self._find_bounds(e)
+            found = self._find_bounds(e)
+            fits = found is None or e.dtype.min <= found[0] and found[1] <= e.dtype.max
+            self._bounds[e] = found if fits else None
         return self._bounds[e]
 
     def _range(self, a: Affine) -> Bounds:

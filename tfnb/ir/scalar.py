@@ -119,6 +119,11 @@ def const(value: Any, dtype: DType) -> Expr:
     return make("const", (), dtype, dtype.np.type(value).item() if not dtype.is_string else value)
 
 
+def wrapped(value: int, dtype: DType) -> Expr:
+    """The constant of a signed integer type that `value` wraps to."""
+    return const((value - dtype.min) % (1 << 8 * dtype.size) + dtype.min, dtype)
+
+
 def arg(i: int, dtype: DType) -> Expr:
     """The element of the op's input `i`."""
     return make("arg", (), dtype, i)
@@ -164,7 +169,7 @@ def _fold_index(op: str, a: Expr, b: Expr) -> Expr | None:
         return None
     v = b.value
     if a.op == "const" and op in ("add", "sub", "mul"):
-        return const({"add": a.value + v, "sub": a.value - v, "mul": a.value * v}[op], a.dtype)
+        return wrapped({"add": a.value + v, "sub": a.value - v, "mul": a.value * v}[op], a.dtype)
     if a.op == "const" and op in ("floordiv", "floormod") and v > 0:
         return const(a.value // v if op == "floordiv" else a.value % v, a.dtype)
     if (op in ("add", "sub") and v == 0) or (op in ("mul", "floordiv") and v == 1):
