@@ -216,7 +216,7 @@ class OpenCLDevice:
 
 
 def _read_clock(queue: Any, clock: DeviceClock) -> None:
-    """Asks for the device's time until one answer has come quickly, so that the first traced run has good times too."""
+    """Asks for the device's time: the quickest answer bounds it, so that the first traced run has good times too."""
     for _ in range(_CLOCK_READINGS):
         before = 1e6 * time.perf_counter()
         event = cl.enqueue_marker(queue)
