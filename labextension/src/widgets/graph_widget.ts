@@ -5,6 +5,7 @@ import type { AnyModel } from "@anywidget/types";
 import type { GraphCard, GraphMessage, GraphOptions, GraphRequest } from "../protocol/graph";
 import { drawStages } from "../views/graph/stages";
 import { GraphModel } from "../views/graph/view";
+import { ask } from "./channel/ask";
 import { listen } from "./channel/listen";
 import { inPlaces } from "./channel/places";
 
@@ -19,6 +20,7 @@ class Live {
   private readonly waiting: HTMLElement[] = [];
   private readonly shown: { dispose(): void }[] = [];
   private told: { stages: string[]; first: number; options: GraphOptions } | null = null;
+  private answered = (): void => {};
 
   constructor(private readonly channel: AnyModel<Traits>) {}
 
@@ -35,6 +37,7 @@ class Live {
       const { stage, stages, options } = message;
       this.graphs.set(stage, model);
       this.told ??= { stages, first: stage, options };
+      this.answered();
       for (const done of this.wanted.get(stage) ?? []) done(model);
       this.wanted.delete(stage);
       for (const place of this.waiting.splice(0)) this.show(place);
@@ -45,7 +48,8 @@ class Live {
     if (place.dataset.tfnbMounted) return;
     place.dataset.tfnbMounted = "true";
     if (this.told) this.show(place);
-    else if (this.waiting.push(place) === 1) this.send({ type: "graph" });
+    else if (this.waiting.push(place) === 1)
+      this.answered = ask(() => this.send({ type: "graph" }));
   };
 
   private send(request: GraphRequest): void {
@@ -75,6 +79,7 @@ class Live {
   }
 
   dispose(): void {
+    this.answered();
     for (const view of this.shown) view.dispose();
   }
 }

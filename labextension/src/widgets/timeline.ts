@@ -4,6 +4,7 @@ import type { AnyModel, Initialize } from "@anywidget/types";
 import type { EventCard, FromKernel, ToKernel } from "../protocol/timeline";
 import { drawTimeline, type TimelineView } from "../views/timeline/timeline";
 import { columnsOf, Trace } from "../views/timeline/trace";
+import { ask } from "./channel/ask";
 import { listen } from "./channel/listen";
 import { inPlaces } from "./channel/places";
 
@@ -16,6 +17,7 @@ class Channel {
   private readonly places: HTMLElement[] = [];
   private readonly shown: TimelineView[] = [];
   private readonly cards = new Map<number, (card: EventCard) => void>();
+  private answered = (): void => {};
 
   constructor(private readonly model: AnyModel<State>) {
     model.on("msg:custom", (message: FromKernel, buffers: DataView[]) =>
@@ -31,7 +33,7 @@ class Channel {
     if (place.dataset.tfnbMounted) return;
     place.dataset.tfnbMounted = "true";
     if (this.trace) this.draw(this.trace, place);
-    else if (this.places.push(place) === 1) this.tell({ type: "ready" });
+    else if (this.places.push(place) === 1) this.answered = ask(() => this.tell({ type: "ready" }));
   }
 
   private draw(trace: Trace, place: HTMLElement): void {
@@ -41,6 +43,7 @@ class Channel {
   }
 
   dispose(): void {
+    this.answered();
     for (const view of this.shown.splice(0)) view.dispose();
   }
 
@@ -55,6 +58,7 @@ class Channel {
     if (message.type === "data") {
       const trace = new Trace(message.trace, columnsOf(buffers));
       this.trace = trace;
+      this.answered();
       for (const place of this.places.splice(0)) this.draw(trace, place);
     } else if (message.type === "card") {
       this.cards.get(message.event)?.(message.card);
