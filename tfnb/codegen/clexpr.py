@@ -207,7 +207,7 @@ class Printer:
         safe = b is not None and b.op == "const" and b.value not in (0, -1)
         at_least_zero = self.indexing.pure(e.args[0]) and (self.indexing.bounds(e.args[0]) or (-1, 0))[0] >= 0
         if e.op in ("div", "truncmod") and safe or (
-            e.op in ("floordiv", "floormod") and safe and (at_least_zero or dtype.is_unsigned)
+            e.op in ("floordiv", "floormod") and safe and (at_least_zero and b.value > 0 or dtype.is_unsigned)
         ):
             sign = "/" if e.op in ("div", "floordiv") else "%"
             return self._narrow(e, f"({args[0]} {sign} {args[1]})", vector)

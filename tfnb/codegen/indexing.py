@@ -94,10 +94,10 @@ class Indexing:
         for e in walk(root):
             args = tuple(done[a] for a in e.args)
             if e.op == "load":
-                args = tuple(self.build(self.affine(a)) for a in args)
+                args = tuple(self.build(self.affine(a), a.dtype) for a in args)
                 done[e] = rebuild(e, args)
             elif e.dtype in INTS and self.pure(e) and e.op not in ("const", "index"):
-                done[e] = self._in_type(self.build(self.affine(rebuild_any(e, args))), e.dtype)
+                done[e] = self._in_type(self.build(self.affine(rebuild_any(e, args)), e.dtype), e.dtype)
             else:
                 done[e] = self._decided(rebuild_any(e, args))
         return done[root]
