@@ -95,6 +95,7 @@ def test_what_holds_only_without_overflow(scalar):
         return [
             (x * x) % 1000, (x * 4) // 4, (x * 1000) % 1000, x + 2147483647 + 10, x * 65536 * 65536, abs(x * 3) // 7,
             x + 1 > x, abs(x) < 0, -x // 3, x // 100_000 // 100_000,
+            (x * 0 + 2147483647) // (x * 0 - 2), -(x * 0 + 2147483647) - 10,
         ]  # fmt: skip
 
     feed = tf.placeholder(tf.int32, [] if scalar else [len(NUMBERS)])
