@@ -45,9 +45,9 @@ def sound(view):
 def test_impossible_times_are_left_out_and_told():
     view = sound(tf.timeline(StepTimes([
         kernel("nan", NAN, 3), kernel("endless", 1, INF), kernel("years away", 1e300, 1e301), kernel("text", "x", 3),
-        kernel("backwards", 50, 20), kernel("early", -7, -3), kernel("good", 10, 20),
+        kernel("backwards", 50, 20), kernel("early", -7, -3), kernel("good", 10, 20), kernel("before all", 0, -INF),
     ])))  # fmt: skip
-    assert "4 events with impossible times are left out" in view.summary
+    assert "5 events with impossible times are left out" in view.summary
     assert [t.name for t in view.model.events] == ["early", "good", "backwards"]
     assert view.model.start.tolist() == [0, 17, 57] and view.model.end.tolist() == [4, 27, 57]
     with pytest.raises(tf.errors.InvalidArgumentError, match="nothing was recorded"):

@@ -175,8 +175,9 @@ def _model(given: list[_Given]) -> TraceModel:
     begin = np.repeat(np.array([b for b, _, _, _ in given], np.float64), sizes)
     step = np.repeat(np.arange(len(given), dtype=np.int32), sizes)
     start = begin + np.fromiter((_number(t.start_us) for t in every), np.float64, len(every))
-    end = np.maximum(begin + np.fromiter((_number(t.end_us) for t in every), np.float64, len(every)), start)
+    end = begin + np.fromiter((_number(t.end_us) for t in every), np.float64, len(every))
     possible = (np.abs(start) <= FARTHEST_US) & (np.abs(end) <= FARTHEST_US)  # false for NaN
+    end = np.maximum(end, start)
     order = np.lexsort((-end, start))
     order = order[possible[order]]
     notes = []
