@@ -173,8 +173,7 @@ class Printer:
         d = e.dtype
         if not d.is_integer or d.is_unsigned and d.size >= 4:
             return False
-        bounds = self.indexing.bounds(e)
-        return bounds is None or bounds[0] < d.min or bounds[1] > d.max
+        return self.indexing.bounds(e) is None
 
     def _float_call(self, e: Expr, args: list[str], dtype: DType) -> str:
         op, wide = e.op, register_type(dtype)

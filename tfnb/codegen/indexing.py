@@ -153,8 +153,7 @@ class Indexing:
     def _stays_within(self, a: Affine, dtype: DType) -> bool:
         """Sums and products may be rearranged though they wrap, not what is divided then."""
         single = len(a.terms) == 1 and not a.const and 1 in a.terms.values()
-        bounds = self._range(a)
-        return single or bounds is not None and dtype.min <= bounds[0] and bounds[1] <= dtype.max
+        return single or _within(self._range(a), dtype) is not None
 
     def _opaque(self, e: Expr) -> Affine:
         args = tuple(self.build(self.affine(a), a.dtype) if a.dtype in INTS else self.simplify(a) for a in e.args)
@@ -216,9 +215,7 @@ class Indexing:
     def bounds(self, e: Expr) -> Bounds:
         """The least and greatest value over the domain, or None when data decide, or it wraps."""
         if e not in self._bounds:
-            found = self._find_bounds(e)
-            fits = found is None or e.dtype.min <= found[0] and found[1] <= e.dtype.max
-            self._bounds[e] = found if fits else None
+            self._bounds[e] = _within(self._find_bounds(e), e.dtype)
         return self._bounds[e]
 
     def _range(self, a: Affine) -> Bounds:
@@ -283,6 +280,11 @@ class Indexing:
             if a is not None and b is not None:
                 return _compared(e, a, b)
         return e
+
+
+def _within(bounds: Bounds, dtype: DType) -> Bounds:
+    """`bounds`, or None where the type does not reach so far."""
+    return bounds if bounds is not None and dtype.min <= bounds[0] and bounds[1] <= dtype.max else None
 
 
 def rebuild_any(e: Expr, args: tuple[Expr, ...]) -> Expr:
