@@ -1,6 +1,7 @@
 """What the viewer knows and sends, without a browser: sources, thinning, histograms, hostile data, the joined module."""
 
 import io
+import os
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ import tfnb as tf
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.protos import proto
 from tfnb.notebook.viewer.content import buckets, percentiles, rebinned
-from tfnb.notebook.viewer.looks import all_looks, chart, looks
+from tfnb.notebook.viewer.looks import CHARTS, all_looks, chart, looks
 from tfnb.notebook.viewer.media import MOST_SOUND
 from tfnb.notebook.viewer.parameters import parameter_rows
 from tfnb.notebook.viewer.sources import MAX_ITEMS, MAX_POINTS, WriterSource, sources_of
@@ -492,10 +493,7 @@ def test_a_folder_that_goes_away_is_told(tmp_path):
 
 def test_templates_are_bounded_and_hold_no_addresses():
     made = all_looks()
-    assert set(made["charts"]) == {
-        *(f"{a}-{s}" for a in ("step", "logstep", "relative", "wall") for s in ("linear", "log")),
-        "bands", "ridges", "overlay",
-    }  # fmt: skip
+    assert set(made["charts"]) == set(CHARTS) and all(chart["doc"] for chart in made["charts"].values())
     text = repr(made)
     assert len(text) < 200_000 and "http" not in text
 
@@ -505,6 +503,31 @@ def test_a_template_comes_when_it_is_asked_for():
     assert before["charts"] == {} and before["version"] == chart("bands")["version"]
     assert chart("step-linear")["doc"]
     assert chart("of another name") is None
+
+
+def test_a_template_is_made_once_and_again_when_it_was_damaged(tmp_path):
+    code = (
+        "import sys; from tfnb.notebook.viewer.looks import all_looks; from json import dumps\n"
+        "print(dumps(all_looks(), sort_keys=True)); print('bokeh' in sys.modules)"
+    )
+
+    def made():
+        told = subprocess.run(
+            [sys.executable, "-c", code], check=True, text=True, stdout=subprocess.PIPE,
+            env={**os.environ, "TFNB_CACHE_DIR": str(tmp_path)},
+        ).stdout.splitlines()  # fmt: skip
+        return told[0], told[1] == "True"
+
+    first, imported = made()
+    assert imported and made() == (first, False)
+    files = sorted((tmp_path / "charts").iterdir())
+    assert len(files) == len(CHARTS)
+    files[0].write_bytes(files[0].read_bytes()[:-1])
+    again, imported = made()
+    assert imported and len(again) == len(first)
+    tmp_path.joinpath("charts").rename(tmp_path / "away")
+    tmp_path.joinpath("charts").write_text("no folder")  # nothing can be kept there
+    assert made()[1]
 
 
 def test_a_view_needs_no_bokeh_to_appear():

@@ -7,7 +7,6 @@ nothing there can be taken for a formula or a tag.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
 from typing import Any
 
 from bokeh.embed import json_item
@@ -18,9 +17,8 @@ from tfnb.notebook.bokeh_library import BOKEH_VERSION
 from tfnb.notebook.loss_figure import GREY, grey_axes
 from tfnb.notebook.series import COLOURS
 
-__all__ = ["CHARTS", "template"]
+__all__ = ["template"]
 
-AXES = ("step", "logstep", "relative", "wall")
 # Seconds as 1:05 or 2:03:20.
 DURATION = """
 const t = Math.abs(tick), h = Math.floor(t / 3600), m = Math.floor(t / 60) % 60, s = t % 60;
@@ -32,10 +30,10 @@ return `${sign}${+s.toFixed(3)} s`;
 """
 
 
-@cache
 def template(name: str) -> dict[str, Any]:
-    """The JSON of the chart `name` of CHARTS for `Bokeh.embed.embed_item`."""
-    item: dict[str, Any] = json_item(CHARTS[name]())
+    """The JSON of a chart of `looks.CHARTS` for `Bokeh.embed.embed_item`."""
+    made = _WHOLE[name]() if name in _WHOLE else _lines(*name.split("-"))
+    item: dict[str, Any] = json_item(made)
     item["version"] = BOKEH_VERSION
     return item
 
@@ -133,9 +131,4 @@ def _overlay() -> Any:
     return plot
 
 
-CHARTS: dict[str, Callable[[], Any]] = {
-    **{f"{axis}-{scale}": partial(_lines, axis, scale) for axis in AXES for scale in ("linear", "log")},
-    "bands": _bands,
-    "ridges": _ridges,
-    "overlay": _overlay,
-}
+_WHOLE: dict[str, Callable[[], Any]] = {"bands": _bands, "ridges": _ridges, "overlay": _overlay}
