@@ -1,5 +1,5 @@
 // One Bokeh chart made from a template: its sources by name, its ranges, and where a pixel lies on its axis.
-import type { Bokeh, BokehDocument, BokehView, BokehViews } from "../bokeh";
+import type { Bokeh, BokehDocument, BokehModel, BokehView, BokehViews } from "../bokeh";
 import type { Box, Pen } from "./tail";
 
 export class Chart {
@@ -9,6 +9,7 @@ export class Chart {
   private readonly place: HTMLElement;
   private readonly view: BokehView;
   private readonly document: BokehDocument;
+  private readonly models = new Map<string, BokehModel | null>();
 
   static async make(bokeh: Bokeh, template: object, place: HTMLElement): Promise<Chart> {
     // Embedding changes the item.
@@ -26,19 +27,29 @@ export class Chart {
     this.document = root.model.document;
   }
 
+  // Bokeh looks through all models of the document; a chart's are the same for ever.
+  private model(name: string): BokehModel | null {
+    let found = this.models.get(name);
+    if (found === undefined) {
+      found = this.document.get_model_by_name(name);
+      this.models.set(name, found);
+    }
+    return found;
+  }
+
   // A source that was empty and stays so is left alone: each change draws the chart anew.
   fill(name: string, columns: Record<string, ArrayLike<unknown>>): void {
     const empty = Object.values(columns).every((column) => !column.length);
     if (empty && !this.filled.has(name)) return;
     if (empty) this.filled.delete(name);
     else this.filled.add(name);
-    const source = this.document.get_model_by_name(name);
+    const source = this.model(name);
     if (source) source.data = columns;
   }
 
   // A range that the reader has zoomed stays as it is; "reset" gives the new one.
   range(name: string, [start, end]: [number, number]): void {
-    const range = this.document.get_model_by_name(name);
+    const range = this.model(name);
     if (!range) return;
     const last = this.set.get(name);
     const untouched = !last || (range.start === last[0] && range.end === last[1]);
@@ -51,7 +62,7 @@ export class Chart {
   /** Where the chart's frame is in its place, what it shows, and what of that was not chosen by the reader. */
   get box(): Box {
     const { left, top, right, bottom } = this.view.frame.bbox;
-    const [x, y] = ["x", "y"].map((name) => this.document.get_model_by_name(name));
+    const [x, y] = ["x", "y"].map((name) => this.model(name));
     const own = (name: string, range: typeof x) => {
       const last = this.set.get(name);
       return last?.[0] === range?.start && last?.[1] === range?.end;
@@ -79,13 +90,13 @@ export class Chart {
 
   /** Whether a part of the chart is shown: its reader may hide it. */
   visible(name: string): boolean {
-    return this.document.get_model_by_name(name)?.visible !== false;
+    return this.model(name)?.visible !== false;
   }
 
   cursor(x: number | null): void {
     if (x === null && !this.pointed) return;
     this.pointed = x !== null;
-    const line = this.document.get_model_by_name("cursor");
+    const line = this.model("cursor");
     line?.setv(x === null ? { visible: false } : { location: x, visible: true });
   }
 
