@@ -21,6 +21,7 @@ from tfnb.devices.opencl import program as opencl_program
 from tfnb.devices.opencl.program import _spread
 from tfnb.errors import ResourceExhaustedError
 from tfnb.ir.kernelcall import TensorInfo
+from tfnb.runtime.values import to_host
 from tfnb.types import bfloat16, bool_, float32, int8, uint8
 
 pytestmark = pytest.mark.opencl
@@ -28,6 +29,10 @@ pytestmark = pytest.mark.opencl
 
 def floats(n, seed=0):
     return np.random.default_rng(seed).standard_normal(n).astype(np.float32)
+
+
+def value_of(device, cell, n):
+    return to_host(device.load(p.read(n)).run([], [cell])[0])
 
 
 @pytest.mark.parametrize("n", [1, 3, 1000])
@@ -223,14 +228,13 @@ def test_variables_keep_their_value(device):
     for _ in range(3):
         (y,) = device.load(p.train(20)).run([x], [cell])
     np.testing.assert_allclose(y.numpy(), x * 4, rtol=1e-6)
-    (z,) = device.load(p.read(20)).run([], [cell])
-    np.testing.assert_array_equal(z.numpy(), y.numpy())
+    np.testing.assert_array_equal(value_of(device, cell, 20), y.numpy())
 
 
 def test_a_fetched_variable_is_a_snapshot(device):
     cell = Cell("v")
     device.load(p.assign(8)).run([np.zeros(8, np.float32)], [cell])
-    before = device.load(p.read(8)).run([], [cell])[0].numpy()
+    before = value_of(device, cell, 8)
     device.load(p.train(8)).run([np.ones(8, np.float32)], [cell])
     device.synchronize()
     assert not before.any()
@@ -241,7 +245,7 @@ def test_a_variable_takes_another_shape(device):
     for n in (4, 9):
         device.load(p.assign(n)).run([np.full(n, n, np.float32)], [cell])
         assert cell.tensor.shape == (n,)
-        assert device.load(p.read(n)).run([], [cell])[0].numpy().tolist() == [n] * n
+        assert value_of(device, cell, n).tolist() == [n] * n
 
 
 def test_a_new_shape_in_a_program_that_reads_the_old_value(device):
@@ -297,7 +301,7 @@ def test_a_failed_run_leaves_the_variable(make_device):
     device.load(p.assign(10)).run([np.ones(10, np.float32)], [cell])
     with pytest.raises(ResourceExhaustedError):
         device.load(p.assign(300_000)).run([floats(300_000)], [cell])
-    assert device.load(p.read(10)).run([], [cell])[0].numpy().tolist() == [1] * 10
+    assert value_of(device, cell, 10).tolist() == [1] * 10
 
 
 def test_memory_comes_back(make_device):
@@ -366,7 +370,7 @@ def test_updates_from_threads_all_count(device):
         t.start()
     for t in threads:
         t.join()
-    assert device.load(p.read(100)).run([], [cell])[0].numpy().tolist() == [200] * 100
+    assert value_of(device, cell, 100).tolist() == [200] * 100
 
 
 def test_many_runs_that_nobody_waits_for(device):
@@ -375,7 +379,7 @@ def test_many_runs_that_nobody_waits_for(device):
     for _ in range(500):
         program.run([np.ones(10, np.float32)], [cell])
     device.synchronize()
-    assert device.load(p.read(10)).run([], [cell])[0].numpy()[0] == 500
+    assert value_of(device, cell, 10)[0] == 500
 
 
 def test_an_interrupt_never_splits_a_run(device):

@@ -48,8 +48,8 @@ class LoadedProgram(Protocol):
         cells: Sequence[Cell],
         rng: np.ndarray | None = None,
         recorder: Recorder | None = None,
-    ) -> list[DeviceTensor]:
-        """Enqueues all steps and returns the outputs, in fresh memory, without waiting.
+    ) -> Sequence[DeviceTensor | np.ndarray]:
+        """Enqueues all steps and returns the outputs, in fresh memory, without waiting; small ones may be arrays.
 
         `inputs` are NumPy arrays or tensors of any device, of the program's input infos; `cells` those of
         `program.variables`; `rng` the uint32[n, 4] table for `program.random`. Cells that are

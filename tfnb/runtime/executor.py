@@ -134,7 +134,7 @@ class _Single:
                 recorded_wait(kernel.device, recorder)
             if not outputs:
                 kernel.device.synchronize()
-            return [outputs[i].numpy() if made else to_host(feeds[i]) for made, i in self._fetches]
+            return [to_host(outputs[i] if made else feeds[i]) for made, i in self._fetches]
         except KeyboardInterrupt:
             kernel.device.synchronize()
             raise

@@ -156,7 +156,7 @@ class ClusterKernel:
         self._programs: dict[Any, _Specialised] = {}
         self._lock = threading.Lock()
 
-    def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> list[DeviceTensor]:
+    def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> Sequence[Value]:
         """Enqueues the cluster; the outputs in the order of `cluster.outputs`.
 
         Raises `FailedPreconditionError` for an uninitialised variable, before anything ran.
@@ -183,7 +183,7 @@ class ClusterKernel:
 
     def _launch(
         self, found: _Specialised, inputs: Sequence[Value], recorder: StepStats | None
-    ) -> list[DeviceTensor]:
+    ) -> Sequence[Value]:
         if found.missing is not None:
             raise _uninitialised(found.missing)
         rng = self._random.table(found.random) if found.random else None

@@ -22,6 +22,7 @@ from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.interface import Recorder
 from tfnb.devices.opencl.build import Built
+from tfnb.devices.opencl.small_reads import SmallReads
 from tfnb.errors import InternalError, KernelBuildError, OpError, ResourceExhaustedError
 from tfnb.ir.kernelcall import F32, I32, TensorInfo
 
@@ -102,6 +103,7 @@ class OpenCLProgram:
         self._arena: DeviceTensor | None = None
         self._arena_uses: list[tuple[Use, int, int]] = []
         self._has_run = False
+        self._reads = SmallReads.of(program) if self.inline else None
         try:
             self._bind()
         except cl.Error as e:
@@ -220,7 +222,7 @@ class OpenCLProgram:
         cells: Sequence[Cell],
         rng: np.ndarray | None = None,
         recorder: Recorder | None = None,
-    ) -> list[DeviceTensor]:
+    ) -> Sequence[DeviceTensor | np.ndarray]:
         device = self._device
         # Before the lock: fetching from another device may take that one's lock.
         values = [
@@ -228,6 +230,10 @@ class OpenCLProgram:
         ]
         with device.lock:
             try:
+                if self._reads is not None and recorder is None and device.in_flight is None:
+                    found = self._reads.copies(cells)
+                    if found is not None:
+                        return found
                 return self._run(values, cells, rng, recorder)
             except cl.Error as e:
                 raise error_of(e, device.name) from None
