@@ -28,10 +28,10 @@ DTYPES = st.sampled_from(
 )
 
 
-def transmitted(value, is_dead=False):
+def transmitted(value, is_dead=False, ends=False):
     """(the head, the value) that come out where the frames of `value` go in."""
     assembly = None
-    for raw, data in frames(Message(Kind.TENSOR, 5, "edge a", value, is_dead), 7):
+    for raw, data in frames(Message(Kind.TENSOR, 5, "edge a", value, is_dead, ends), 7):
         head, size = unpack(memoryview(raw + bytes(data)), 1 << 30)
         assert size == len(raw)
         assembly = assembly or Assembly(head)
@@ -80,8 +80,16 @@ def test_long_tensors_go_in_chunks(monkeypatch):
     np.testing.assert_array_equal(transmitted(value)[1], value)
 
 
-def test_a_dead_token_is_told():
-    assert transmitted(np.zeros((), np.float32), is_dead=True)[0].is_dead
+@pytest.mark.parametrize("size", [1, 700_000])
+@pytest.mark.parametrize("is_dead", [False, True])
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_dead_token_and_the_end_of_a_step_are_told(size, is_dead, ends):
+    head, _ = transmitted(np.zeros(size, np.float32), is_dead, ends)
+    assert (head.is_dead, head.ends) == (is_dead, ends)
+    raw = in_one(Message(Kind.TENSOR, 5, "edge", np.zeros(2), is_dead, ends), 7)
+    assert unpack(memoryview(raw), 1 << 30)[0][7:] == (is_dead, ends)
+    again = unpack(memoryview(pack(head)), 1 << 30)
+    assert again is not None and again[0] == head
 
 
 def test_a_head_that_has_not_come_whole():

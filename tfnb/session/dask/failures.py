@@ -6,16 +6,19 @@ known here becomes `UnknownError`.
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tfnb import errors
-from tfnb.errors import OpError, Origin, UnknownError
+import numpy as np
 
-__all__ = ["Refusals", "decode_error", "encode_error"]
+from tfnb import errors
+from tfnb.errors import InvalidArgumentError, OpError, Origin, UnknownError
+
+__all__ = ["Refusals", "decode_error", "encode_error", "heard", "told"]
 
 _QUIET = 10.0  # seconds between two lines about refused messages
 _log = logging.getLogger("tfnb")
@@ -73,3 +76,18 @@ class Refusals:
                 self._said = now
         if not quiet:
             _log.warning("%s refused a message, %d in all: %s", self._task, self.count, error.message)
+
+
+def told(error: BaseException, task: str) -> np.ndarray:
+    """An error as a message's value."""
+    return np.frombuffer(json.dumps(encode_error(error, task)).encode(), np.uint8)
+
+
+def heard(value: np.ndarray) -> OpError | None:
+    """The error that a message's value tells of, if any."""
+    if not value.size:
+        return None
+    try:
+        return decode_error(dict(json.loads(value.tobytes())))
+    except ValueError as e:
+        raise InvalidArgumentError(f"a message tells of an error in no JSON: {e}") from e

@@ -148,7 +148,7 @@ class Run:
         self.step = step
         self.pump: Pump | None = None  # reads the step's connections, in the thread that runs it
         self.calls: dict[str, Call] = {}  # at its master: the tasks that have not replied
-        self.lines: set[Stream] = set()  # that it leases
+        self.lines: dict[Stream, str] = {}  # that it leases, and to which task
         self.called = False  # by its master: only the first call counts
         self.rendezvous = Meeting(task, self)
         self.cancellation = Cancellation()

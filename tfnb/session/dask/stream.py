@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import select
 import socket
 import ssl
@@ -71,6 +72,7 @@ class Stream:
         self.endpoint = endpoint
         self.bytes_sent = 0  # of values
         self.is_cut = False
+        self.used = -math.inf  # when a step ended on it last, by `time.monotonic`
         self.messages: deque[tuple[Head, np.ndarray]] = deque()
         self._sock, self._budget = sock, budget
         self._sealed = isinstance(sock, ssl.SSLSocket)

@@ -8,7 +8,6 @@ here or elsewhere, leaves nothing: what comes late for it is dropped, what waits
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 import time
 from collections import OrderedDict
@@ -36,7 +35,7 @@ from tfnb.runtime.values import Value, to_host
 from tfnb.session.compile import Context
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.channel import Peer, Tls
-from tfnb.session.dask.failures import Refusals, decode_error, encode_error
+from tfnb.session.dask.failures import Refusals, heard, told
 from tfnb.session.dask.lines import Lines
 from tfnb.session.dask.meeting import Call, Meeting, Reply, Run
 from tfnb.session.dask.pump import Pump
@@ -56,6 +55,7 @@ _PREFIX = 40  # bits below the part of a step's number that is its master's
 _NOTHING = np.zeros(0, np.uint8)
 _NO_LIMIT = np.zeros(0)
 _PATIENCE = 5.0  # seconds that closing waits for Python functions that do not return
+_FRESH = 0.5  # seconds since its last step in which a connection's master cannot have given the task up
 _NOTED = 1.0  # seconds that a traced step waits for each value that still leaves
 
 
@@ -346,7 +346,7 @@ class Task:
             return
         pump = self.pump_of(run)
         run.calls[target] = Call(line, peer, reply)
-        run.lines.add(line)
+        run.lines[line] = target
         pump.add(line)
         try:
             self.channel.post(line, peer.endpoint, messages, pump.room(line))
@@ -368,7 +368,7 @@ class Task:
         for step in stopped:
             self.stop(step, UnavailableError(f"the master of the step is gone: {error}"))
         for run in runs:
-            run.lines.discard(line)
+            run.lines.pop(line, None)
             self.channel.give_up(line)
         for name, call in calls:
             text = f"the task {name} was lost during the step: {error}"
@@ -377,26 +377,30 @@ class Task:
     def tell_to_stop(self, target: str, step: int, error: OpError) -> None:
         """Has another task stop a step, if it is there."""
         with contextlib.suppress(OpError):
-            self.channel.send(self.peer(target), Message(Kind.STOP, step, self.name, _told(error, self.name)))
+            self.channel.send(self.peer(target), Message(Kind.STOP, step, self.name, told(error, self.name)))
 
     def _receive(self, head: Head, value: np.ndarray, line: Stream) -> None:
         try:
             if head.kind is Kind.TENSOR:
                 run = self._running.get(head.step) or self._of(head.step)
-                if run is not None and run.rendezvous.error is None:
-                    run.rendezvous.came.append((head.key, time.perf_counter()))
-                    Rendezvous.send(run.rendezvous, head.key, value, head.is_dead)
+                try:
+                    if run is not None and run.rendezvous.error is None:
+                        run.rendezvous.came.append((head.key, time.perf_counter()))
+                        Rendezvous.send(run.rendezvous, head.key, value, head.is_dead)
+                finally:
+                    if head.ends and run is not None:
+                        self._replied(run, run.lines.get(line, ""), None)
             elif head.kind is Kind.CALL:
                 timeout, trace = value if value.shape == (2,) and value.dtype == np.float64 else (0.0, 0.0)
                 # a master that has gone on without this task, which was paused, does not want the step any more
-                if not line.has_ended():
+                if time.monotonic() - line.used < _FRESH or not line.has_ended():
                     first, run = self._first_call(head.step)
                     if first:
                         self._answer(line, run, head.step, head.key, float(timeout) or None, bool(trace))
             elif head.kind is Kind.REPLY:
-                self._replied(head, value)
+                self._replied(self._running.get(head.step), head.key, heard(value))
             else:
-                self.stop(head.step, _heard(value) or CancelledError("the step was stopped"))
+                self.stop(head.step, heard(value) or CancelledError("the step was stopped"))
         except OpError as e:
             self.refusals.add(e)
 
@@ -430,9 +434,13 @@ class Task:
                 messages.append(Message(Kind.TENSOR, step, f"{TIMES}{self.name}", encode_times(recorder, self.name)))
             said = _NOTHING
         except BaseException as e:
-            said = _told(e, self.name)
+            said = told(e, self.name)
         self.end(step)
-        messages.append(Message(Kind.REPLY, step, self.name, said))
+        if messages and said is _NOTHING:
+            messages[-1] = messages[-1]._replace(ends=True)
+        else:
+            messages.append(Message(Kind.REPLY, step, self.name, said))
+        line.used = time.monotonic()
         with contextlib.suppress(OSError):  # the master is gone; nobody is left to tell
             self.channel.post(line, "" if master is None else master.peer.endpoint, messages)
 
@@ -443,18 +451,18 @@ class Task:
             found[k] = run.rendezvous.recv(f"{FEED}{k}", 0.0).value
         return found
 
-    def _replied(self, head: Head, value: np.ndarray) -> None:
-        run = self._running.get(head.step)
+    def _replied(self, run: Run | None, task: str, error: OpError | None) -> None:
+        """A task says how its share of a step ended."""
         if run is None:
             return
         with self._lock:
-            call = run.calls.pop(head.key, None)
+            call = run.calls.pop(task, None)
         if call is None or run.pump is None:
             return
         run.pump.discard(call.line)
-        run.lines.discard(call.line)
+        run.lines.pop(call.line, None)
         self._lines.put_back(call.peer, call.line)
-        call.reply(Reply(head.key, _heard(value)))
+        call.reply(Reply(task, error))
 
     # ---- the end ---------------------------------------------------------------------------
 
@@ -478,18 +486,3 @@ class Task:
         self.resources.reset()
         for device in self.devices.values():
             device.close()
-
-
-def _told(error: BaseException, task: str) -> np.ndarray:
-    """An error as a message's value."""
-    return np.frombuffer(json.dumps(encode_error(error, task)).encode(), np.uint8)
-
-
-def _heard(value: np.ndarray) -> OpError | None:
-    """The error that a message's value tells of, if any."""
-    if not value.size:
-        return None
-    try:
-        return decode_error(dict(json.loads(value.tobytes())))
-    except ValueError as e:
-        raise InvalidArgumentError(f"a message tells of an error in no JSON: {e}") from e

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from tfnb.session.dask.channel import Channel
@@ -32,12 +33,14 @@ class _Flow:
         self.messages = self.steps = self.bytes = 0
         self.seconds = 0.0
         self.names: dict[str, list[int]] = {}
+        self._newest = -1
         self._recent: OrderedDict[int, None] = OrderedDict()
 
     def step(self, number: int) -> None:
         """Counts a step once, though its messages come mixed with those of others."""
-        if number in self._recent:
+        if number == self._newest or number in self._recent:
             return
+        self._newest = number
         self.steps += 1
         self._recent[number] = None
         if len(self._recent) > _STEPS_APART:
@@ -122,6 +125,7 @@ class CountingChannel(Channel):
         return sent
 
 
+@lru_cache(4096)
 def _name(kind: Kind, key: str) -> str:
     """What a message carries: a tensor's name, without the iteration of a loop that it is from."""
     if kind is not Kind.TENSOR:

@@ -38,7 +38,7 @@ class Kind(IntEnum):
 
     TENSOR = 1  # a Send's value, a feed or a fetch, for the step's rendezvous
     CALL = 2  # run a step: its handle is the key, the value its timeout in seconds, if any
-    REPLY = 3  # how it ended: the key is the task, the value an error as JSON, or nothing
+    REPLY = 3  # how it ended, if no tensor says so: the key is the task, the value an error as JSON, or nothing
     STOP = 4  # stop a step: the value is why, as JSON
 
 
@@ -46,13 +46,14 @@ _KINDS = {int(k): k for k in Kind}
 
 
 class Message(NamedTuple):
-    """What is sent: `value` of a dead token means nothing."""
+    """What is sent: `value` of a dead token means nothing. `ends`: it is the last of its step, which ended well."""
 
     kind: Kind
     step: int
     key: str
     value: np.ndarray
     is_dead: bool = False
+    ends: bool = False
 
 
 class Subject(NamedTuple):
@@ -75,6 +76,7 @@ class Head(NamedTuple):
     length: int
     offset: int = 0
     is_dead: bool = False
+    ends: bool = False
 
     @property
     def key(self) -> str:
@@ -118,8 +120,9 @@ def _read(data: bytes) -> tuple[Subject, int]:
 def pack(head: Head) -> bytes:
     """A head as bytes."""
     subject = _written(*head.subject)
+    flags = head.is_dead | head.ends << 1
     fixed = _FIXED.pack(
-        _MAGIC, head.kind, head.is_dead, len(subject), head.number, head.length, head.step, head.nbytes, head.offset
+        _MAGIC, head.kind, flags, len(subject), head.number, head.length, head.step, head.nbytes, head.offset
     )
     return fixed + subject
 
@@ -134,7 +137,7 @@ def unpack(data: memoryview, limit: int) -> tuple[Head, int] | None:
         if bytes(data[:4]) != _MAGIC[: len(data)]:
             raise InvalidArgumentError("a message from a peer does not begin as one of ours")
         return None
-    magic, code, dead, size, number, length, step, nbytes, offset = _FIXED.unpack_from(data)
+    magic, code, flags, size, number, length, step, nbytes, offset = _FIXED.unpack_from(data)
     kind = _KINDS.get(code)
     if magic != _MAGIC or kind is None:
         raise InvalidArgumentError("a message from a peer does not begin as one of ours")
@@ -142,7 +145,7 @@ def unpack(data: memoryview, limit: int) -> tuple[Head, int] | None:
     if len(data) < end:
         return None
     subject, expected = _read(bytes(data[_FIXED.size : end]))
-    head = Head(kind, number, step, subject, nbytes, length, offset, bool(dead))
+    head = Head(kind, number, step, subject, nbytes, length, offset, bool(flags & 1), bool(flags & 2))
     if expected != nbytes or length != nbytes or offset or nbytes > limit:
         _check(head, limit)
     return head, end
@@ -178,23 +181,23 @@ def frames(message: Message, number: int) -> Iterator[tuple[bytes, memoryview]]:
 
     The data is that of the value itself: it is read when it is sent.
     """
-    kind, step, key, value, is_dead = message
+    kind, step, key, value, is_dead, ends = message
     data = _bytes_of(value, as_dtype(value.dtype))
     size, subject = len(data), _subject(key, value.dtype, value.shape)
     for offset in range(0, max(size, 1), CHUNK):
         part = data[offset : offset + CHUNK] if size > CHUNK else data
-        fixed = _FIXED.pack(_MAGIC, kind, is_dead, len(subject), number, len(part), step, size, offset)
+        fixed = _FIXED.pack(_MAGIC, kind, is_dead | ends << 1, len(subject), number, len(part), step, size, offset)
         yield fixed + subject, part
 
 
 def in_one(message: Message, number: int) -> bytes | None:
     """The only frame of a message with little data; None for others."""
-    kind, step, key, value, is_dead = message
+    kind, step, key, value, is_dead, ends = message
     size = value.nbytes
     if size > _TINY or value.dtype.kind in "SUOT":
         return None
     subject = _subject(key, value.dtype, value.shape)
-    fixed = _FIXED.pack(_MAGIC, kind, is_dead, len(subject), number, size, step, size, 0)
+    fixed = _FIXED.pack(_MAGIC, kind, is_dead | ends << 1, len(subject), number, size, step, size, 0)
     return fixed + subject + value.tobytes() if size else fixed + subject
 
 
@@ -235,7 +238,7 @@ class Assembly:
 
     def place(self, head: Head) -> memoryview:
         """Where the data of this frame goes. Raises `InvalidArgumentError` for one out of turn."""
-        if head[:5] != self.head[:5] or head.is_dead != self.head.is_dead or head.offset != self._filled:
+        if head[:5] != self.head[:5] or head[7:] != self.head[7:] or head.offset != self._filled:
             raise InvalidArgumentError(
                 f"a frame of {head.key!r} came for byte {head.offset}, needed byte {self._filled} of {self.head.nbytes}"
             )
