@@ -24,6 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 from distributed import Client, LocalCluster
 
@@ -91,13 +92,19 @@ class Progress:
     def __init__(self) -> None:
         self.furthest = -1
         self.kills = 0
+        self.standstill = 0.0  # seconds: the longest between two steps that were new
+        self._since: float | None = None
         self.changed = threading.Condition()
         self.calm = threading.Event()  # nothing is killed any more
 
     def made(self, step: int) -> None:
         with self.changed:
-            self.furthest = max(self.furthest, step)
-            self.changed.notify_all()
+            if step > self.furthest:
+                before, self._since = self._since, time.monotonic()
+                if before is not None:
+                    self.standstill = max(self.standstill, self._since - before)
+                self.furthest = step
+                self.changed.notify_all()
 
     def wait_for(self, step: int, timeout: float) -> None:
         with self.changed:
@@ -111,7 +118,7 @@ class Outcome:
     def __init__(self) -> None:
         self.made: list[int] = []
         self.weights: list[np.ndarray] = []
-        self.seconds = 0.0
+        self.seconds = self.standstill = 0.0
 
     @property
     def lost(self) -> list[int]:
@@ -143,20 +150,20 @@ def train(target: str, folder: Path, last: int, progress: Progress) -> Outcome:
         ) as session:  # fmt: skip
             while not session.should_stop():
                 session.run_step_fn(one)
-    found.seconds = time.monotonic() - start
+    found.seconds, found.standstill = time.monotonic() - start, progress.standstill
     return found
 
 
 def disturb(kill: Callable[[random.Random], None], rounds: int, last: int, progress: Progress, seed: int) -> None:
     """Kills `rounds` times: as the training gets on, and now and then while it recovers from the time before."""
-    rng = random.Random(seed)
+    rng, reach = random.Random(seed), last // (rounds + 1)
     try:
-        for moment in sorted(rng.randrange(last) for _ in range(rounds)):
-            if rng.random() < 0.8:
-                progress.wait_for(moment, 600)
+        for _ in range(rounds):
+            if rng.random() < 0.7:
+                progress.wait_for(min(progress.furthest + rng.randint(1, reach), last - 1), 600)
                 time.sleep(rng.uniform(0, 0.05))
             else:
-                time.sleep(rng.uniform(0, 3))
+                time.sleep(rng.uniform(0, 2))
             kill(rng)
             progress.kills += 1
     finally:
@@ -211,9 +218,15 @@ class Servers:
 
 
 class Dask:
-    """A Dask cluster on this machine, whose nannies begin dead workers anew."""
+    """A Dask cluster on this machine, whose nannies begin dead workers anew.
+
+    15 seconds after each death of a worker, `LocalCluster` ends its nanny for good if the worker is not there at that
+    very moment, even if it has come back since and only just died again: that would leave too few here.
+    """
 
     def __init__(self, folder: Path) -> None:
+        self._settings = contextlib.ExitStack()
+        self._settings.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"}))
         self._dask = LocalCluster(
             n_workers=sum(JOBS.values()), threads_per_worker=1, dashboard_address=None, local_directory=str(folder),
             silence_logs=logging.CRITICAL,
@@ -242,6 +255,7 @@ class Dask:
         self._cluster.close()
         self._client.close()
         self._dask.close()
+        self._settings.close()
 
 
 WAYS: dict[str, Any] = {"servers": Servers, "dask": Dask}
@@ -285,7 +299,7 @@ def main() -> None:
     parser.add_argument("--way", choices=list(WAYS), default="servers")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    last = 20 * args.rounds + 100
+    last = 40 * args.rounds + 100
     with tempfile.TemporaryDirectory() as folder:
         calm, found, left = compare(args.way, args.rounds, last, Path(folder), args.seed)
     same = all((a == b).all() for a, b in zip(calm.weights, found.weights, strict=True))
@@ -295,6 +309,7 @@ def main() -> None:
         f"  undisturbed {calm.seconds:.1f} s, accuracy {accuracy(calm.weights):.4f}\n"
         f"  disturbed {found.seconds:.1f} s, accuracy {accuracy(found.weights):.4f}; the same weights: {same}\n"
         f"  went back {len(found.lost)} times, {max(lost)} steps at most, {sum(lost)} in all (interval {INTERVAL})\n"
+        f"  stood still for {found.standstill:.1f} s at most\n"
         f"  left behind: {', '.join(left) or 'nothing'}\n"
     )
     if left or max(lost) > INTERVAL or accuracy(found.weights) != accuracy(calm.weights):

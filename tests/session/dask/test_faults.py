@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 import pytest
-from distributed import Client, Security
+from distributed import Client, LocalCluster, Security
 from distributed.utils import get_ip
 
 import tfnb as tf
@@ -60,7 +60,8 @@ def is_stopped(pid):
 
 
 def all_back(dask, count=4):
-    """Waits for the workers that were killed. On a busy machine Dask's nanny may give one up: then there is a new one."""
+    """Waits for the workers that were killed. `LocalCluster` ends the nanny of one that is away 15 seconds after it was
+    lost, then or for the second time: then there is a new one."""
     try:
         dask.wait_for_workers(count, timeout=30)
     except TimeoutError:
@@ -150,6 +151,30 @@ def test_a_paused_task_counts_as_lost_and_another_worker_has_its_role(dask):
             assert cluster.roles[PS] != before
     until(lambda: not os.path.exists(f"/proc/{pid}"), 30)  # Dask's nanny ended it
     all_back(dask)
+
+
+def test_a_worker_lost_for_good_is_told_of_and_one_that_comes_later_has_its_role(caplog):
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers,
+        Client(workers, set_as_default=False) as client,
+        tf.train.DaskCluster(client, ps=1, worker=1) as cluster,
+    ):
+        v, twice = over_two_tasks()
+        with tf.Session(cluster.target) as sess:
+            sess.run(v.initializer)
+            [lost] = [w for w in workers.workers.values() if w.worker_address == cluster.roles[PS]]
+            workers.sync(lost.close)  # and nobody begins it anew
+            until(lambda: not sess._worker.directory.links([PS]))
+            with pytest.raises(AbortedError, match=PS):
+                sess.run(v.initializer)
+            with pytest.raises(UnavailableError, match=f"within 0.5 s: {PS}: Dask has 1 workers for 2 tasks"):
+                sess._worker.directory.find([PS], sess._worker.prefix, 0.5)
+            step = Later(sess.run, v.initializer)
+            until(lambda: "Dask has 1 workers for 2 tasks" in caplog.text, 20)
+            assert "waiting for tasks, for 5" in caplog.text and f"{PS}: Dask has" in caplog.text
+            workers.scale(3)  # of which one is lost
+            assert step.wait(30).error is None
+            assert sess.run(twice) == 6.0
 
 
 def test_a_task_that_went_on_is_found_again_with_its_state(addresses, serve):

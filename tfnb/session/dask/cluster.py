@@ -147,20 +147,24 @@ class DaskCluster:
     def _workers(self) -> list[str]:
         return list(self._ask_dask(self._client.scheduler.identity, n_workers=-1)["workers"])
 
-    def _assign(self, task: str, workers: list[str]) -> str | None:
-        """Gives a role to a worker without one; its address, or None when there is none."""
-        free = [w for w in workers if w not in self._roles.values() and w not in self._given_up]
+    def _assign(self, task: str, workers: list[str]) -> str:
+        """Gives a role to a worker without one; its address. Raises `UnavailableError` when there is none."""
+        self._given_up.intersection_update(workers)  # who comes to an address later is another
+        there = [w for w in workers if w not in self._given_up]
+        free = [w for w in there if w not in self._roles.values()]
         if not free:
-            return None
+            raise UnavailableError(
+                f"Dask has {len(there)} workers for {len(self.tasks)} tasks; when another one starts, it gets this role"
+            )
         self._ask_dask(self._client.run, _install, task, self._config, workers=free[:1])
         self._roles[task] = free[0]
         return free[0]
 
-    def locate(self, task: str, silent: str | None = None) -> str | None:
-        """The address of a task's worker, or of one that takes the role of a dead one; None when there is none.
+    def locate(self, task: str, silent: str | None = None) -> str:
+        """The address of a task's worker, or of one that takes the role of a dead one.
 
-        `silent`: where nobody answered who should have been the task. Raises `UnavailableError` without a scheduler,
-        `ClosedSessionError` once the cluster is closed.
+        `silent`: where nobody answered who should have been the task. Raises `UnavailableError` when no worker is free
+        or there is no scheduler, `ClosedSessionError` once the cluster is closed.
         """
         with self._lock:
             if self._closed:  # whoever gets the role now would keep it

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -32,8 +33,10 @@ _RETRY = 0.2  # seconds between attempts to reach a task that is not up yet
 _HEARTBEAT = 1.0
 _CONNECT = 3.0  # seconds to reach an address
 _GREETING = 3.0  # seconds for its first answer; a paused process accepts connections too
+_TELL = 5.0  # seconds after which it is told whom the program waits for; a worker that begins anew takes 1 to 4
+_log = logging.getLogger("tfnb")
 
-Locate = Callable[[str, str | None], str | None]
+Locate = Callable[[str, str | None], str]
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,8 @@ class Entry:
 
 
 class Directory:
-    """`locate(task, silent)`: where it is, or where a new one in its place is (an address of Dask's comm; None: nowhere
-    yet); `silent` is the address where it was, if nobody answers there.
+    """`locate(task, silent)`: where it is, or where a new one in its place is, an address of Dask's comm; or raises
+    `UnavailableError`, which says why it is nowhere yet. `silent` is the address where it was, if nobody answers there.
 
     `security`: Dask's, for TLS. `patience`: seconds without an answer after which a task counts as lost. `loop`:
     Dask's event loop, in another thread; None for a new one.
@@ -94,26 +97,37 @@ class Directory:
         `prefix`: the master's number, which the tasks forget with it. Raises `UnavailableError` that names who is
         missing.
         """
-        end, missing = time.monotonic() + timeout, list(names)
+        begin, missing = time.monotonic(), list(names)
         silent: dict[str, str] = {}
+        told = False
         while missing:
-            asked = {n: self._whereabouts(n, silent.get(n)) for n in missing}
-            there = {n: a for n, a in asked.items() if a is not None}
+            there, why = self._whereabouts(missing, silent)
             for (name, address), entry in zip(there.items(), self._sync(self._greet_all, there, prefix), strict=True):
                 if entry is None:
                     silent[name] = address
+                    why[name] = f"nobody answers at {address}"
                 else:
                     missing.remove(name)
-            if missing and time.monotonic() > end:
-                raise UnavailableError(f"these tasks did not answer within {timeout:g} s: {asked}")
-            if missing:
-                time.sleep(_RETRY)
+            if not missing:
+                break
+            waited = time.monotonic() - begin
+            reasons = "; ".join(f"{name}: {why[name]}" for name in missing)
+            if waited > timeout:
+                raise UnavailableError(f"these tasks did not answer within {timeout:g} s: {reasons}")
+            if waited > _TELL and not told:
+                _log.warning("waiting for tasks, for %.0f s at most: %s", timeout - waited, reasons)
+                told = True
+            time.sleep(_RETRY)
 
-    def _whereabouts(self, name: str, silent: str | None) -> str | None:
-        try:
-            return self._locate(name, silent)
-        except UnavailableError:  # whoever knows where it is does not answer now
-            return None
+    def _whereabouts(self, names: Iterable[str], silent: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+        """(where tasks are, why others are nowhere)."""
+        there, why = {}, {}
+        for name in names:
+            try:
+                there[name] = self._locate(name, silent.get(name))
+            except UnavailableError as e:
+                why[name] = e.message
+        return there, why
 
     def on_lost(self, callback: Callable[[Entry], None]) -> None:
         """`callback(entry)` is called, in some thread, when a task that was found is gone."""

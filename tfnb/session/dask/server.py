@@ -206,7 +206,7 @@ def _master_of(
     scheme = "tls" if security.require_encryption else "tcp"
     wanted = [t for t in addresses if t == home.name or _passes(t, config.device_filters)]
 
-    def locate(name: str, silent: str | None) -> str | None:
+    def locate(name: str, silent: str | None) -> str:
         host, port = _split(addresses[name])
         return f"{scheme}://{socket.gethostbyname(host)}:{port}"
 
