@@ -153,6 +153,29 @@ def test_a_paused_task_counts_as_lost_and_another_worker_has_its_role(dask):
     all_back(dask)
 
 
+def test_a_spare_worker_that_does_not_answer_gets_no_role(dask):
+    all_back(dask)
+    with tf.train.DaskCluster(dask, ps=1, worker=1) as cluster:
+        v, twice = over_two_tasks()
+        with tf.Session(cluster.target) as sess:
+            sess.run(v.initializer)
+            spare = next(w for w in cluster._workers() if w not in cluster.roles.values())
+            [pid] = dask.run(os.getpid, workers=[spare]).values()
+            os.kill(pid, signal.SIGSTOP)
+            until(lambda: is_stopped(pid))
+            kill(dask, cluster, PS, signal.SIGKILL)
+            until(lambda: not sess._worker.directory.links([PS]))
+            with pytest.raises(AbortedError, match=PS):
+                sess.run(v.initializer)
+            start = time.monotonic()
+            sess.run(v.initializer)
+            assert time.monotonic() - start < 15.0
+            assert sess.run(twice) == 6.0
+            assert cluster.roles[PS] != spare
+    until(lambda: not os.path.exists(f"/proc/{pid}"), 30)  # Dask's nanny ended it
+    all_back(dask)
+
+
 def test_a_worker_lost_for_good_is_told_of_and_one_that_comes_later_has_its_role(caplog):
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers,

@@ -39,6 +39,7 @@ __all__ = ["DaskCluster"]
 
 _PLUGIN = "tfnb"
 _SET_UP = 60.0  # seconds for a worker to become a task, or to be one no longer
+_GREETING = 3.0  # seconds for its first answer
 _RESTART = 20.0  # seconds for a nanny to end a worker that does not answer
 
 
@@ -72,6 +73,10 @@ async def _install(task: str, config: ConfigProto, dask_worker: Any = None) -> N
     answer = await dask_worker.plugin_add(plugin=_TaskPlugin(task, config), name=_PLUGIN)
     if answer.get("status") == "error":
         raise RuntimeError(f"the task {task} could not be set up: {answer.get('exception')}")
+
+
+def _greet() -> None:
+    """On a worker: it answers."""
 
 
 async def _remove(dask_worker: Any = None) -> None:
@@ -131,11 +136,12 @@ class DaskCluster:
             raise
         offer(self.target, self._master)
 
-    def _ask_dask(self, what: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """A method of Dask's client. Raises `UnavailableError` when the scheduler or the worker does not answer."""
+    def _ask_dask(self, what: Callable[..., Any], *args: Any, limit: float = _SET_UP, **kwargs: Any) -> Any:
+        """A method of Dask's client. Raises `UnavailableError` when the scheduler or the worker does not answer within
+        `limit` seconds."""
 
         async def ask() -> Any:
-            return await asyncio.wait_for(what(*args, **kwargs), _SET_UP)
+            return await asyncio.wait_for(what(*args, **kwargs), limit)
 
         if self._client.status != "running":
             raise UnavailableError(f"Dask's scheduler is lost: its client is {self._client.status}")
@@ -151,14 +157,18 @@ class DaskCluster:
         """Gives a role to a worker without one; its address. Raises `UnavailableError` when there is none."""
         self._given_up.intersection_update(workers)  # who comes to an address later is another
         there = [w for w in workers if w not in self._given_up]
-        free = [w for w in there if w not in self._roles.values()]
-        if not free:
-            raise UnavailableError(
-                f"Dask has {len(there)} workers for {len(self.tasks)} tasks; when another one starts, it gets this role"
-            )
-        self._ask_dask(self._client.run, _install, task, self._config, workers=free[:1])
-        self._roles[task] = free[0]
-        return free[0]
+        for worker in [w for w in there if w not in self._roles.values()]:
+            try:  # Dask tries for half a minute to reach one that died just now, and waits forever for one that is paused
+                self._ask_dask(self._client.run, _greet, workers=[worker], limit=min(_GREETING, self._patience))
+            except UnavailableError:
+                self._give_up(worker)
+                continue
+            self._ask_dask(self._client.run, _install, task, self._config, workers=[worker])
+            self._roles[task] = worker
+            return worker
+        raise UnavailableError(
+            f"Dask has {len(there)} workers for {len(self.tasks)} tasks; when another one starts, it gets this role"
+        )
 
     def locate(self, task: str, silent: str | None = None) -> str:
         """The address of a task's worker, or of one that takes the role of a dead one.
