@@ -158,10 +158,11 @@ class DaskCluster:
         self._given_up.intersection_update(workers)  # who comes to an address later is another
         there = [w for w in workers if w not in self._given_up]
         for worker in [w for w in there if w not in self._roles.values()]:
-            try:  # Dask tries for half a minute to reach one that died just now, and waits forever for one that is paused
+            try:  # Dask tries for half a minute to reach one that died just now, and waits for a paused one forever
                 self._ask_dask(self._client.run, _greet, workers=[worker], limit=min(_GREETING, self._patience))
             except UnavailableError:
-                self._give_up(worker)
+                if worker in self._workers():  # else it has died
+                    self._give_up(worker)
                 continue
             self._ask_dask(self._client.run, _install, task, self._config, workers=[worker])
             self._roles[task] = worker
