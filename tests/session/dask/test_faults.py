@@ -234,8 +234,7 @@ def test_a_lost_scheduler_and_another_in_its_place(addresses):
                    "--host", "127.0.0.1", "--memory-limit", "0"]  # fmt: skip
         return [
             subprocess.Popen(
-                [sys.executable, "-m", f"distributed.cli.{args[0]}", *args[1:]], stderr=subprocess.DEVNULL,
-                start_new_session=True,
+                [sys.executable, "-m", f"distributed.cli.{args[0]}", *args[1:]], stderr=subprocess.DEVNULL
             ) for args in (scheduler, workers)
         ]  # fmt: skip
 
@@ -256,15 +255,14 @@ def test_a_lost_scheduler_and_another_in_its_place(addresses):
             with pytest.raises((UnavailableError, AbortedError), match=r"/task:0|cannot be reached|no task at"):
                 while time.monotonic() < end:  # the workers end when they miss it
                     sess.run(twice)
-            os.killpg(processes[1].pid, signal.SIGKILL)  # what is left of them
+            processes[1].kill()  # what is left of the workers ends with it
             processes += start()
             until(lambda: _runs(sess, v.initializer), 60)
             until(lambda: _runs(sess, twice), 60)
             assert sess.run(twice) == 6.0
     finally:
         for process in processes:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
             process.wait()
 
 
