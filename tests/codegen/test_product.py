@@ -220,3 +220,18 @@ def test_a_minimizer_takes_the_same_steps_with_and_without(monkeypatch):
 
     for a, b in zip(trained(True), trained(False), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_without_fusion_a_product_is_cut_up_as_without_the_update(monkeypatch):
+    """To the bit: whether the weight is updated beside it depends on which device has the update."""
+    monkeypatch.setenv("TFNB_OPTIMIZE", "0")
+    with tf.Graph().as_default(), tf.Session(config=tf.ConfigProto(device_count={"CPU": 1})) as session:
+        rng = np.random.default_rng(3)
+        x, first = (tf.constant(rng.standard_normal(shape).astype(np.float32)) for shape in ((100, 784), (784, 100)))
+        w = tf.Variable(first)
+        product = tf.matmul(x, w)
+        with tf.control_dependencies([product]):
+            update = w.assign_sub(first)
+        session.run(w.initializer)
+        alone = session.run(product)
+        np.testing.assert_array_equal(session.run([product, update.op])[0], alone)

@@ -53,7 +53,7 @@ def _scheduled(
 ) -> tuple[Lowered, list[Group], list[WhyNot]]:
     """Lowered and grouped; with copies of the variables when their reads and writes are entangled."""
     for snapshots in (False, True):
-        lowered = lower(cluster, found, facts, snapshots)
+        lowered = lower(cluster, found, facts, snapshots, settings.optimize)
         reasons: list[WhyNot] = []
         if settings.optimize:
             lowered, reasons = fuse_epilogues(lowered)

@@ -45,13 +45,16 @@ __all__ = ["lower"]
 Element = Callable[[Sequence[Any]], Expr]
 
 
-def lower(cluster: Cluster, found: Specialized, facts: DeviceFacts, snapshots: bool = False) -> Lowered:
+def lower(
+    cluster: Cluster, found: Specialized, facts: DeviceFacts, snapshots: bool = False, optimize: bool = True
+) -> Lowered:
     """The definitions of a specialised cluster.
 
     `snapshots` makes every read of a variable that the cluster also writes go through a copy; needed only
-    when unordered reads and writes of several variables wait for each other.
+    when unordered reads and writes of several variables wait for each other. Without `optimize` a node's kernels
+    do not depend on what else is in the cluster.
     """
-    lowering = _Lowering(cluster, found, facts, snapshots)
+    lowering = _Lowering(cluster, found, facts, snapshots, optimize)
     for position, node in enumerate(cluster.nodes):
         try:
             lowering.node(position, node)
@@ -62,9 +65,10 @@ def lower(cluster: Cluster, found: Specialized, facts: DeviceFacts, snapshots: b
 
 class _Lowering:
     def __init__(
-        self, cluster: Cluster, found: Specialized, facts: DeviceFacts, snapshots: bool
+        self, cluster: Cluster, found: Specialized, facts: DeviceFacts, snapshots: bool, optimize: bool
     ) -> None:
-        self.cluster, self.found, self.facts, self.snapshots = cluster, found, facts, snapshots
+        self.cluster, self.found, self.facts = cluster, found, facts
+        self.snapshots, self.optimize = snapshots, optimize
         self.numbers = 0
         self.definitions: list[Definition] = []
         self.views: dict[Edge, View] = {}
@@ -321,7 +325,8 @@ class _Lowering:
             {i: self.found.values[e] for i, e in enumerate(node.inputs) if e in self.found.values},
             self.facts.units, self.facts.kind,
             updated=frozenset(
-                i for i, v in enumerate(ins) if v.value.kind == "variable" and v.value.index in self.written
+                i for i, v in enumerate(ins)
+                if self.optimize and v.value.kind == "variable" and v.value.index in self.written
             ),
         )  # fmt: skip
         product = opdef.product(site) if opdef.product is not None else None
