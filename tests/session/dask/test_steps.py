@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import DeadlineExceededError, InvalidArgumentError
 from tfnb.ir.opdef import Kind
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.stats import HOST, StepStats
@@ -56,6 +56,22 @@ def test_a_traced_step_has_the_times_of_all_tasks(cluster):
     assert not [t for t in metadata.step_stats if t.device == "host" or t.lane == "arrived"]
     assert metadata.graph is not None
     assert sum(d.device.startswith("/job:worker") for d in metadata.step_stats.dev_stats) >= 4
+
+
+def test_every_task_says_what_a_deadlock_waits_for(cluster):
+    """Whichever of them is first to see that the time is over."""
+    with tf.device("/job:worker/task:0"):
+        queue = tf.FIFOQueue(4, tf.float32, shapes=[()], name="never_filled")
+        got = queue.dequeue()
+    with tf.device("/job:worker/task:1"):
+        doubled = got * 2.0
+    with tf.Session(cluster.target) as sess:
+        for _ in range(10):
+            with pytest.raises(DeadlineExceededError) as caught:
+                sess.run(doubled, options=tf.RunOptions(timeout_in_ms=50))
+            text = str(caught.value)
+            assert "'never_filled' is open and holds 0 of 4 elements (0 enqueuing, 1 dequeuing)" in text
+            assert f"(at {FIRST})" in text and f"(at {SECOND})" in text
 
 
 def test_a_step_leaves_nothing_for_the_collector(cluster):

@@ -43,6 +43,7 @@ from tfnb.session.recording import Recording, traced
 
 __all__ = ["Master"]
 
+_LATE = 1.0  # seconds that tasks have, after a step's time, to say what waits there
 _GRACE = 5.0  # seconds that tasks which were told to stop have to say that they did
 _NOTHING = np.zeros(())
 _FIND = 60.0  # seconds for all tasks to come up
@@ -62,16 +63,22 @@ class _Registered:
 
 
 class _Gathering:
-    """The replies of a step's tasks: the thread that runs the step waits, others may report."""
+    """The replies of a step's tasks: the thread that runs the step waits, others may report.
 
-    def __init__(self, tasks: Sequence[str], failed: Callable[[OpError], None], pump: Pump | None) -> None:
-        self.tasks = tasks
+    When the step's time is over, at `end`, each task says what waits there; else only the first error counts.
+    """
+
+    def __init__(
+        self, tasks: Sequence[str], failed: Callable[[OpError], None], pump: Pump | None, end: float | None
+    ) -> None:
+        self.tasks, self.end = tasks, end
         self._open = set(tasks)
         self.heard: dict[str, float] = {}  # task -> when its reply came, by `time.time`
         self._lock = threading.Lock()
         self._failed = failed
         self._pump = pump
         self.error: OpError | None = None
+        self.late: list[DeadlineExceededError] = []
 
     def reply(self, reply: Reply) -> None:
         self._open.discard(reply.task)
@@ -84,11 +91,15 @@ class _Gathering:
         self.reply(Reply(task, UnavailableError(f"the task {task} was lost during the step")))
 
     def fail(self, error: OpError) -> None:
-        """The step has failed; only the first error counts."""
+        """The step has failed."""
+        over = self.end is not None and time.monotonic() >= self.end
         with self._lock:
             first = self.error is None
             self.error = self.error or error
-        if first:
+            if over and isinstance(error, DeadlineExceededError) and error not in self.late:
+                self.late.append(error)
+            alone = first and not self.late
+        if alone:
             self._failed(error)
         if self._pump is not None:
             self._pump.wake()
@@ -105,6 +116,12 @@ class _Gathering:
                 return False
             self._pump.turn(is_over, left)
         return True
+
+    def told(self) -> OpError:
+        """What to raise."""
+        assert self.error is not None
+        texts = sorted({str(e) for e in self.late})
+        return DeadlineExceededError("\n".join(texts)) if self.error in self.late and len(texts) > 1 else self.error
 
     @property
     def open(self) -> list[str]:
@@ -241,7 +258,8 @@ class Master:
             self._next += 1
             number = (self.prefix << 40) | self._next
             run = self.home.begin(number)
-            gathering = _Gathering(registered.tasks, lambda e: self.home.stop(number, e), run.pump)
+            end = None if seconds is None else time.monotonic() + seconds
+            gathering = _Gathering(registered.tasks, lambda e: self.home.stop(number, e), run.pump, end)
             self._running[number] = gathering
         try:
             recorder = None if trace is None else trace.recorder
@@ -264,7 +282,7 @@ class Master:
         timeout: float | None, count: int, recorder: StepStats | None,
     ) -> list[np.ndarray]:  # fmt: skip
         home, found, number = registered.home, [_NOTHING] * count, run.step
-        end = None if timeout is None else time.monotonic() + timeout
+        end = gathering.end
         try:
             meeting, tell = run.rendezvous, partial(self._replied, gathering)
             lost = self._lost(registered.links) if self.directory.changes != registered.seen else ()
@@ -295,10 +313,12 @@ class Master:
         except BaseException as e:
             if isinstance(e, OpError):
                 gathering.fail(e)
+            if gathering.late:
+                gathering.wait(time.monotonic() + _LATE, until_error=False)
             self._stop(number, gathering, e)
             if gathering.error is None or not isinstance(e, OpError):
                 raise
-            raise gathering.error from None
+            raise gathering.told() from None
 
     def _ahead(self, noted: Noted, asked: float, heard: float) -> float:
         """By how many seconds a task's clock is ahead; the step that it has noted is one more measurement of that."""
