@@ -22,6 +22,7 @@ from tfnb.types import DType, Shape
 __all__ = [
     "LOCAL",
     "NOT_DIFFERENTIABLE",
+    "OURS",
     "Arg",
     "AsyncCall",
     "HostCall",
@@ -37,6 +38,8 @@ __all__ = [
 
 # metadata of a field of an attrs class that lives in this process and stands in no GraphDef
 LOCAL: Mapping[str, bool] = {"local": True}
+# of one that TensorFlow's op does not have: where it is set it stands in a GraphDef behind a "_", as TensorFlow allows
+OURS: Mapping[str, bool] = {"ours": True}
 
 
 class Kind(enum.Enum):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, OURS, AsyncCall, HostCall, Infer, Kind, OpDef
 from tfnb.ir.record import record
 from tfnb.ops.handles import make_handle, named_resource, resource_of
 from tfnb.ops.queue_store import Queue
@@ -61,7 +61,7 @@ class TFRecordAttrs:
     container: str = ""
     shared_name: str = ""
     compression_type: str = ""
-    skip_corrupt: bool = field(default=False, metadata=LOCAL)
+    skip_corrupt: bool = field(default=False, metadata=OURS)
 
 
 def _text(a: TextAttrs, name: bytes) -> RecordFile:

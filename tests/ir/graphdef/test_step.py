@@ -62,6 +62,18 @@ def test_numbers_of_outputs_that_are_attributes_too():
     check(placed([second, *rows, *parts]))
 
 
+def test_an_attribute_that_tensorflow_lacks_goes_along():
+    for skip in (True, False):
+        skipped = tf.TFRecordReader(skip_corrupt=skip, name=f"skip_{skip}").num_records_skipped()
+        check(placed(skipped))
+    message = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default() as other:
+        tf.import_graph_def(message, name="")
+    kept = [other.get_operation_by_name(f"skip_{skip}").attrs.skip_corrupt for skip in (True, False)]
+    assert kept == [True, False]
+    assert ["_skip_corrupt" in n.attr for n in message.node if n.name.startswith("skip_")] == [True, False]
+
+
 def test_a_node_of_this_process_only():
     y = tf.py_func(lambda: np.float32(1), [], tf.float32, name="mine")
     with pytest.raises(UnimplementedError, match=r"object of this process(.|\n)*mine"):

@@ -32,6 +32,8 @@ __all__ = [
 
 _KINDS = {bool: "b", int: "i", float: "f", str: "s", bytes: "s", Shape: "shape", DType: "type", np.ndarray: "tensor"}
 
+_OURS = "_"
+
 
 class Form(typing.NamedTuple):
     """How an attribute stands in an AttrValue: in the field `kind`, as a list, as bytes that need not be text."""
@@ -46,13 +48,14 @@ _NUMBER = Form("i")
 
 @cache
 def _fields(attrs: type) -> Mapping[str, Form]:
-    """The attributes of an attrs class that stand in a GraphDef; the annotation says how.
+    """The attributes of an attrs class that stand in a GraphDef, by their names there; the annotation says how.
 
+    What TensorFlow lacks has a "_" before its name.
     Python objects (functions, graphs) have no form there: they live in this process only.
     """
     hints = typing.get_type_hints(attrs)
-    own = [f.name for f in dataclasses.fields(attrs) if not f.metadata.get("local")]
-    return {name: form for name in own if (form := _form(hints[name])) is not None}
+    forms = ((f, _form(hints[f.name])) for f in dataclasses.fields(attrs) if not f.metadata.get("local"))
+    return {_OURS * bool(f.metadata.get("ours")) + f.name: form for f, form in forms if form is not None}
 
 
 def _form(hint: Any) -> Form | None:
@@ -72,7 +75,7 @@ def _form(hint: Any) -> Form | None:
 
 def is_sendable(attrs: Any) -> bool:
     """Does all that the attributes hold stand in a GraphDef, but for what every node makes anew?"""
-    known = _fields(type(attrs))
+    known = {name.removeprefix(_OURS) for name in _fields(type(attrs))}
     own = [f for f in dataclasses.fields(attrs) if f.init and f.name not in known]
     return all(getattr(attrs, f.name) is f.default for f in own)
 
@@ -133,27 +136,27 @@ def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Any, into: Any) 
         listed = isinstance(value, (list, tuple))
         encode_value("i" if name in numbers else "type", listed, value, into[name])
     for name, form in _fields(opdef.attrs).items():
-        value = getattr(attrs, name)
-        if value is not None:
+        value = getattr(attrs, name.removeprefix(_OURS))
+        if value is not None and (not name.startswith(_OURS) or value):
             encode_value(form.kind, form.listed, value, into[name])
 
 
 def decode_attrs(opdef: OpDef, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments for `bind` from the map `attr` of a NodeDef; names that begin with "_" are not looked at.
+    """Keyword arguments for `bind` from the map `attr` of a NodeDef; others' names with a "_" are not looked at.
 
     Raises `InvalidArgumentError` or `DTypeError` that names the attribute.
     """
     fields, numbers, lists = _fields(opdef.attrs), numbers_of(opdef), type_lists_of(opdef)
     found: dict[str, Any] = {}
     for name in sorted(given):
-        if name.startswith("_"):
+        if name.startswith(_OURS) and name not in fields:
             continue
         value = given[name]
         try:
             if name in opdef.types:
                 found[name] = _decode(Form("type", name in lists), value)
             elif name in fields:
-                found[name] = _decode(fields[name], value)
+                found[name.removeprefix(_OURS)] = _decode(fields[name], value)
             elif name in numbers:
                 found[name] = _decode(_NUMBER, value)
             else:
