@@ -165,10 +165,12 @@ def test_state_stays_where_a_step_put_it():
     with tf.Session(config=config) as s:
         s.run(v.initializer)
         before = s.compile_context.placing.pins["v"]
-        with tf.device(next(d for d in CPUS if d != before)):
+        other = next(d for d in CPUS if d != before)
+        with tf.device(other):
             late = tf.assign_add(v, [1.0], name="late")
-        with pytest.raises(InvalidArgumentError, match="since an earlier step"):
+        with pytest.raises(InvalidArgumentError, match="since an earlier step; late asks for") as caught:
             s.run(late)
+        assert f"could go to: ['{other}']; the devices" in str(caught.value)
         assert s.run(v).tolist() == [1.0]
 
 

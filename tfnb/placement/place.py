@@ -200,7 +200,8 @@ def _group(
         why = f"{by} asks for {wish.to_string()!r}{'; ' + why if why else ''}"
     if pinned and pinned not in feasible:
         if not rules.soft:
-            raise _refusal(wisher, wish, rules, f"its state is on {pinned} since an earlier step")
+            there = f"its state is on {pinned} since an earlier step"
+            raise _refusal(wisher, wish, rules, f"{there}; {why}" if why else there, feasible)
         feasible = (pinned, *feasible)
     return Group(tuple(nodes), feasible, f"its state is on {pinned}" if pinned else why, pinned, root)
 
