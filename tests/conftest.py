@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -102,15 +103,38 @@ def target(pytestconfig):
     end()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    results = item.config.stash[TARGET].results
+    if results is not None:
+        results.begin()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     results = item.config.stash[TARGET].results
     if results is not None:
-        results.begin()
+        results.has_folder(item.funcargs.get("tmp_path"))
     found = yield
     if results is not None:
-        results.end(item.nodeid)
+        excepted = item.get_closest_marker("not_compared")
+        found_out = ("compared", results.end(item.nodeid)) if excepted is None else ("not compared", excepted.args[0])
+        item.user_properties.append(found_out)
     return found
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    results = config.stash[TARGET].results
+    if results is None or not results.compares:
+        return
+    passed = [report for report in terminalreporter.getreports("passed") if report.when == "call"]
+    told = [pair for report in passed for pair in report.user_properties]
+    pairs = [found for name, found in told if name == "compared"]
+    steps, apart, idle = sum(s for s, _ in pairs), sum(a for _, a in pairs), sum(not s for s, _ in pairs)
+    write = terminalreporter.write_line
+    write(f"COMPARED {len(pairs) - idle} tests by {steps} steps, {apart} of them on several devices; {idle} have no step")
+    for reason, count in Counter(found for name, found in told if name == "not compared").items():
+        write(f"NOT COMPARED [{count}] {reason}")
 
 
 @pytest.fixture(scope="session", autouse=True)

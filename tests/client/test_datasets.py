@@ -253,6 +253,7 @@ def test_an_iterator_is_chosen_by_a_fed_string(graph):
             s.run(x, {text: b"/nothing"})
 
 
+@pytest.mark.one_process("two sessions are two clusters, and threads are counted")
 def test_each_session_walks_by_itself(graph):
     x = Dataset.range(5).make_one_shot_iterator().get_next()
     with tf.Session() as a, tf.Session() as b:

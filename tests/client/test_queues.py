@@ -131,14 +131,15 @@ def test_close_lets_pending_enqueues_in_or_cancels_them(sess):
         pending = in_thread(lambda q=q: sess.run(q.enqueue(2)))
         until_in_line(sess, "Enqueue")
         closing = in_thread(lambda q=q, c=cancel: sess.run(q.close(cancel_pending_enqueues=c)))
-        if not cancel:  # else it need not wait
-            until_in_line(sess, "Enqueue", 2)
-        assert sess.run(q.dequeue()) == 1
-        closing()
         if cancel:
+            closing()  # which need not wait
             with pytest.raises(CancelledError):
                 pending()
         else:
+            until_in_line(sess, "Enqueue", 2)
+        assert sess.run(q.dequeue()) == 1
+        if not cancel:
+            closing()
             pending()
             assert sess.run(q.dequeue()) == 2
         with pytest.raises(OutOfRangeError):

@@ -17,7 +17,7 @@ from tfnb.errors import (
 )
 from tfnb.ops import CATALOG
 
-pytestmark = pytest.mark.opencl
+pytestmark = [pytest.mark.opencl, pytest.mark.one_process("ops of the user's own are registered in the test's process")]
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,7 @@ def test_a_classifier(tmp_path):
             before = model.predict(x)
             np.testing.assert_allclose(before.sum(1), 1, rtol=1e-5)
             assert np.mean(model.predict_label(x) == y) == pytest.approx(model.evaluate(x, y)["accuracy"])
-            model.fit(x, y)
+            model.fit(x, y, seed=1)
             assert np.any(model.predict(x) != before)
             model.load(path)
             np.testing.assert_array_equal(model.predict(x), before)
@@ -45,7 +45,7 @@ def test_other_losses(loss):
         inputs = tf.placeholder(tf.float32, [None, 3])
         with tf.Model(inputs, tf.layers.dense(inputs, 1), loss, "SGD", 0.5) as model:
             first = model.evaluate(x, y)
-            model.fit(x, y, n_epoch=10, batch_size=30)
+            model.fit(x, y, n_epoch=10, batch_size=30, seed=0)
             last = model.evaluate(x, y)
     assert last["loss"] < first["loss"]
     assert set(last) == ({"loss"} if loss == "mean_square" else {"loss", "accuracy"})

