@@ -7,7 +7,7 @@ branches they live in) form a cluster. Invariant: clusters and single nodes make
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,7 +76,7 @@ class Grouping:
 def grouping(graph: Graph) -> Grouping:
     """For a whole step's graph: within one partition, a node's place in the whole could not be seen."""
     levels = _Levels(graph)
-    return Grouping(levels.level, levels.context, levels.counters, fed_parts(graph))
+    return Grouping(_delayed(graph, levels), levels.context, levels.counters, fed_parts(graph))
 
 
 def cluster(graph: Graph, known: Grouping | None = None) -> Clustered:
@@ -168,6 +168,16 @@ class _Levels:
         apart = cut or not self.on_device(before.id) or before.device != node.device
         return level + 1 if apart else level
 
+    def needed(self, node: Node, level: int) -> Iterator[tuple[int, int]]:
+        """The nodes that a node on a level waits for, each with the highest level that it may have."""
+        device = self.on_device(node.id)
+        for n, e in enumerate(node.inputs):
+            before = self.graph.nodes[e.id]
+            cut = n in node.opdef.shape_inputs and not self.derivable(e.id)
+            yield e.id, level - (device and (cut or before.device != node.device))
+        for c in waited_for(self.graph, node):
+            yield c, level - (device and self.graph.nodes[c].device != node.device)
+
     def derivable(self, i: int) -> bool:
         """Is the node's value known when a cluster that holds it is specialised?"""
         if i not in self._derivable:
@@ -185,6 +195,46 @@ class _Levels:
         if not foldable(op) or host_kernel(op) is None:
             return False
         return all(self.derivable(e.id) for e in node.inputs)
+
+
+def _delayed(graph: Graph, levels: _Levels) -> dict[int, int]:
+    """The levels, with what needs nothing but variables on the level of its first reader.
+
+    Else the weights of a model whose input comes out of a queue would be read by a cluster of their own, before, and
+    all be copied. A variable is not read later than something writes it that need not wait for the reading.
+    """
+    found = dict(levels.level)
+    early: set[int] = set()
+    for i in graph.order:
+        if _needs_only_variables(graph, levels, i, early):
+            early.add(i)
+    fetched = {e.id for e in graph.fetches} | set(graph.targets)
+    latest: dict[int, int] = {}
+    written: dict[int, int] = {}
+    for i in graph.order:
+        if graph.nodes[i].opdef.writes:
+            for root in _roots(graph, graph.nodes[i]):
+                written[root] = min(found[i], written.get(root, found[i]))
+    for i in reversed(graph.order):
+        node = graph.nodes[i]
+        if i in early and i not in fetched and i in latest:
+            roots = [written.get(v, latest[i]) for v in _roots(graph, node)]
+            found[i] = max(found[i], min(latest[i], *roots) if roots else latest[i])
+        for before, level in levels.needed(node, found[i]):
+            if before in early:
+                latest[before] = min(level, latest.get(before, level))
+    return found
+
+
+def _needs_only_variables(graph: Graph, levels: _Levels, i: int, others: set[int]) -> bool:
+    """May the device compute it whenever it likes? `others`: of the nodes before it those that are so."""
+    node = graph.nodes[i]
+    if levels.level[i] or node.opdef.writes or node.opdef.stateful or any(s.ref for s in node.specs):
+        return False
+    if not node.inputs or waited_for(graph, node) or not levels.on_device(i):
+        return False
+    sources = (graph.nodes[e.id] for e in node.inputs)
+    return all(n.id in others or n.opdef.kind in (Kind.VARIABLE, Kind.CONST) for n in sources)
 
 
 def _add_fetched_variables(graph: Graph, groups: dict[Any, list[int]]) -> None:
