@@ -50,9 +50,10 @@ def test_within_four_units_in_the_last_place(device, name):
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 @pytest.mark.parametrize("n", [12, 1])
 def test_edges_are_exact(device, name, n):
-    """Also for one element, which scalar code computes."""
+    """Also for one element, which scalar code computes. A subnormal number is zero."""
+    known = np.where(np.abs(EDGES) < np.finfo(np.float32).tiny, np.copysign(0, EDGES), EDGES)
     with np.errstate(all="ignore"):
-        want = FUNCTIONS[name][0](EDGES.astype(np.float64)).astype(np.float32)
+        want = FUNCTIONS[name][0](known.astype(np.float64)).astype(np.float32)
     got = run(device, name, EDGES) if n == 12 else np.array([run(device, name, EDGES[i]) for i in range(12)])
     for x, a, b in zip(EDGES, got, want, strict=True):
         assert (np.isnan(a) and np.isnan(b)) or a == b or abs(a - b) <= 4 * np.spacing(abs(b)) or (

@@ -94,6 +94,13 @@ def test_one_text_is_built_once(make_device):
     assert one.library.get(module) is other.library.get(module)
 
 
+def test_the_mathematical_functions_compile_without_a_warning(make_device, capfd):
+    call = "__kernel void f(__global float8 *a) { a[0] = t_digamma(a[0]); }\n"
+    source = f'// {os.getpid()}: not from the driver\'s cache\n#define W 8\n#include "lib/math.clh"\n{call}'
+    make_device().library.get(Module(source))
+    assert capfd.readouterr().err == ""
+
+
 def test_old_generated_programs_go(unit, settings, monkeypatch):
     from tfnb.devices.opencl import build
 

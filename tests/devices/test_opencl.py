@@ -483,6 +483,17 @@ def test_products_too_small_for_two_units_run_in_the_callers_thread(make_device,
     assert not make_device(shared=True).load(p.product(512)).inline
 
 
+@pytest.mark.parametrize("n", [7, 100_003])
+def test_subnormal_numbers_are_zero(make_device, n):
+    """As in TensorFlow; only for our kernels, not for the caller's own numbers."""
+    tiny = np.float32(1e-40)
+    a = np.where(np.arange(n) % 2, np.float32(1), tiny)
+    for _ in range(2):  # the second device has the program from the cache
+        program = make_device().load(p.add_scale(n))
+        np.testing.assert_array_equal(program.run([a, a], [])[0].numpy(), np.where(a == 1, 4, 0))
+        assert tiny * np.float32(2) > 0
+
+
 def test_traced_runs(device):
     program = device.load(p.add_scale(5000))
     a = floats(5000)

@@ -32,6 +32,9 @@ from tfnb.settings import Settings
 
 __all__ = ["Built", "ProgramLibrary", "kernels_root"]
 
+# Subnormal numbers are zero, as in TensorFlow: on many processors each costs over a hundred cycles, and what a trained
+# model's optimizer keeps is full of them.
+_FLUSH = "-cl-denorms-are-zero"
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 _MESSAGE = re.compile(
     r"^(?:error: )?(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?(?: <Spelling=.*?>)?: (?P<text>[^\n]+)$",
@@ -163,7 +166,7 @@ class ProgramLibrary:
     def _options(self, module: Module) -> tuple[str, ...]:
         defines = tuple(f"-D{name}={value}" for name, value in module.defines)
         root = str(kernels_root())
-        return defines if " " in root else ("-I", root, *defines)
+        return (_FLUSH, *defines) if " " in root else (_FLUSH, "-I", root, *defines)
 
     def _source(self, module: Module) -> str:
         """The text to build. Compilers split options at spaces, so a root with one cannot be an option."""
@@ -222,7 +225,7 @@ class ProgramLibrary:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 program = cl._cl._Program(self._unit.context, [device], [binary])
-                program._build(options=b"", devices=[device])
+                program._build(options=_FLUSH.encode(), devices=[device])  # how it runs, so it is not in a binary
         except (cl.Error, ValueError):
             return None  # of another driver, or not a binary at all
         return program
