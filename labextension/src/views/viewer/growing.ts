@@ -7,6 +7,7 @@ import { Tail } from "./tail";
 const WHOLE = 700; // milliseconds between whole drawings because of new points
 const AHEAD = 10; // seconds that a growing curve has room for
 const ROOM = 0.15; // of its length, which it has at least
+const MOST_ROOM = 2; // and at most
 
 export interface Ways {
   smoothing: boolean; // there are raw lines as well
@@ -43,7 +44,7 @@ export class Growing {
     const past = (time - this.first.time) / 1000;
     const rate = past > 0 ? (end - this.first.x) / past : 0;
     const long = end - start;
-    return [start, end + Math.min(Math.max(ROOM * long, AHEAD * rate), long)];
+    return [start, end + Math.min(Math.max(ROOM * long, AHEAD * rate), MOST_ROOM * long)];
   }
 
   close(): void {

@@ -2,12 +2,13 @@
 import type { ScalarContent } from "../../protocol/viewer";
 import { Chart } from "./chart";
 import { type Curve, type Drawn, decoded, drawing, FEW, lines } from "./curves";
-import { calmly, download, h } from "./dom";
+import { download, h } from "./dom";
 import { Growing } from "./growing";
 import { count, duration, nearest, short } from "./numbers";
 import type { Card, Desk } from "./options";
 
 const ROWS = 8;
+const LABEL = 2_000; // milliseconds between what is said of a growing chart
 
 export class ScalarCard implements Card {
   readonly el: HTMLElement;
@@ -22,10 +23,7 @@ export class ScalarCard implements Card {
   private growing: Growing | null = null;
   private closed = false;
   private last: Promise<void> = Promise.resolve();
-  private readonly label = calmly(() => {
-    this.place.ariaLabel = this.newest();
-    this.tell();
-  }, 1_000);
+  private labelled = Number.NEGATIVE_INFINITY; // when
   private readonly place = h("div", { className: "tfnb-chart", tabIndex: 0, role: "img" });
   private readonly values = h("table", { className: "tfnb-values" });
   private readonly told = h("span", { className: "tfnb-told" });
@@ -96,7 +94,7 @@ export class ScalarCard implements Card {
       this.curves = decoded(content);
     }
     this.shown = lines(this.curves, options, desk.templates);
-    this.label();
+    if (!grown || performance.now() - this.labelled > LABEL) this.label();
     if (grown && this.extended()) return;
     const { sources, x, y } = drawing(this.shown, options, desk.templates, grown);
     for (const [name, columns] of Object.entries(sources)) chart.fill(name, columns);
@@ -104,8 +102,14 @@ export class ScalarCard implements Card {
     chart.range("x", ahead ?? x);
     chart.range("y", y);
     this.growing?.drawn(this.shown, grown);
-    if (!grown) this.tell();
     this.point(desk.cursor);
+  }
+
+  // Together with a drawing, since what changes in the page costs a new computation of its styles, and a frame.
+  private label(): void {
+    this.labelled = performance.now();
+    this.place.ariaLabel = this.newest();
+    this.tell();
   }
 
   // New points are drawn over the chart where that is all it takes.
@@ -143,7 +147,6 @@ export class ScalarCard implements Card {
     ]
       .filter(Boolean)
       .join("; ");
-    // What changes in the page costs a new computation of its styles, so nothing does that need not.
     if (this.told.textContent !== words) this.told.textContent = words;
   }
 
@@ -222,7 +225,6 @@ export class ScalarCard implements Card {
 
   close(): void {
     this.closed = true;
-    this.label.cancel();
     this.growing?.close();
     this.chart?.close();
     this.chart = null;
