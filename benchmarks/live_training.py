@@ -20,7 +20,7 @@ import tfnb as tf
 from benchmarks.programs import lenet_train, mlp
 
 TRAININGS = {"LeNet": (lenet_train, 1), "MLP": (mlp, 10)}  # and how many steps there are per summary
-_APPEARING, _GOING = 3.0, 0.7  # seconds that are not measured, while a view appears or goes
+_GOING = 2.0  # seconds that are not measured while a view goes
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 Log = Callable[[int, float], None]
@@ -97,13 +97,16 @@ def processor() -> dict[str, float]:
     return found
 
 
-def block(step: Callable[[], Any], every: int, way: str, watched: bool, seconds: float) -> dict[str, Any]:
-    """Trains for some seconds; seconds per step, when that was, and what the processors did."""
+def block(step: Callable[[], Any], every: int, way: str, watched: bool, after: float, seconds: float) -> dict[str, Any]:
+    """Trains for some seconds; seconds per step, when that was, and what the processors did.
+
+    after: seconds for which a view is there before they are counted.
+    """
     clear_output(wait=True)
     log, end = WAYS[way](watched)
     counted, start, before = 0, 0.0, {}
     begin, k = time.perf_counter(), 0
-    settling = _APPEARING if watched else _GOING
+    settling = after if watched else _GOING
     while True:
         loss, _ = step()
         if k % every == 0:
@@ -122,14 +125,14 @@ def block(step: Callable[[], Any], every: int, way: str, watched: bool, seconds:
     return {"step": took, "start": start, "stop": stop, "used": used}
 
 
-def measure(training: str, way: str, pairs: int, seconds: float, into: str) -> None:
+def measure(training: str, way: str, pairs: int, after: float, seconds: float, into: str) -> None:
     """Measures pairs of blocks, of which one is watched, first the one and then the other first."""
     make, every = TRAININGS[training]
     step = make(tf)
-    block(step, every, way, True, 4.0)  # BokehJS starts; kernels are compiled
+    block(step, every, way, True, 3.0, 4.0)  # BokehJS starts; kernels are compiled
     found = []
     for k in range(pairs):
         order = (True, False) if k % 2 else (False, True)
-        found.append({str(watched): block(step, every, way, watched, seconds) for watched in order})
+        found.append({str(watched): block(step, every, way, watched, after, seconds) for watched in order})
     Path(into + ".part").write_text(json.dumps(found))
     os.replace(into + ".part", into)

@@ -94,6 +94,13 @@ def lenet_train(tf: Any) -> Step:
     return _train(tf, loss, tf.train.AdamOptimizer(1e-4), feeds)
 
 
+def small_gradients(tf: Any) -> Step:
+    """Adam's step of 4M weights of a trained model: the squares of its gradients are subnormal numbers."""
+    w = tf.Variable(tf.zeros([1 << 22]))
+    g = tf.Variable(np.random.RandomState(0).rand(1 << 22).astype(np.float32) * 1e-20, trainable=False)
+    return _train(tf, tf.reduce_sum(w * g), tf.train.AdamOptimizer(1e-4), {})
+
+
 def chain(tf: Any) -> Step:
     """Five times tanh(1.1 x + 0.1) over 4M floats, then their sum; the vector lives in a variable."""
     x = tf.Variable(np.random.RandomState(0).rand(1 << 22).astype(np.float32))
@@ -143,6 +150,7 @@ PROGRAMS = (
     Program("LeNet forward", lenet_forward, 12, 0.6, _CONV1 + _CONV2 + _FC, note="batch 64"),
     Program("LeNet train step", lenet_train, 6, 0.6, 2 * _CONV1 + 3 * _CONV2 + 3 * _FC,
             6 * 4 * 3136 * 1024, note="batch 64, Adam"),
+    Program("Adam, small gradients", small_gradients, 20, 1.0, nbytes=4 * 8 * (1 << 22), note="4M weights, 1e-20"),
     Program("elementwise chain", chain, 10, 1.0, nbytes=4 * (1 << 22), note="4M floats, 5 tanh, sum"),
     Program("LSTM train step", lstm_train, 20, 1.0, 6 * 20 * 20 * 400 * 800, note="dynamic_rnn, 20 steps of 20 x 200"),
     Program("while i < 10000", counting_loop, 20, 5.0, note="i += 1"),
