@@ -24,20 +24,23 @@ export function floats(view: Bytes | undefined): Float64Array<ArrayBuffer> {
 // The exponential average divided by the sum of its weights, so that the first values count as they should.
 // Values that are not finite stay as they are and leave the average alone; so does a constant curve.
 export function smoothed(values: Float64Array, weight: number): Float64Array {
-  const out = new Float64Array(values.length);
-  const constant = values.every((v) => v === values[0]);
+  const out = new Float64Array(values);
+  if (constant(values)) return out;
   let mean = 0;
   let total = 0;
-  values.forEach((value, k) => {
-    if (constant || !Number.isFinite(value)) {
-      out[k] = value;
-      return;
-    }
+  for (let k = 0; k < out.length; k++) {
+    const value = out[k] as number;
+    if (!Number.isFinite(value)) continue;
     mean = weight * mean + (1 - weight) * value;
     total = weight * total + (1 - weight);
     out[k] = mean / total;
-  });
+  }
   return out;
+}
+
+function constant(values: Float64Array): boolean {
+  for (const value of values) if (value !== values[0]) return false;
+  return true;
 }
 
 // The place of the last x that is not above the wanted one, -1 if there is none; xs rises.
