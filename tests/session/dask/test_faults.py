@@ -172,8 +172,40 @@ def test_a_spare_worker_that_does_not_answer_gets_no_role(dask):
             assert time.monotonic() - start < 15.0
             assert sess.run(twice) == 6.0
             assert cluster.roles[PS] != spare
-    until(lambda: not os.path.exists(f"/proc/{pid}"), 30)  # Dask's nanny ended it
+        until(lambda: not os.path.exists(f"/proc/{pid}"), 30)  # Dask's nanny ended it
     all_back(dask)
+
+
+def test_who_is_slow_to_answer_is_waited_for(dask):
+    """As on a busy machine: for less than the cluster's patience nobody is given up, let alone ended."""
+    all_back(dask)
+    pids = dask.run(os.getpid)
+
+    def slow(function, workers):
+        """Its result, though these workers answer for some seconds nothing."""
+        for worker in workers:
+            os.kill(pids[worker], signal.SIGSTOP)
+        try:
+            until(lambda: all(is_stopped(pids[worker]) for worker in workers))
+            called = Later(function)
+            time.sleep(4.5)
+        finally:
+            for worker in workers:
+                os.kill(pids[worker], signal.SIGCONT)
+        called.wait(60)
+        assert called.error is None, called.error
+        return called.found
+
+    with slow(lambda: tf.train.DaskCluster(dask, patience=30.0, ps=1, worker=3), pids) as cluster:
+        v, twice = over_two_tasks()
+        with tf.Session(cluster.target) as sess:
+            sess.run(v.initializer)
+        roles = cluster.roles
+        graph = tf.get_default_graph()  # of this thread
+        with slow(lambda: tf.Session(cluster.target, graph), [roles[PS], roles[WORKER]]) as sess:
+            assert sess.run(twice) == 6.0  # the state of before
+        assert cluster.roles == roles
+    assert dask.run(os.getpid) == pids
 
 
 def test_a_worker_lost_for_good_is_told_of_and_one_that_comes_later_has_its_role(caplog):

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -39,7 +41,8 @@ __all__ = ["DaskCluster"]
 
 _PLUGIN = "tfnb"
 _SET_UP = 60.0  # seconds for a worker to become a task, or to be one no longer
-_GREETING = 3.0  # seconds for its first answer
+_GREETING = 3.0  # seconds for its first answer, until others are asked
+_RETRY = 0.2  # seconds between looks whether one that was slow has answered
 _RESTART = 20.0  # seconds for a nanny to end a worker that does not answer
 
 
@@ -73,10 +76,6 @@ async def _install(task: str, config: ConfigProto, dask_worker: Any = None) -> N
     answer = await dask_worker.plugin_add(plugin=_TaskPlugin(task, config), name=_PLUGIN)
     if answer.get("status") == "error":
         raise RuntimeError(f"the task {task} could not be set up: {answer.get('exception')}")
-
-
-def _greet() -> None:
-    """On a worker: it answers."""
 
 
 async def _remove(dask_worker: Any = None) -> None:
@@ -113,7 +112,8 @@ class DaskCluster:
         self._lock = threading.RLock()
         self._roles: dict[str, str] = {}  # task -> address of its worker
         self._closed = False
-        self._given_up: set[str] = set()  # addresses of workers that did not answer
+        self._silent: set[str] = set()  # addresses of workers that did not answer
+        self._doubted: set[str] = set()  # those of them that still may
         first = next((j for j in ("chief", "master", "worker") if j in jobs), next(iter(jobs)))
         self._default = full_name(first, 0)
         with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
@@ -130,7 +130,7 @@ class DaskCluster:
         self.target = f"dask://{uuid.uuid4().hex[:12]}"
         try:
             for task in self.tasks:
-                self._assign(task, self._workers())
+                self._assign_first(task)
         except BaseException:
             self.close()
             raise
@@ -153,16 +153,27 @@ class DaskCluster:
     def _workers(self) -> list[str]:
         return list(self._ask_dask(self._client.scheduler.identity, n_workers=-1)["workers"])
 
+    def _assign_first(self, task: str) -> None:
+        """As `_assign`, and waits for workers that are slow to answer."""
+        while True:
+            doubted = bool(self._doubted)  # before: who answers meanwhile is free
+            try:
+                self._assign(task, self._workers())
+                return
+            except UnavailableError:
+                if not doubted and not self._doubted:
+                    raise
+            time.sleep(_RETRY)
+
     def _assign(self, task: str, workers: list[str]) -> str:
         """Gives a role to a worker without one; its address. Raises `UnavailableError` when there is none."""
-        self._given_up.intersection_update(workers)  # who comes to an address later is another
-        there = [w for w in workers if w not in self._given_up]
+        self._silent.intersection_update(workers)  # who comes to an address later is another
+        there = [w for w in workers if w not in self._silent]
+        limit = min(_GREETING, self._patience)
         for worker in [w for w in there if w not in self._roles.values()]:
-            try:  # Dask tries for half a minute to reach one that died just now, and waits for a paused one forever
-                self._ask_dask(self._client.run, _greet, workers=[worker], limit=min(_GREETING, self._patience))
-            except UnavailableError:
+            if not self._answers(worker, limit):
                 if worker in self._workers():  # else it has died
-                    self._give_up(worker)
+                    self._give_up(worker, self._patience - limit)
                 continue
             self._ask_dask(self._client.run, _install, task, self._config, workers=[worker])
             self._roles[task] = worker
@@ -170,6 +181,17 @@ class DaskCluster:
         raise UnavailableError(
             f"Dask has {len(there)} workers for {len(self.tasks)} tasks; when another one starts, it gets this role"
         )
+
+    def _answers(self, worker: str, limit: float) -> bool:
+        """Dask tries for half a minute to reach one that died just now, and waits for a paused one forever.
+
+        What is asked is nothing of this package, which a new worker would have to import first.
+        """
+        try:
+            self._ask_dask(self._client.run, os.getpid, workers=[worker], limit=limit)
+        except UnavailableError:
+            return False
+        return True
 
     def locate(self, task: str, silent: str | None = None) -> str:
         """The address of a task's worker, or of one that takes the role of a dead one.
@@ -184,20 +206,34 @@ class DaskCluster:
             if address is not None and address in workers:
                 if address != silent:
                     return address
-                self._give_up(address)
+                self._give_up(address, 0.0)  # the cluster's patience was spent on it
             self._roles.pop(task, None)
             return self._assign(task, workers)
 
-    def _give_up(self, address: str) -> None:
-        """A worker that does not answer gets no role any more. To end it takes a while."""
-        self._given_up.add(address)
+    def _give_up(self, address: str, patience: float) -> None:
+        """A worker that does not answer gets no role before it does; after `patience` seconds it is ended."""
+        self._silent.add(address)
+        self._doubted.add(address)
 
-        def restart() -> None:
-            # Dask's client says in many ways that it is closed; the worker is lost either way.
-            with contextlib.suppress(Exception, asyncio.CancelledError):
+        def ask_again() -> None:
+            end, limit = time.monotonic() + patience, _GREETING
+            while not self._closed and (left := end - time.monotonic()) > 0:
+                if self._answers(address, min(limit, left)):
+                    self._silent.discard(address)
+                    return
+                limit *= 2  # of questions that come too quickly none would be answered in time
+            if not self._closed:
                 self._client.run_on_scheduler(_restart, address)
 
-        threading.Thread(target=restart, name="tfnb restart", daemon=True).start()
+        def work() -> None:
+            # Dask's client says in many ways that it is closed; the worker is lost either way.
+            with contextlib.suppress(Exception, asyncio.CancelledError):
+                try:
+                    ask_again()
+                finally:
+                    self._doubted.discard(address)
+
+        threading.Thread(target=work, name="tfnb silent worker", daemon=True).start()
 
     @property
     def roles(self) -> dict[str, str]:

@@ -31,8 +31,7 @@ __all__ = ["Directory", "Entry"]
 
 _RETRY = 0.2  # seconds between attempts to reach a task that is not up yet
 _HEARTBEAT = 1.0
-_CONNECT = 3.0  # seconds to reach an address
-_GREETING = 3.0  # seconds for its first answer; a paused process accepts connections too
+_GREETING = 3.0  # seconds for the first try to greet a task; a paused process accepts connections too
 _TELL = 5.0  # seconds after which it is told whom the program waits for; a worker that begins anew takes 1 to 4
 _log = logging.getLogger("tfnb")
 
@@ -79,6 +78,7 @@ class Directory:
         self._pool: ConnectionPool = self._sync(self._make_pool, arguments)
         self._watchers: dict[str, Any] = {}
         self._spreading: set[Any] = set()  # of the loop's thread
+        self._asked: dict[str, float] = {}  # address -> since when it has not answered; of the loop's thread
         self._closed = False
         self._links = itertools.count(1)
         self._lock = threading.Lock()
@@ -86,7 +86,7 @@ class Directory:
         self.changes = 0  # how often a task came or went
 
     async def _make_pool(self, arguments: dict[str, Any]) -> ConnectionPool:
-        return await ConnectionPool(connection_args=arguments, timeout=_CONNECT)
+        return await ConnectionPool(connection_args=arguments, timeout=self.patience)
 
     def _sync(self, function: Callable[..., Any], *args: Any) -> Any:
         return sync(self._loop, function, *args)
@@ -98,13 +98,16 @@ class Directory:
         missing.
         """
         begin, missing = time.monotonic(), list(names)
+        end = begin + timeout
         silent: dict[str, str] = {}
         told = False
         while missing:
             there, why = self._whereabouts(missing, silent)
-            for (name, address), entry in zip(there.items(), self._sync(self._greet_all, there, prefix), strict=True):
+            found = self._sync(self._greet_all, there, prefix, end)
+            for (name, address), entry in zip(there.items(), found, strict=True):
                 if entry is None:
-                    silent[name] = address
+                    if time.monotonic() - self._asked[address] >= self.patience:  # a machine may be busy
+                        silent[name] = address
                     why[name] = f"nobody answers at {address}"
                 else:
                     missing.remove(name)
@@ -113,6 +116,7 @@ class Directory:
             waited = time.monotonic() - begin
             reasons = "; ".join(f"{name}: {why[name]}" for name in missing)
             if waited > timeout:
+                self._asked.clear()  # nobody asks on
                 raise UnavailableError(f"these tasks did not answer within {timeout:g} s: {reasons}")
             if waited > _TELL and not told:
                 _log.warning("waiting for tasks, for %.0f s at most: %s", timeout - waited, reasons)
@@ -165,13 +169,17 @@ class Directory:
             raise decode_error(answer["error"])
         return answer["result"]
 
-    async def _greet_all(self, addresses: Mapping[str, str], prefix: int) -> list[Entry | None]:
-        return list(await asyncio.gather(*(self._greet(n, a, prefix) for n, a in addresses.items())))
+    async def _greet_all(self, addresses: Mapping[str, str], prefix: int, end: float) -> list[Entry | None]:
+        return list(await asyncio.gather(*(self._greet(n, a, prefix, end) for n, a in addresses.items())))
 
-    async def _greet(self, name: str, address: str, prefix: int) -> Entry | None:
+    async def _greet(self, name: str, address: str, prefix: int, end: float) -> Entry | None:
         """The task, watched from now on, if it is up at this address and is the one that is sought."""
         me = {"name": self._name, "peer": list(self._peer)}
-        limit = min(_GREETING, self.patience)
+        now = time.monotonic()
+        since = self._asked.setdefault(address, now)
+        # Each try is as long as all before it: of many short ones none would reach who is slow.
+        longer = now - since if now - since < self.patience else 0.0
+        limit = min(max(_GREETING, longer), self.patience, max(_GREETING, end - now))
         comm = None
         try:
             asked = time.time()
@@ -179,14 +187,17 @@ class Directory:
             heard = time.time()
             if said["name"] != name:
                 raise InvalidArgumentError(f"at {address} is the task {said['name']}, not {name}")
-            comm = await self._pool.connect(address)
+            comm = await asyncio.wait_for(self._pool.connect(address), limit)
             await comm.write({"op": HANDLER, "what": "watch", "arguments": {"prefix": prefix, **me}, "reply": True})
             await asyncio.wait_for(comm.read(), limit)  # it knows this master from now on
-        except (UnavailableError, OSError, CommClosedError, asyncio.TimeoutError):
+        except (UnavailableError, OSError, CommClosedError, asyncio.TimeoutError) as e:
             if comm is not None:
                 comm.abort()
                 self._pool.remove(address, reason="it did not answer")
+            if not isinstance(e, asyncio.TimeoutError):
+                self._asked[address] = now - self.patience  # nobody is there, or no task
             return None
+        self._asked.pop(address, None)
         devices = tuple((str(d), str(k), int(m)) for d, k, m in said["devices"])
         entry = Entry(name, address, Peer(*said["peer"]), said["incarnation"], next(self._links), devices)
         entry.clock.measure(asked, said["clock"], said["clock"], heard)
@@ -210,7 +221,7 @@ class Directory:
                 told = await asyncio.wait_for(self._call(entry.address, "beat", {}), self.patience)
                 entry.clock.measure(asked, told, told, time.time())
         except (OpError, OSError, CommClosedError, asyncio.TimeoutError):
-            pass
+            self._asked[entry.address] = time.monotonic() - self.patience
         finally:
             broken.cancel()
             comm.abort()
