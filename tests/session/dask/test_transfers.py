@@ -70,7 +70,7 @@ def test_clocks_of_one_machine_are_found_equal(recorded):
     _, clocks = recorded
     assert len(clocks) == 3
     for ahead, error in clocks:
-        assert abs(ahead) <= error + 1e-4 and error < 0.25
+        assert abs(ahead) <= error < 0.25
 
 
 def test_every_transfer_has_sender_receiver_key_and_bytes(recorded):
@@ -79,7 +79,7 @@ def test_every_transfer_has_sender_receiver_key_and_bytes(recorded):
         moved = {(t.device, t.lane): t for t in step.times if t.kind == "transfer" and t.lane.startswith("to ")}
         for k in range(2):
             there = moved[host_of(PS), f"to worker {k}"]
-            assert there.name.startswith("w") and there.nbytes == 240_000 and there.end_us > there.start_us
+            assert there.name.startswith("w") and there.nbytes == 240_000 and there.end_us >= there.start_us
             back = moved[host_of((W0, W1)[k]), "to ps 0"]
             assert back.name.startswith(f"sum{k}") and back.nbytes == 800
             assert f"from {(W0, W1)[k]}/" in back.detail and f"to {PS}/" in back.detail

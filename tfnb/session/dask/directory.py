@@ -43,7 +43,7 @@ class Entry:
     """A task that was reached. `devices`: full name, kind, memory limit in bytes of each.
 
     `incarnation` is another after a restart of the task, `link` also when the same one was lost and found again: it has
-    then forgotten what it was told before. `clock` is its `time.time` beside that of this process.
+    then forgotten what it was told before. `clock` is its `time.perf_counter` beside that of this process.
     """
 
     name: str
@@ -182,9 +182,9 @@ class Directory:
         limit = min(max(_GREETING, longer), self.patience, max(_GREETING, end - now))
         comm = None
         try:
-            asked = time.time()
+            asked = time.perf_counter()
             said = await asyncio.wait_for(self._call(address, "hello", me), limit)
-            heard = time.time()
+            heard = time.perf_counter()
             if said["name"] != name:
                 raise InvalidArgumentError(f"at {address} is the task {said['name']}, not {name}")
             comm = await asyncio.wait_for(self._pool.connect(address), limit)
@@ -217,9 +217,9 @@ class Directory:
                 if done:
                     broken.exception()
                     break
-                asked = time.time()
+                asked = time.perf_counter()
                 told = await asyncio.wait_for(self._call(entry.address, "beat", {}), self.patience)
-                entry.clock.measure(asked, told, told, time.time())
+                entry.clock.measure(asked, told, told, time.perf_counter())
         except (OpError, OSError, CommClosedError, asyncio.TimeoutError):
             self._asked[entry.address] = time.monotonic() - self.patience
         finally:

@@ -56,7 +56,7 @@ class Host:
                 await self._watch(comm, **(arguments or {}))
                 return {}
             if what == "beat":  # answered by the loop itself: threads may be long at work
-                return {"result": time.time()}
+                return {"result": time.perf_counter()}
             method = self._methods.get(what)
             if method is None:
                 raise InvalidArgumentError(f"a task does not know {what!r}")
@@ -87,7 +87,7 @@ class Host:
         return {
             "name": self.task.name, "peer": list(self.task.channel.peer), "incarnation": self.incarnation,
             "devices": [[d.name, d.facts.kind, d.memory_stats().limit] for d in self.task.devices.values()],
-            "cluster": self.directory, "clock": time.time(),
+            "cluster": self.directory, "clock": time.perf_counter(),
         }  # fmt: skip
 
     def meet(self, peers: dict[str, list[Any]]) -> None:
@@ -110,7 +110,7 @@ class Host:
         it knows and runs; how many messages it refused, and why the last."""
         stats = {d.name: d.memory_stats() for d in self.task.devices.values()}
         memory = {name: [s.in_use, s.peak, s.cached, s.limit] for name, s in stats.items()}
-        return {"name": self.task.name, "memory": memory, **self.task.counts(), "clock": time.time()}
+        return {"name": self.task.name, "memory": memory, **self.task.counts()}
 
     def report(self) -> dict[str, Any]:
         """See `report_of`."""

@@ -31,12 +31,13 @@ from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
 from tfnb.session.dask.census import Census
+from tfnb.session.dask.clocks import Clock
 from tfnb.session.dask.directory import Directory, Entry
 from tfnb.session.dask.meeting import Reply, Run, task_of
 from tfnb.session.dask.parts import encode_part
 from tfnb.session.dask.pump import Pump
 from tfnb.session.dask.task import FETCH, TIMES, Share, Task
-from tfnb.session.dask.tracing import Noted, decode_times, join_transfers, merge
+from tfnb.session.dask.tracing import Noted, decode_times, merge
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
 from tfnb.session.recording import Recording, traced
@@ -73,7 +74,7 @@ class _Gathering:
     ) -> None:
         self.tasks, self.end = tasks, end
         self._open = set(tasks)
-        self.heard: dict[str, float] = {}  # task -> when its reply came, by `time.time`
+        self.heard: dict[str, float] = {}  # task -> when its reply came, by `time.perf_counter`
         self._lock = threading.Lock()
         self._failed = failed
         self._pump = pump
@@ -82,7 +83,7 @@ class _Gathering:
 
     def reply(self, reply: Reply) -> None:
         self._open.discard(reply.task)
-        self.heard[reply.task] = time.time()
+        self.heard[reply.task] = time.perf_counter()
         if reply.error is not None:
             self.fail(reply.error)
 
@@ -290,7 +291,7 @@ class Master:
                 raise UnavailableError(f"the tasks {lost} were lost before the step began")
             asked = {}
             for share in registered.shares:
-                asked[share.task] = time.time()
+                asked[share.task] = time.perf_counter()
                 self.home.call(run, share, registered.handle, feeds, timeout, tell, recorder is not None)
             if home is not None:
                 made = self.home.run(number, registered.handle, feeds, timeout, recorder)
@@ -304,11 +305,10 @@ class Master:
             for share in registered.shares:
                 for k in share.fetches:
                     found[k] = meeting.recv(f"{FETCH}{k}", 0.0).value
-                if recorder is not None:
-                    noted = decode_times(meeting.recv(f"{TIMES}{share.task}", 0.0).value)
-                    merge(recorder, noted, self._ahead(noted, asked[share.task], gathering.heard[share.task]))
             if recorder is not None:
-                join_transfers(recorder, self.home.name)
+                told = [decode_times(meeting.recv(f"{TIMES}{s.task}", 0.0).value) for s in registered.shares]
+                bounds = [self._ahead(n, asked[n.task], gathering.heard[n.task]) for n in told]
+                merge(recorder, self.home.name, told, bounds)
             return found
         except BaseException as e:
             if isinstance(e, OpError):
@@ -320,13 +320,12 @@ class Master:
                 raise
             raise gathering.told() from None
 
-    def _ahead(self, noted: Noted, asked: float, heard: float) -> float:
-        """By how many seconds a task's clock is ahead; the step that it has noted is one more measurement of that."""
+    def _ahead(self, noted: Noted, asked: float, heard: float) -> tuple[float, float]:
+        """Bounds of how far a task's clock is ahead; the step that it has noted is one more measurement of that."""
         entry = self.directory.entries.get(noted.task)
-        if entry is None:
-            return 0.0
-        entry.clock.measure(asked, noted.begin, noted.begin + noted.wall_us / 1e6, heard)
-        return entry.clock.ahead
+        clock = Clock() if entry is None else entry.clock
+        clock.measure(asked, noted.begin, noted.begin + noted.wall_us / 1e6, heard)
+        return clock.bounds
 
     def _replied(self, gathering: _Gathering, reply: Reply) -> None:
         if reply.is_lost:

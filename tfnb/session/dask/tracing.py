@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.runtime.stats import HOST, TRANSFER, NodeTime, StepStats
+from tfnb.session.dask.clocks import agreed
 
-__all__ = [
-    "Noted", "decode_times", "encode_times", "host_of", "join_transfers", "merge", "note_arrivals", "note_sent",
-]  # fmt: skip
+__all__ = ["Noted", "decode_times", "encode_times", "host_of", "join_transfers", "merge", "note_arrivals", "note_sent"]
 
 _ARRIVED = "arrived"  # the lane of what came, until it is joined with what was sent
 
 
 class Noted(NamedTuple):
-    """What a task noted of a step that began there at `begin`, seconds by the task's `time.time`."""
+    """What a task noted of a step that began there at `begin`, seconds by the task's `time.perf_counter`."""
 
     task: str
     begin: float
@@ -39,16 +37,11 @@ def host_of(task: str) -> str:
     return f"{task}/{HOST}"
 
 
-def _begin(stats: StepStats) -> float:
-    """When the step began, by the wall clock: `perf_counter` means nothing to other machines."""
-    return time.time() - (time.perf_counter() - stats.begin)
-
-
 def encode_times(stats: StepStats, task: str) -> np.ndarray:
     """JSON as a message's value; the step is over."""
     stats.close()
     times = [_plain(NodeTime(*t)) for t in stats.times]
-    told = {"task": task, "begin": _begin(stats), "wall_us": stats.wall_us, "times": times}
+    told = {"task": task, "begin": stats.begin, "wall_us": stats.wall_us, "times": times}
     return np.frombuffer(json.dumps(told).encode(), np.uint8)
 
 
@@ -78,12 +71,21 @@ def _time(
     return NodeTime(str(device), str(label), ids, float(start), float(end), int(nbytes), *texts)
 
 
-def merge(into: StepStats, noted: Noted, ahead: float = 0.0) -> None:
-    """Adds what a task noted to what the master did; the task's clock is `ahead` seconds ahead of the master's."""
-    shift = (noted.begin - ahead - _begin(into)) * 1e6
-    for t in noted.times:
-        device = host_of(noted.task) if t.device == HOST else t.device
-        into.times.append(t._replace(device=device, start_us=t.start_us + shift, end_us=t.end_us + shift))
+def merge(into: StepStats, home: str, told: Sequence[Noted], ahead: Sequence[tuple[float, float]]) -> None:
+    """Adds what tasks noted to what the master did, whose task is `home`; `ahead`: bounds, in seconds, of how far each
+    one's clock is ahead of the master's.
+
+    Where they leave a choice, no tensor comes before it was sent.
+    """
+    here = Noted(home, into.begin, 0.0, tuple(NodeTime(*t) for t in into.times))
+    clocks = {home: (0.0, 0.0), **{n.task: b for n, b in zip(told, ahead, strict=True)}}
+    found = agreed(clocks, _late([here, *told]))
+    for noted in told:
+        shift = (noted.begin - found[noted.task] - into.begin) * 1e6
+        for t in noted.times:
+            device = host_of(noted.task) if t.device == HOST else t.device
+            into.times.append(t._replace(device=device, start_us=t.start_us + shift, end_us=t.end_us + shift))
+    join_transfers(into, home)
 
 
 # ---- tensors from task to task ---------------------------------------------------------------
@@ -102,6 +104,33 @@ def note_arrivals(stats: StepStats, came: Iterable[tuple[str, float]]) -> None:
         stats.times.append((HOST, key, (), at_us, at_us, 0, TRANSFER, _ARRIVED))
 
 
+def _tensor(t: NodeTime) -> list[str] | None:
+    """The four parts of its key, where a tensor was sent or came."""
+    parts = t.label.split("\n")
+    return parts if t.kind == TRANSFER and len(parts) == 4 else None
+
+
+def _task_of(device: str) -> str:
+    return device.rpartition("/device:")[0]
+
+
+def _late(told: Sequence[Noted]) -> dict[tuple[str, str], float]:
+    """(sender, receiver) -> the least of what their clocks say of the seconds that a tensor took."""
+    came = {(n.task, t.label): n.begin + t.start_us / 1e6 for n in told for t in n.times if t.lane == _ARRIVED}
+    found: dict[tuple[str, str], float] = {}
+    for noted in told:
+        for t in noted.times:
+            parts = _tensor(t)
+            if parts is None or t.lane == _ARRIVED:
+                continue
+            there = _task_of(parts[1])
+            at = came.get((there, t.label))
+            if at is not None and there != noted.task:
+                took = at - (noted.begin + t.start_us / 1e6)
+                found[noted.task, there] = min(took, found.get((noted.task, there), took))
+    return found
+
+
 def join_transfers(stats: StepStats, home: str) -> None:
     """Makes one entry of what its sender and its receiver have noted of a tensor; `home` is this process's task.
 
@@ -112,13 +141,12 @@ def join_transfers(stats: StepStats, home: str) -> None:
     came = {(t.device, t.label): t.start_us for t in times if t.lane == _ARRIVED and t.kind == TRANSFER}
     joined = []
     for t in times:
-        parts = t.label.split("\n")
+        parts = _tensor(t)
         if t.kind == TRANSFER and t.lane == _ARRIVED:
             continue
-        if t.kind == TRANSFER and len(parts) == 4:
+        if parts is not None:
             source, target, tensor, tag = parts
-            there = host_of(target.rpartition("/device:")[0])
-            end = came.get((there, t.label), t.end_us)
+            end = came.get((host_of(_task_of(target)), t.label), t.end_us)
             detail = f"from {source} to {target}{f', iteration {tag}' if tag else ''}"
             t = t._replace(label=tensor, end_us=max(end, t.start_us), detail=detail)
         joined.append(t)
