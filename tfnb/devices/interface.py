@@ -23,7 +23,9 @@ __all__ = ["Device", "LoadedProgram", "Program", "Recorder"]
 
 
 class Recorder(Protocol):
-    """Takes the times of a traced step; see `tfnb.runtime.stats`."""
+    """Takes the times of a traced step; see `tfnb.runtime.stats`. `begin`: its zero, by `time.perf_counter`."""
+
+    begin: float
 
     def launch(
         self, device: str, queue: str, label: str, nodes: tuple[int, ...], start_us: float, end_us: float,

@@ -6,7 +6,11 @@ Invariant: a time is never mapped outside the bounds of its own batch.
 
 from __future__ import annotations
 
-__all__ = ["DeviceClock"]
+import math
+import time
+from typing import Any
+
+__all__ = ["DeviceClock", "SeenEvent"]
 
 _DRIFT = 1e-4  # the two clocks run apart by less than this
 
@@ -31,3 +35,22 @@ class DeviceClock:
             low, high = max(low, known_low), min(high, known_high)
         self._low, self._high = low, high
         return (low + high) / 2
+
+
+class SeenEvent:
+    """The last event of a traced run. `seen`: when the first who waited for it went on, by `time.perf_counter`; what
+    that one did afterwards comes after the run."""
+
+    __slots__ = ("_event", "seen")
+
+    def __init__(self, event: Any) -> None:
+        self._event = event
+        self.seen = math.inf
+
+    def wait(self) -> None:
+        self._event.wait()
+        self.seen = min(self.seen, time.perf_counter())
+
+    @property
+    def command_execution_status(self) -> Any:
+        return self._event.command_execution_status

@@ -7,7 +7,6 @@ cells it changes, happen all or not at all, even when Ctrl-C arrives among them.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -22,6 +21,7 @@ from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.host import capacity_of
 from tfnb.devices.interface import Recorder
 from tfnb.devices.opencl.build import Built
+from tfnb.devices.opencl.clock import SeenEvent
 from tfnb.devices.opencl.small_reads import SmallReads
 from tfnb.errors import InternalError, KernelBuildError, OpError, ResourceExhaustedError
 from tfnb.ir.kernelcall import F32, I32, TensorInfo
@@ -425,16 +425,20 @@ class OpenCLProgram:
             events, interrupt = self._early(calls, changes, recorder)
         if not events:
             return None, interrupt
-        recorder.later(partial(self._report, recorder, events, before, recorder.now_us()))
-        return events[-1], interrupt
+        done = SeenEvent(events[-1])
+        if self.inline:  # which it is already
+            done.wait()
+        recorder.later(partial(self._report, recorder, events, done, before, recorder.now_us()))
+        return done, interrupt
 
-    def _report(self, recorder: Recorder, events: Sequence[Any], before: float, after: float) -> None:
+    def _report(
+        self, recorder: Recorder, events: Sequence[Any], done: SeenEvent, before: float, after: float
+    ) -> None:  # fmt: skip
         """Gives a recorder the times of a run's launches, which were enqueued between `before` and `after`."""
-        events[-1].wait()
+        done.wait()
         times = [(1e-3 * e.get_profiling_info(_START), 1e-3 * e.get_profiling_info(_END)) for e in events]
         first, last = (1e-3 * e.get_profiling_info(_QUEUED) for e in (events[0], events[-1]))
-        now = time.perf_counter() * 1e6
-        begin, ended = now - recorder.now_us(), now - times[-1][1]  # the last launch ended before now
+        begin, ended = 1e6 * recorder.begin, 1e6 * done.seen - times[-1][1]  # the last launch ended before that
         zero = self._device.clocks[self.inline].zero(begin + before, first, last, begin + after, ended) - begin
         name, queue = self._device.name, "inline" if self.inline else "queue"
         launch = recorder.launch
