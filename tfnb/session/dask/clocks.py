@@ -41,9 +41,11 @@ class Clock:
     def measure(self, asked: float, came: float, left: float, heard: float) -> None:
         """A question left here at `asked` and came there at `came`; the answer left there at `left` and came here at
         `heard`. Each by the clock of where it happened. What contradicts itself is not taken."""
-        new = _Bounds(left - heard, came - asked, heard)
-        if new.low > new.high:
+        low, high = left - heard, came - asked
+        if low > high:
             return
+        drifted = DRIFT * (heard - asked)  # since one of the two bounds was right
+        new = _Bounds(low - drifted, high + drifted, heard)
         old = self._known.later(heard)
         new = new.later(old.at)
         # Bounds that exclude each other: one clock stood still, as that of a machine that sleeps. The newer ones hold.
