@@ -130,3 +130,15 @@ def test_a_session_is_closed_while_a_task_answers(addresses, monkeypatch):
     assert not closing.is_alive()
     for server in servers:
         server.close()
+
+
+def test_a_host_that_is_not_known_is_named():
+    spec = {"ps": ["nowhere.invalid:2222"], "worker": ["localhost:0"]}
+    with pytest.raises(UnavailableError, match=r"the host 'nowhere\.invalid' is not known.*needed a name or address"):
+        tf.train.Server(spec, "ps", 0)
+    with tf.train.Server(spec, "worker", 0) as server:
+        config = tf.ConfigProto(device_filters=["/job:worker/task:0"])
+        with tf.Session(server.target, config=config) as sess:
+            worker = sess._worker
+            with pytest.raises(UnavailableError, match=r"the host 'nowhere\.invalid' is not known"):
+                worker.directory.find(["/job:ps/replica:0/task:0"], worker.prefix, 0.1)

@@ -48,10 +48,17 @@ def full_name(job: str, task: int) -> str:
 
 def is_loopback(host: str) -> bool:
     """Does the host's name or address stay on this machine?"""
+    return ipaddress.ip_address(_numeric(host)).is_loopback
+
+
+def _numeric(host: str) -> str:
+    """A host's address. Raises `UnavailableError` for a name that has none."""
     try:
-        return ipaddress.ip_address(socket.gethostbyname(host)).is_loopback
+        return socket.gethostbyname(host)
     except OSError as e:
-        raise UnavailableError(f"the host {host!r} is not known: {e}") from e
+        raise UnavailableError(
+            f"the host {host!r} is not known: {e}; needed a name or address of a machine that can be reached"
+        ) from e
 
 
 def _secure(security: Security | None, host: str) -> Security:
@@ -136,7 +143,7 @@ class Server:
         """Begins to listen. Does nothing when it does already."""
         if self._runner is not None:
             return
-        numeric = socket.gethostbyname(self._host)
+        numeric = _numeric(self._host)
         self.task = Task(self.name, numeric, self._config, tls_of(self._security))
         try:
             host = Host(self.task, self._addresses)
@@ -208,7 +215,7 @@ def _master_of(
 
     def locate(name: str, silent: str | None) -> str:
         host, port = _split(addresses[name])
-        return f"{scheme}://{socket.gethostbyname(host)}:{port}"
+        return f"{scheme}://{_numeric(host)}:{port}"
 
     directory = Directory(locate, home.name, home.channel.peer, security)
     try:
@@ -249,7 +256,7 @@ def _from_outside(address: str, config: ConfigProto) -> Master:
     home = Task(full_name("client", 0), own, config, tls_of(security))
     try:
         scheme = "tls" if security.require_encryption else "tcp"
-        there = f"{scheme}://{socket.gethostbyname(host)}:{port}"
+        there = f"{scheme}://{_numeric(host)}:{port}"
         asking = Directory(lambda name, silent: there, home.name, home.channel.peer, security)
         try:
             said = asking.ask(there, "hello", name=home.name, peer=list(home.channel.peer))
