@@ -331,6 +331,9 @@ def stress(make, seconds, seed=0):
             for t in threads:
                 t.start()
             time.sleep(seconds)
+            end = time.monotonic() + 60
+            while len(sent) <= 20 and time.monotonic() < end:  # on a busy machine the first steps take long
+                time.sleep(0.01)
             s.run(q.close(cancel_pending_enqueues=rng.random() < 0.5))
             for t in threads:
                 t.join(60)
