@@ -38,13 +38,13 @@ class CsvFile(RecordFile):
     def take(self, n: int) -> list[bytes]:
         found: list[bytes] = []
         for line in self._found:
-            record = line
-            while self._quotes and record.count(b'"') % 2:
+            whole = line
+            while self._quotes and whole.count(b'"') % 2:
                 more = next(self._found, None)
                 if more is None:
                     break
-                record += b"\n" + more
-            found.append(record.removesuffix(b"\r"))
+                whole += b"\n" + more
+            found.append(whole.removesuffix(b"\r"))
             self.position += 1
             if len(found) >= n:
                 break
@@ -116,10 +116,10 @@ class _CsvRows(Rows):
                 return self._element(records[0], f"{self._file.name}, record {self._file.position}")
             self.close()
 
-    def _element(self, record: bytes, where: str) -> Element:
+    def _element(self, text: bytes, where: str) -> Element:
         s = self._source
         try:
-            fields = csv_fields(record, s.delimiter, s.quotes) or [b""]
+            fields = csv_fields(text, s.delimiter, s.quotes) or [b""]
         except OpError as e:
             raise InvalidArgumentError(f"{where}: {e.message}") from None
         columns = s.columns or range(len(s.types))
