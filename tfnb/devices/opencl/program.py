@@ -28,6 +28,7 @@ from tfnb.ir.kernelcall import F32, I32, TensorInfo
 
 __all__ = ["OpenCLProgram", "error_of"]
 
+_OWN = capacity_of(1 << 12)  # of an input that a program in the caller's thread keeps memory for
 INLINE_BYTES = 1 << 18  # what all launches of a program may touch to run in the caller's thread
 _COPY_CHUNK = 1 << 16
 _ONE_ITEM = ((1, 1, 1), (1, 1, 1))  # groups, and work-items of each
@@ -112,6 +113,8 @@ class OpenCLProgram:
         self._traced_calls: list[Any] | None = None
         self._inputs = self._table("input", program.inputs)
         self._outputs = self._table("output", program.outputs)
+        self._own: list[DeviceTensor | None] = [None] * len(program.inputs)  # memory for small arrays that come
+        self._holds_own = [False] * len(program.inputs)  # is it bound now?
         self._bound_cells: list[Any] = [None] * len(program.variables)
         self._cell_uses = [self._uses.get(("variable", i)) for i in range(len(program.variables))]
 
@@ -137,26 +140,11 @@ class OpenCLProgram:
             if isinstance(arg, Slot):
                 nbytes += self._bind_slot((kernel.set_arg, place), arg)
             else:
-                kind = (
-                    np.int32
-                    if isinstance(arg, I32)
-                    else np.float32
-                    if isinstance(arg, F32)
-                    else np.float64
-                )
+                kind = np.int32 if isinstance(arg, I32) else np.float32 if isinstance(arg, F32) else np.float64
                 kernel.set_arg(place, kind(arg.value))
         sizes = tuple(g * n for g, n in zip(step.groups, step.local, strict=True))
         width = max((i + 1 for i in range(3) if sizes[i] != 1), default=1)
-        self._add(
-            kernel,
-            built,
-            step.entry,
-            sizes[:width],
-            step.local[:width],
-            step.label,
-            step.nodes,
-            nbytes,
-        )
+        self._add(kernel, built, step.entry, sizes[:width], step.local[:width], step.label, step.nodes, nbytes)
 
     def _bind_copy(self, step: Copy) -> None:
         if not step.nbytes:
@@ -209,10 +197,7 @@ class OpenCLProgram:
         self, kind: str, infos: Sequence[TensorInfo]
     ) -> list[tuple[TensorInfo, int, list[Use], list[Any]]]:
         found = [self._uses.get((kind, i)) or _Uses() for i in range(len(infos))]
-        return [
-            (t, capacity_of(t.nbytes), u.plain, u.further)
-            for t, u in zip(infos, found, strict=True)
-        ]
+        return [(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, found, strict=True)]
 
     # ---- running ---------------------------------------------------------------------------
 
@@ -254,15 +239,22 @@ class OpenCLProgram:
         if self._arena_uses and (self._arena is None or self._arena is not device.arena):
             self._bind_arena()
         keep: list[Any] = []
-        for value, (info, capacity, plain, further) in zip(inputs, self._inputs, strict=True):
+        for k, (value, (info, capacity, plain, further)) in enumerate(zip(inputs, self._inputs, strict=True)):
+            own = False
             if type(value) is not DeviceTensor:
-                value = self._admit(value, info, capacity, recorder)
+                own = self.inline and recorder is None and capacity <= _OWN
+                if own and self._holds_own[k]:
+                    self._own[k].array[...] = value  # type: ignore[union-attr,index]
+                    continue
+                value = self._placed(k, value) if own else self._admit(value, info, capacity, recorder)
+            self._holds_own[k] = False
             keep.append(value.array)
             keep.append(arg := value.arg)
             for set_arg, place in plain:
                 set_arg(place, arg)
             if further:
                 self._bind_further(value, further)
+            self._holds_own[k] = own
         outputs = []
         for info, capacity, plain, further in self._outputs:
             value = memory.allocate(info, capacity)
@@ -278,6 +270,16 @@ class OpenCLProgram:
         keep.append([v.array for v in outputs])
         self._finish(keep, outputs, cells, changes, recorder)
         return outputs
+
+    def _placed(self, k: int, array: np.ndarray) -> DeviceTensor:
+        """A small input in memory that stays the program's own, as a run in the caller's thread leaves nothing that
+        reads it: what a pool, and binding other memory in each run, would cost is several times the copy."""
+        tensor = self._own[k]
+        if tensor is None:
+            info, capacity, _, _ = self._inputs[k]
+            self._own[k] = tensor = self._device.memory.allocate(info, capacity)
+        tensor.array[...] = array  # type: ignore[index]
+        return tensor
 
     def _admit(self, array: Any, info: TensorInfo, capacity: int, recorder: Recorder | None) -> DeviceTensor:
         """An array as a tensor of the device."""
