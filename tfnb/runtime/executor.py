@@ -63,6 +63,8 @@ class Executor:
         single = len(parts) == 1 and plan.is_single_cluster and parts[0].feeds is None
         self._single = _Single(plan, parts[0].payloads[plan.cluster]) if single else None
         self._straight = Straight.of(parts, self._devices)
+        self.waits = self._single is None and (self._straight is None or self._straight.waits)
+        """Can a run without a timeout or a recorder wait for another task?"""
 
     @property
     def payloads(self) -> tuple[Any, ...]:
@@ -93,11 +95,6 @@ class Executor:
         return Step(self.parts, self._devices, self.threads.submit, timeout, recorder, rendezvous, cancellation).run(
             feeds
         )
-
-    @property
-    def waits(self) -> bool:
-        """Can a run without a timeout or a recorder wait for another task?"""
-        return self._single is None and (self._straight is None or self._straight.waits)
 
     @property
     def devices(self) -> tuple[Device, ...]:

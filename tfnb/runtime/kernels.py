@@ -165,18 +165,21 @@ class ClusterKernel:
         if self._shape_values:
             shapes = shapes, tuple([to_host(inputs[i]).tobytes() for _, i in self._shape_values])
         while True:
-            state = self._state()
-            found = self._programs.get((shapes, state))
-            if found is None:
-                start = recorder.now_us() if recorder is not None else 0.0
-                found = self._specialise((shapes, state), inputs)
-                if recorder is not None:
-                    recorder.span(COMPILE, self.cluster.name, start, detail="specialised to new shapes")
-            if not state:
-                return self._launch(found, inputs, recorder)
-            with self.device.lock:
-                if self._state() == state:  # else another step gave a variable another shape
+            if self._cells:
+                with self.device.lock:  # no other step gives a variable another shape meanwhile
+                    key = shapes, self._state()
+                    found = self._programs.get(key)
+                    if found is not None:
+                        return self._launch(found, inputs, recorder)
+            else:
+                key = shapes, ()
+                found = self._programs.get(key)
+                if found is not None:
                     return self._launch(found, inputs, recorder)
+            start = recorder.now_us() if recorder is not None else 0.0
+            self._specialise(key, inputs)
+            if recorder is not None:
+                recorder.span(COMPILE, self.cluster.name, start, detail="specialised to new shapes")
 
     def _state(self) -> tuple[tuple[int, ...] | None, ...]:
         return tuple([None if (t := c.tensor) is None else t.shape for c in self._cells])

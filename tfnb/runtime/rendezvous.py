@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Hashable
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from tfnb.errors import CancelledError, DeadlineExceededError
 
@@ -48,7 +48,8 @@ class Rendezvous:
         """
         item = Received(value, is_dead)
         with self._lock:
-            self._refuse_if_aborted(f"send of {key!r}")
+            if self._error is not None:
+                self._refuse(f"send of {key!r}")
             waiter = _take(self._waiters, key)
             if waiter is None:
                 self._values.setdefault(key, deque()).append(item)
@@ -78,6 +79,10 @@ class Rendezvous:
         Raises `CancelledError` when aborted, `DeadlineExceededError` when nothing came in time;
         what is sent later then stays for another Recv.
         """
+        with self._lock:
+            item = None if self._error is not None else _take(self._values, key)
+        if item is not None:
+            return item  # type: ignore[no-any-return]
         came = threading.Event()
         box: list[Received] = []
 
@@ -126,9 +131,8 @@ class Rendezvous:
         with self._lock:
             return list(self._values)
 
-    def _refuse_if_aborted(self, what: str) -> None:
-        if self._error is not None:
-            raise CancelledError(f"{what}: the step was aborted") from self._error
+    def _refuse(self, what: str) -> NoReturn:
+        raise CancelledError(f"{what}: the step was aborted") from self._error
 
     def _forget(self, key: Hashable, callback: Callback) -> bool:
         """Withdraw a waiter; False if it was taken in the meantime."""

@@ -42,9 +42,10 @@ def expand(array: np.ndarray) -> np.ndarray:
     return (array.astype(np.uint32) << np.uint32(16)).view(np.float32).reshape(array.shape)
 
 
-def _key(node: Node) -> tuple[str, str, str]:
+def _key(node: Node) -> Key:
+    """Outside of loops."""
     a = node.attrs
-    return a.send_device, a.recv_device, a.tensor_name
+    return Key(a.send_device, a.recv_device, a.tensor_name, "")
 
 
 class SendKernel:
@@ -62,7 +63,7 @@ class SendKernel:
             value = inputs[0] if self._constant is None else self._constant
             if self._truncate:
                 value = truncate(to_host(value))
-        step.rendezvous.send(Key(*self._key, tag), value, is_dead)
+        step.rendezvous.send(self._key._replace(tag=tag) if tag else self._key, value, is_dead)
 
 
 class RecvKernel:
@@ -77,7 +78,7 @@ class RecvKernel:
     def recv(
         self, tag: str, step: StepContext, done: Callable[[Received | None, BaseException | None], None]
     ) -> None:
-        step.rendezvous.recv_async(Key(*self._key, tag), done)
+        step.rendezvous.recv_async(self._key._replace(tag=tag) if tag else self._key, done)
 
     def take(self, value: Value, recorder: StepStats | None = None) -> Value:
         """The value that came, where the receiver can use it; waits until it is computed."""
@@ -89,7 +90,7 @@ class RecvKernel:
         array = expand(to_host(value)) if self._truncate else to_host(value)
         found: Value = array if self._device is None else self._device.from_numpy(array)
         if recorder is not None:
-            source, target, name = self._key
+            source, target, name, _ = self._key
             what = f"{name}: {_short(source)} to {_short(target)}"
             recorder.span(TRANSFER, what, moved, size, f"waited {moved - start:.0f} us", (self.node.id,), "transfer")
         return found
