@@ -271,7 +271,8 @@ class Master:
             self.home.end(number)
             with self._ended:
                 del self._running[number]
-                self._ended.notify_all()
+                if self._closed:  # and who closes waits for it
+                    self._ended.notify_all()
 
     def _refuse_if_closed(self, why: OpError | None = None) -> None:
         """`close` may come at any moment from another thread."""

@@ -7,6 +7,7 @@ sends is sent by its own thread, save large values in the middle of it.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -102,6 +103,11 @@ class Meeting(Rendezvous):
             self._outgoing.setdefault(target, []).append(message)
         else:
             self._large.append((target, Message(Kind.TENSOR, self._step, key_text(key), _DEAD), value))
+
+    def arrived(self, key: str, value: np.ndarray, is_dead: bool) -> None:
+        """A value came from another task. Raises as `Rendezvous.send`."""
+        self.came.append((key, time.perf_counter()))
+        super().send(key, value, is_dead)
 
     def flush(self) -> None:
         if self._outgoing:

@@ -45,13 +45,15 @@ class Pump:
 
     def add(self, stream: Stream) -> None:
         """From now on reads this connection, too."""
-        self._streams[stream.fileno()] = stream
-        self._poll.register(stream.fileno(), select.POLLIN)
+        number = stream.fileno()
+        self._streams[number] = stream
+        self._poll.register(number, select.POLLIN)
 
     def discard(self, stream: Stream) -> None:
         """Reads it no more."""
-        if self._streams.pop(stream.fileno(), None) is not None:
-            self._poll.unregister(stream.fileno())
+        number = stream.fileno()
+        if self._streams.pop(number, None) is not None:
+            self._poll.unregister(number)
 
     def wake(self) -> None:
         """Ends the wait of the thread, if it waits; from any thread."""
@@ -140,8 +142,11 @@ class Inbox:
         """Raises `Empty` after `timeout` seconds."""
         items, end = self._items, None if timeout is None else time.monotonic() + timeout
         while not items:
-            left = None if end is None else end - time.monotonic()
+            if end is None:
+                self._pump.turn(items.__len__)
+                continue
+            left = end - time.monotonic()
             self._pump.turn(items.__len__, left)
-            if left is not None and left <= 0 and not items:
+            if left <= 0 and not items:
                 raise Empty
         return items.popleft()

@@ -115,6 +115,9 @@ class Stream:
     def _room(self) -> memoryview:
         """The free part of the buffer."""
         left = self._end - self._begin
+        if not left and not self._partial:
+            self._begin = self._end = 0
+            return self._view
         if left and self._begin:
             self._view[:left] = bytes(self._view[self._begin : self._end])
         self._begin, self._end = 0, left
@@ -193,6 +196,11 @@ class Stream:
         Values may be changed as soon as this returns. While the peer does not keep up, it calls `idle`, or waits
         where there is none. Raises `OSError` at the connection's end.
         """
+        whole = in_one(messages[0], next(self._numbers)) if len(messages) == 1 else None
+        if whole is not None:
+            sent = messages[0].value.nbytes
+            self._write([whole], len(whole), idle, sent)
+            return sent
         parts: list[bytes | memoryview] = []
         size = sent = counted = 0
         for message in messages:

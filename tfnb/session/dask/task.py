@@ -28,7 +28,6 @@ from tfnb.errors import (
 )
 from tfnb.runtime.executor import Executor, PlanPart
 from tfnb.runtime.host_threads import HostThreads
-from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.resources import ResourceManager, reset_shared
 from tfnb.runtime.stats import StepStats
 from tfnb.runtime.values import Value, to_host
@@ -138,9 +137,8 @@ class Task:
 
     def peer(self, name: str, step: int = 0) -> Peer:
         """How a task is reached, which may be the step's master. Raises `UnavailableError` for one that is unknown."""
-        with self._lock:
-            master = self._masters.get(step >> _PREFIX)
-            peer = master.peer if master is not None and master.name == name else self._peers.get(name)
+        master = self._masters.get(step >> _PREFIX)
+        peer = master.peer if master is not None and master.name == name else self._peers.get(name)
         if peer is None:
             raise UnavailableError(f"the task {name} cannot be reached from {self.name}")
         return peer
@@ -216,7 +214,8 @@ class Task:
 
     def begun(self, step: int) -> Run:
         """A step that has not ended. Raises `AbortedError` when it has."""
-        run = self._of(step)
+        with self._lock:
+            run = self._of(step)
         if run is None:
             raise AbortedError(f"step {step} has ended already")
         return run
@@ -239,31 +238,30 @@ class Task:
             run.stop(error)
 
     def _of(self, step: int) -> Run | None:
-        """The step, from its first message on; None when it has ended, or its master is not known."""
-        with self._lock:
-            if self._closed:
-                raise ClosedSessionError(f"the task {self.name} is closed")
-            if step in self._ended:
-                return None
-            run = self._running.get(step)
-            if run is None:
-                master = self._masters.get(step >> _PREFIX)
-                if master is None or step <= master.floor:
-                    return None
+        """With the lock: the step, from its first message on; None when it has ended, or its master is not known."""
+        if self._closed:
+            raise ClosedSessionError(f"the task {self.name} is closed")
+        if step in self._ended:
+            return None
+        run = self._running.get(step)
+        if run is None:
+            master = self._masters.get(step >> _PREFIX)
+            if master is not None and step > master.floor:
                 run = self._running[step] = Run(self, step)
-            return run
+        return run
 
     def _first_call(self, step: int) -> tuple[bool, Run | None]:
         """Is this the first time that its master calls the step? One that was stopped before must answer too.
 
         And the step, if it has not ended."""
-        run = self._of(step)
         with self._lock:
-            before = self._ended.get(step, True) if run is None else run.called
+            run = self._of(step)
             if run is not None:
-                run.called = True
-            elif step in self._ended:
-                self._ended[step] = True
+                before, run.called = run.called, True
+            else:
+                before = self._ended.get(step, True)
+                if not before:
+                    self._ended[step] = True
         return not before, run
 
     def _over(self, step: int, run: Run | None) -> None:
@@ -349,7 +347,7 @@ class Task:
         run.lines[line] = target
         pump.add(line)
         try:
-            self.channel.post(line, peer.endpoint, messages, pump.room(line))
+            self.channel.post(line, line.endpoint, messages, pump.room(line))
         except OSError as e:
             self._broke(line, e)
 
@@ -382,11 +380,13 @@ class Task:
     def _receive(self, head: Head, value: np.ndarray, line: Stream) -> None:
         try:
             if head.kind is Kind.TENSOR:
-                run = self._running.get(head.step) or self._of(head.step)
+                run = self._running.get(head.step)
+                if run is None:
+                    with self._lock:
+                        run = self._of(head.step)
                 try:
                     if run is not None and run.rendezvous.error is None:
-                        run.rendezvous.came.append((head.key, time.perf_counter()))
-                        Rendezvous.send(run.rendezvous, head.key, value, head.is_dead)
+                        run.rendezvous.arrived(head.subject.key, value, head.is_dead)
                 finally:
                     if head.ends and run is not None:
                         self._replied(run, run.lines.get(line, ""), None)
@@ -427,9 +427,8 @@ class Task:
                 if waits:
                     pump.discard(line)
                     del self._busy[line]
-            messages += [
-                Message(Kind.TENSOR, step, f"{FETCH}{k}", v) for k, v in zip(share.fetches, found, strict=True)
-            ]
+            for k, v in zip(share.fetches, found, strict=True):
+                messages.append(Message(Kind.TENSOR, step, f"{FETCH}{k}", v))
             if recorder is not None:
                 messages.append(Message(Kind.TENSOR, step, f"{TIMES}{self.name}", encode_times(recorder, self.name)))
             said = _NOTHING
@@ -437,7 +436,7 @@ class Task:
             said = told(e, self.name)
         self.end(step)
         if messages and said is _NOTHING:
-            messages[-1] = messages[-1]._replace(ends=True)
+            messages[-1] = Message(*messages[-1][:-1], ends=True)
         else:
             messages.append(Message(Kind.REPLY, step, self.name, said))
         line.used = time.monotonic()

@@ -33,23 +33,26 @@ class _Flow:
         self.messages = self.steps = self.bytes = 0
         self.seconds = 0.0
         self.names: dict[str, list[int]] = {}
-        self._newest = -1
         self._recent: OrderedDict[int, None] = OrderedDict()
 
-    def step(self, number: int) -> None:
-        """Counts a step once, though its messages come mixed with those of others."""
-        if number == self._newest or number in self._recent:
-            return
-        self._newest = number
-        self.steps += 1
-        self._recent[number] = None
-        if len(self._recent) > _STEPS_APART:
-            self._recent.popitem(last=False)
+    def take(self, told: Sequence[tuple[Kind, int, str, int]], sent: int, seconds: float) -> None:
+        """Adds messages that went together, `sent` bytes."""
+        self.messages += len(told)
+        self.bytes += sent
+        self.seconds += seconds
+        recent = self._recent
+        for kind, step, key, size in told:
+            if step not in recent:  # counted once, though its messages come mixed with those of others
+                self.steps += 1
+                recent[step] = None
+                if len(recent) > _STEPS_APART:
+                    recent.popitem(last=False)
+            self.add(_name(kind, key), size)
 
     def add(self, name: str, size: int, messages: int = 1) -> None:
-        if name not in self.names and len(self.names) >= _MOST_NAMES:
-            name = OTHERS
-        counted = self.names.setdefault(name, [0, 0])
+        counted = self.names.get(name)
+        if counted is None:
+            counted = self.names.setdefault(name if len(self.names) < _MOST_NAMES else OTHERS, [0, 0])
         counted[0] += messages
         counted[1] += size
 
@@ -73,9 +76,11 @@ class Traffic:
 
     def note(self, endpoint: str, messages: Sequence[Message], sent: int, seconds: float) -> None:
         """`sent` bytes went to `endpoint` in these messages."""
-        told = [(m.kind, m.step, m.key, m.value.nbytes) for m in messages]
-        if len(told) == 1:
-            told[0] = (*told[0][:3], sent)  # which is right for strings too
+        if len(messages) == 1:
+            kind, step, key, *_ = messages[0]
+            told = [(kind, step, key, sent)]  # which is right for strings too
+        else:
+            told = [(m.kind, m.step, m.key, m.value.nbytes) for m in messages]
         self._notes.append((endpoint, told, sent, seconds))
         if len(self._notes) > _MOST_NOTES:
             self._add_up()
@@ -84,13 +89,10 @@ class Traffic:
         with self._lock:
             for _ in range(len(self._notes)):
                 endpoint, told, sent, seconds = self._notes.popleft()
-                flow = self._flows.setdefault(endpoint, _Flow())
-                flow.messages += len(told)
-                flow.bytes += sent
-                flow.seconds += seconds
-                for kind, step, key, size in told:
-                    flow.step(step)
-                    flow.add(_name(kind, key), size)
+                flow = self._flows.get(endpoint)
+                if flow is None:
+                    flow = self._flows[endpoint] = _Flow()
+                flow.take(told, sent, seconds)
 
     def report(self, names: Mapping[str, str], most: int) -> list[dict[str, Any]]:
         """For each receiver the totals, and `most` tensors: those with the most bytes. `names`: endpoint -> task.
@@ -120,7 +122,7 @@ class CountingChannel(Channel):
     def post(self, line: Stream, endpoint: str, messages: Sequence[Message], idle: Idle | None = None) -> int:
         """As `Channel.post`."""
         start = time.perf_counter()
-        sent = super().post(line, endpoint, messages, idle)
+        sent = line.send(messages, idle)
         self.traffic.note(endpoint, messages, sent, time.perf_counter() - start)
         return sent
 
