@@ -167,7 +167,7 @@ class ClusterKernel:
         while True:
             if self._cells:
                 with self.device.lock:  # no other step gives a variable another shape meanwhile
-                    key = shapes, self._state()
+                    key = shapes, tuple([None if (t := c.tensor) is None else t.shape for c in self._cells])
                     found = self._programs.get(key)
                     if found is not None:
                         return self._launch(found, inputs, recorder)
@@ -180,9 +180,6 @@ class ClusterKernel:
             self._specialise(key, inputs)
             if recorder is not None:
                 recorder.span(COMPILE, self.cluster.name, start, detail="specialised to new shapes")
-
-    def _state(self) -> tuple[tuple[int, ...] | None, ...]:
-        return tuple([None if (t := c.tensor) is None else t.shape for c in self._cells])
 
     def _launch(
         self, found: _Specialised, inputs: Sequence[Value], recorder: StepStats | None

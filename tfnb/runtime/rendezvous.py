@@ -108,6 +108,8 @@ class Rendezvous:
             if self._error is not None:
                 return False
             self._error = error
+            if not self._waiters and not self._values:
+                return True
             waiters = [callback for queue in self._waiters.values() for callback in queue]
             self._waiters.clear()
             self._values.clear()

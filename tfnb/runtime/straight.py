@@ -135,9 +135,10 @@ class Straight:
         """Without Recvs there is nothing to wait for, and no value is dead."""
         part, context = self._part, StepContext(rendezvous, cancellation)
         outputs: list[Any] = [None] * len(self._counts)
-        mine = range(len(feeds)) if part.feeds is None else part.feeds
-        for node, k in zip(part.plan.feeds, mine, strict=True):
-            outputs[node] = (feeds[k],)
+        if part.plan.feeds:
+            mine = range(len(feeds)) if part.feeds is None else part.feeds
+            for node, k in zip(part.plan.feeds, mine, strict=True):
+                outputs[node] = (feeds[k],)
         for node, what, kernel, sources, free in self._order or ():
             if cancellation.error is not None:
                 raise cancellation.error
@@ -207,12 +208,12 @@ class _Pass:
             raise self._cancellation.error
         s, outputs = self._s, self._outputs
         kernel, what = s._part.payloads[node], s._what[node]
-        dead = bool(self._dead) and self._is_dead(node)
-        inputs = [outputs[source][slot] for source, slot in s._sources[node]]
         try:
             if what == _RECV:
                 kernel.recv("", self._context, self._hearing(node))
                 return
+            dead = bool(self._dead) and self._is_dead(node)
+            inputs = [outputs[source][slot] for source, slot in s._sources[node]]
             if what == _SEND:
                 kernel.send(inputs, dead, "", self._context)
                 inputs = []

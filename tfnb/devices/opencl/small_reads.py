@@ -46,7 +46,10 @@ class SmallReads:
         found = []
         for place, shape in self._places:
             tensor = cells[place].tensor
-            if tensor is None or tensor.array is None or (tensor.ticket is not None and not tensor.ticket.poll()):
+            if tensor is None or (array := tensor.array) is None:
                 return None
-            found.append(tensor.array.reshape(shape).copy())
+            ticket = tensor.ticket
+            if ticket is not None and not ticket.done and not ticket.poll():
+                return None
+            found.append(array.copy() if array.shape == shape else array.reshape(shape).copy())
         return found

@@ -96,6 +96,10 @@ class Meeting(Rendezvous):
         if target == self._task.name:
             super().send(key_text(key) if isinstance(key, Key) else key, value, is_dead)
             return
+        if type(value) is np.ndarray and value.nbytes < _SOON:
+            message = Message(Kind.TENSOR, self._step, key_text(key), value, is_dead)
+            self._outgoing.setdefault(target, []).append(message)
+            return
         ticket = None if is_dead else getattr(value, "ticket", None)
         if is_dead or (nbytes_of(value) < _SOON and (ticket is None or ticket.done)):
             array = _DEAD if is_dead else np.asarray(to_host(value))
@@ -125,7 +129,8 @@ class Meeting(Rendezvous):
         for target, message, value in large:
             outgoing.setdefault(target, []).append(message._replace(value=np.asarray(to_host(value))))
         found = outgoing.pop(master, [])
-        self._send_all(outgoing)
+        if outgoing:
+            self._send_all(outgoing)
         return found
 
     def _send_all(self, outgoing: Mapping[str, Sequence[Message]]) -> None:

@@ -440,8 +440,10 @@ class Task:
         else:
             messages.append(Message(Kind.REPLY, step, self.name, said))
         line.used = time.monotonic()
-        with contextlib.suppress(OSError):  # the master is gone; nobody is left to tell
+        try:
             self.channel.post(line, "" if master is None else master.peer.endpoint, messages)
+        except OSError:
+            return  # the master is gone; nobody is left to tell
 
     def _feeds(self, run: Run, share: Share) -> list[Value]:
         """The values of a step's feeds; those that no part here reads were not sent and are not looked at."""
