@@ -75,6 +75,8 @@ test("a curve that grows for long is thinned, and its extremes stay", () => {
       pause: 0,
     };
     held = grown(told, numbers, () => held)?.[0] as ScalarContent;
+    const before = floats(held.curves[0]?.step);
+    assert.ok(!total || before.includes(total - 1), "what was drawn last is drawn on");
   }
   const [curve] = held.curves;
   const steps = floats(curve?.step);

@@ -4,23 +4,26 @@ import { floats, thinned } from "./numbers";
 
 const MOST = 2_000; // points of a curve while it grows; it is thinned to half of them
 
-/** Columns with more at their ends; thinned if they are long, so that the extremes of column `by` stay. */
+/**
+ * Columns with more at their ends; thinned before if they become long, so that the extremes of column `by` stay, and its
+ * last value: what was drawn up to there is drawn on.
+ */
 export function lengthened(
   columns: readonly Float64Array[],
   added: readonly Float64Array[],
   by: number,
 ): Float64Array<ArrayBuffer>[] {
-  const long = columns.map((old, k) => {
+  const values = columns[by];
+  const long = (values?.length ?? 0) + (added[by]?.length ?? 0);
+  const kept = values && long > MOST ? thinned(values, MOST / 2) : null;
+  return columns.map((column, k) => {
+    const old = kept ? Float64Array.from(kept, (i) => column[i] as number) : column;
     const more = added[k] ?? new Float64Array(0);
     const out = new Float64Array(old.length + more.length);
     out.set(old);
     out.set(more, old.length);
     return out;
   });
-  const values = long[by];
-  if (!values || values.length <= MOST) return long;
-  const kept = thinned(values, MOST / 2);
-  return long.map((column) => Float64Array.from(kept, (i) => column[i] as number));
 }
 
 /** Cuts a buffer with `columns` columns per curve at their lengths. */
