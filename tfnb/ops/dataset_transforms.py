@@ -6,8 +6,9 @@ the order of elements is that of a walk one by one, with parallel calls too.
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -38,6 +39,7 @@ class Steps(Rows):
     def __init__(self, elements: Iterator[Element], *below: Rows) -> None:
         self._elements = elements
         self._below = below
+        self._closed = False
 
     def take(self, n: int) -> list[Element]:
         found = []
@@ -45,11 +47,21 @@ class Steps(Rows):
             found.append(element)
             if len(found) == n:
                 break
+        if self._closed:
+            self._end()
         return found
 
     def close(self) -> None:
+        self._closed = True
         for rows in self._below:
             rows.close()
+        self._end()
+
+    def _end(self) -> None:
+        """The generator gives its files back. One in which a thread still waits does when that has its element."""
+        if isinstance(self._elements, Generator):
+            with contextlib.suppress(ValueError):
+                self._elements.close()
 
 
 def each(rows: Rows) -> Iterator[Element]:
