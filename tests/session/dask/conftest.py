@@ -1,5 +1,6 @@
 """Real Dask workers, and real servers in processes of their own."""
 
+import contextlib
 import socket
 import subprocess
 import sys
@@ -15,11 +16,15 @@ SERVE = "import sys, tfnb as tf; tf.train.Server(eval(sys.argv[1]), sys.argv[2],
 @pytest.fixture(scope="session")
 def dask():
     """A client of a Dask cluster with four workers, one process each."""
-    with (
-        LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    cluster = LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address=":0")
+    try:
+        with Client(cluster) as client:
+            yield client
+    finally:
+        # Dask may hear of a worker's end that it does not know of, when some were killed and paused; it says so in the
+        # last step of closing, when all processes and connections are gone.
+        with contextlib.suppress(KeyError):
+            cluster.close()
 
 
 @pytest.fixture(autouse=True)
