@@ -4,9 +4,9 @@
 
 One kernel trains in short blocks, in turns with a view that the browser draws and without one. A view is counted when
 it has been there for some seconds: its making (BokehJS, the page's garbage, curves that outgrow their charts every
-second) is paid once; `--after 3` shows it. Printed are the median
-over pairs of how much longer a step takes, with its 95% confidence interval (bootstrap), how often a second the page
-drew, and which programs and threads used more of the processors.
+second) is paid once; `--after 3` shows it. Printed are the median over pairs of how much longer a step takes, with its
+95% confidence interval (bootstrap), how often a second the page drew, and which programs and threads used more of the
+processors.
 """
 
 from __future__ import annotations

@@ -209,17 +209,16 @@ class OpenCLProgram:
         recorder: Recorder | None = None,
     ) -> Sequence[DeviceTensor | np.ndarray]:
         device = self._device
-        if self._reads is not None and recorder is None:
-            with device.lock:
-                found = self._reads.copies(cells) if device.in_flight is None else None
-            if found is not None:
-                return found
         # Before the lock: fetching from another device may take that one's lock.
         values = [
             v.numpy() if type(v) is DeviceTensor and v.device is not device else v for v in inputs
         ]
         with device.lock:
             try:
+                if self._reads is not None and recorder is None and device.in_flight is None:
+                    found = self._reads.copies(cells)
+                    if found is not None:
+                        return found
                 return self._run(values, cells, rng, recorder)
             except cl.Error as e:
                 raise error_of(e, device.name) from None

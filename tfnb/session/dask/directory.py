@@ -78,7 +78,7 @@ class Directory:
         self._pool: ConnectionPool = self._sync(self._make_pool, arguments)
         self._watchers: dict[str, Any] = {}
         self._spreading: set[Any] = set()  # of the loop's thread
-        self._asked: dict[str, float] = {}  # address -> since when it has not answered; of the loop's thread
+        self._asked: dict[str, float] = {}  # address -> since when it has not answered
         self._closed = False
         self._links = itertools.count(1)
         self._lock = threading.Lock()
@@ -106,7 +106,8 @@ class Directory:
             found = self._sync(self._greet_all, there, prefix, end)
             for (name, address), entry in zip(there.items(), found, strict=True):
                 if entry is None:
-                    if time.monotonic() - self._asked[address] >= self.patience:  # a machine may be busy
+                    now = time.monotonic()
+                    if now - self._asked.get(address, now) >= self.patience:  # a machine may be busy
                         silent[name] = address
                     why[name] = f"nobody answers at {address}"
                 else:
