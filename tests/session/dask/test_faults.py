@@ -256,6 +256,35 @@ def test_a_task_that_went_on_is_found_again_with_its_state(addresses, serve):
             assert directory.call(PS, "status")["masters"] == 1
 
 
+def test_a_loss_is_told_once_however_slowly_it_gets_about(addresses, serve, monkeypatch):
+    """The step may fail by the broken connection before the thread that breaks it has gone on."""
+    ps, worker = addresses(2)
+    spec = {"ps": [ps], "worker": [worker]}
+    process = serve(spec, "ps", 0)
+    with tf.train.Server(spec, "worker", 0) as server:
+        with tf.device("/job:ps/task:0"):
+            v = tf.Variable(3.0)
+            count = v.assign_add(1.0)
+        with tf.Session(server.target) as sess:
+            sess.run(v.initializer)
+            assert sess.run(count) == 4.0
+            master = sess._worker
+            lose = master.home.lose
+
+            def slowly(peer):
+                lose(peer)
+                time.sleep(1.0)
+
+            monkeypatch.setattr(master.home, "lose", slowly)
+            master.directory.patience = 0.5
+            process.send_signal(signal.SIGSTOP)
+            until(lambda: is_stopped(process.pid))
+            with pytest.raises(UnavailableError, match=PS):
+                sess.run(count)
+            process.send_signal(signal.SIGCONT)
+            assert sess.run(v) in (4.0, 5.0)
+
+
 def test_a_lost_scheduler_and_another_in_its_place(addresses):
     [address] = addresses(1)
     port = address.rpartition(":")[2]

@@ -199,8 +199,6 @@ class Master:
         with self._lock:
             hit = [g for g in self._running.values() if entry.name in g.tasks]
         self.home.lose(entry.peer)
-        if hit:
-            self._lost({entry.name: entry.link})
         for gathering in hit:
             gathering.lose(entry.name)
 
@@ -319,7 +317,10 @@ class Master:
             self._stop(number, gathering, e)
             if gathering.error is None or not isinstance(e, OpError):
                 raise
-            raise gathering.told() from None
+            told = gathering.told()
+            if isinstance(told, UnavailableError):
+                self._lost(registered.links)  # told now, by this thread: the next step may begin at once
+            raise told from None
 
     def _ahead(self, noted: Noted, asked: float, heard: float) -> tuple[float, float]:
         """Bounds of how far a task's clock is ahead; the step that it has noted is one more measurement of that."""
