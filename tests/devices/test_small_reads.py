@@ -6,8 +6,10 @@ import device_programs as p
 import numpy as np
 import pytest
 
-from tfnb.codegen.program import Copy, Program, Slot, VariableUse
+import tfnb as tf
+from tfnb.codegen.program import Copy, Program, Read, Slot, VariableUse
 from tfnb.devices.buffers import Cell
+from tfnb.devices.opencl.program import OpenCLProgram
 from tfnb.devices.opencl.small_reads import SmallReads
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.runtime.values import to_host
@@ -16,7 +18,7 @@ from tfnb.types import float32, int32
 SCALAR, ROW = TensorInfo(float32, ()), TensorInfo(float32, (1, 3))
 
 
-def reading(*infos, outputs=None, **more):
+def reading(*infos, outputs=None, reads=()):
     """A program that fetches variables, in the opposite order."""
     outputs = outputs or infos
     n = len(infos)
@@ -24,7 +26,8 @@ def reading(*infos, outputs=None, **more):
         Copy(Slot("variable", n - 1 - k, 0, outputs[k].nbytes), Slot("output", k), outputs[k].nbytes) for k in range(n)
     )
     uses = tuple(VariableUse(10 + k, info, True, False) for k, info in enumerate(infos[::-1]))
-    return Program("reading", (), steps, (), tuple(outputs), uses, (), (), 0, **more)
+    reads = reads or tuple(Read(n - 1 - k) for k in range(n))
+    return Program("reading", (), steps, (), tuple(outputs), uses, (), (), 0, reads=reads)
 
 
 @pytest.mark.opencl
@@ -73,9 +76,10 @@ def test_a_read_waits_for_what_is_enqueued(device):
 @pytest.mark.parametrize(
     ("why", "program"),
     [
-        ("large", reading(p.vector(1025))),
+        ("large", reading(p.vector((1 << 14) + 1))),
         ("another type", reading(SCALAR, outputs=(TensorInfo(int32, ()),))),
         ("a part", reading(p.vector(4), outputs=(p.vector(2),))),
+        ("a row that is not there", reading(ROW, reads=(Read(0, np.array([0, 1])),))),
         ("a launch", p.add_scale(3)),
         ("changed", p.assign(3)),
     ],
@@ -85,4 +89,46 @@ def test_what_must_be_launched(why, program):
 
 
 def test_a_variable_without_a_value_is_left_to_the_launch():
-    assert SmallReads.of(reading(SCALAR)).copies([Cell("x")]) is None
+    assert SmallReads.of(reading(SCALAR)).copies([], [Cell("x")]) is None
+
+
+TABLE = np.arange(30, dtype=np.float32).reshape(5, 2, 3)
+
+
+FULL = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)  # such a step does nothing without a launch
+
+
+@pytest.mark.opencl
+@pytest.mark.parametrize("numbers", [[3, 0, 3], [[4], [1]], 2, [], [0, 5], [-1, 2], [7, -3, 1]])
+@pytest.mark.parametrize("kind", ["constant", "int32", "int64"])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", [[5, 2, 3], [5, 6], [10, 3]])
+def test_rows_are_those_of_the_kernel(numbers, kind, axis, shape, monkeypatch):
+    """Also numbers of no row, for which a kernel gives zeros."""
+    numbers = np.array(numbers, np.int32)
+    v = tf.Variable(TABLE)
+    table = v if list(v.shape) == shape else tf.reshape(v, shape)
+    at, feed = tf.constant(numbers), {}
+    if kind != "constant":
+        at = tf.placeholder(kind)
+        feed = {at: numbers}
+    rows = tf.gather(table, at, axis=axis) if axis else tf.gather(table, at)
+    runs, run = [], OpenCLProgram._run
+    monkeypatch.setattr(OpenCLProgram, "_run", lambda *args: runs.append(args[0].program.name) or run(*args))
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        expected = sess.run(rows, feed, FULL, tf.RunMetadata())
+        before = len(runs)
+        first = sess.run(rows, feed)
+        launches = len(runs) - before
+        sess.run(v.assign(TABLE + 100))
+        second = sess.run(rows, feed)
+    full = TABLE.reshape(shape)
+    there = (numbers >= 0) & (numbers < full.shape[axis])
+    if there.all():
+        assert not launches or axis or table is not v
+        np.testing.assert_array_equal(first, full.take(numbers, axis))
+        np.testing.assert_array_equal(second, full.take(numbers, axis) + 100)
+    np.testing.assert_array_equal(first, expected)
+    assert first.shape == second.shape == expected.shape
+

@@ -6,6 +6,7 @@ Invariant: the program does what its nodes do in their order; equal clusters and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from tfnb.codegen.group import Cyclic, Group, group
 from tfnb.codegen.inline import inline
 from tfnb.codegen.lower import lower
 from tfnb.codegen.program import DeviceFacts, Program
+from tfnb.codegen.reads import reads_of
 from tfnb.codegen.specialize import Specialized, specialize
 from tfnb.codegen.values import Lowered
 from tfnb.codegen.whynot import WhyNot
@@ -45,7 +47,7 @@ def compile_cluster(
     assembler = Assembler(cluster, found, lowered, facts, settings.optimize)
     for g in groups:
         assembler.add(g)
-    return assembler.program(tuple(inputs), tuple(reasons))
+    return replace(assembler.program(tuple(inputs), tuple(reasons)), reads=reads_of(cluster, found))
 
 
 def _scheduled(

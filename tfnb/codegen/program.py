@@ -13,7 +13,7 @@ import numpy as np
 from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.kernelcall import F32, F64, I32, TensorInfo
 
-__all__ = ["Copy", "DeviceFacts", "Launch", "Module", "Program", "Slot", "Step", "VariableUse"]
+__all__ = ["Copy", "DeviceFacts", "Launch", "Module", "Program", "Read", "Slot", "Step", "VariableUse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +88,20 @@ class VariableUse:
     writes: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Read:
+    """An output that is the value of `Program.variables[variable]`, perhaps of another shape, or rows of it: those with
+    these numbers, or with the numbers that come as an input. A number that no row has gives zeros."""
+
+    variable: int
+    rows: np.ndarray | int | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """`outputs[i]` is the dtype and shape of cluster output i. Every output slot is written by some step
-    (those without elements by none). `info` says what was not fused, and why."""
+    (those without elements by none). `info` says what was not fused, and why. `reads`: where all that the steps do is
+    to read variables, each output as such; else nothing."""
 
     name: str
     modules: tuple[Module, ...]
@@ -103,3 +113,4 @@ class Program:
     random: tuple[int, ...]
     arena_nbytes: int
     info: tuple[WhyNot, ...] = ()
+    reads: tuple[Read, ...] = ()

@@ -139,6 +139,7 @@ GATHER = OpDef(
     lower=lambda site, idx, port: _lower_gather(site, idx, 0),
     grad=lambda op, dy: (_rows_gradient(op.inputs[0], op.inputs[1], dy), None),
     partial=_gather_values,
+    takes_rows=True,
 )
 
 
@@ -189,6 +190,7 @@ GATHER_V2 = OpDef(
     grad=_grad_gather,
     shape_inputs=(2,),
     partial=_gather_values,
+    takes_rows=True,
 )
 
 

@@ -216,7 +216,7 @@ class OpenCLProgram:
         with device.lock:
             try:
                 if self._reads is not None and recorder is None and device.in_flight is None:
-                    found = self._reads.copies(cells)
+                    found = self._reads.copies(values, cells)
                     if found is not None:
                         return found
                 return self._run(values, cells, rng, recorder)

@@ -1,55 +1,92 @@
-"""Programs that only read small variables, as a parameter server's part of a step does (white paper, section 2).
+"""Programs that only read small variables or a few rows, as a parameter server's part of a step does (white paper,
+section 2).
 
-NumPy copies a few bytes in a tenth of the time that a launch takes. Invariant: it is used only where no work that was
-enqueued still writes the variable, so what it reads is what a launch would have read.
+NumPy copies a few kilobytes in a tenth of the time that a launch takes. Invariant: it is used only where no work that
+was enqueued still writes the variable, and only for rows that are there, so what it reads is what a launch would have
+read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfnb.codegen.program import Copy, Program
-from tfnb.devices.buffers import Cell
+from tfnb.codegen.program import Program, Read
+from tfnb.devices.buffers import Cell, DeviceTensor
+from tfnb.ir.kernelcall import TensorInfo
 
 __all__ = ["SmallReads"]
 
-_MOST = 1 << 12  # bytes of one variable
+_MOST = 1 << 16  # bytes of one output
+
+
+class _Place(NamedTuple):
+    """Where an output comes from: `table` is the variable's shape where only rows of it are read."""
+
+    variable: int
+    rows: np.ndarray | int | None
+    table: tuple[int, ...]
+    shape: tuple[int, ...]
 
 
 class SmallReads:
-    """Gives copies of whole variables as a program's outputs."""
+    """Gives copies of variables, or of rows, as a program's outputs."""
 
     @classmethod
     def of(cls, program: Program) -> SmallReads | None:
         """None for a program that does anything else."""
-        if program.inputs or program.random or len(program.steps) != len(program.outputs):
-            return None
-        found: dict[int, int] = {}
-        for step in program.steps:
-            if not isinstance(step, Copy) or (step.source.kind, step.target.kind) != ("variable", "output"):
-                return None
-            variable, output = program.variables[step.source.index], program.outputs[step.target.index]
-            fits = variable.info.dtype == output.dtype and variable.info.nbytes == output.nbytes == step.nbytes
-            if not fits or variable.writes or step.nbytes > _MOST or step.source.offset or step.target.offset:
-                return None
-            found[step.target.index] = step.source.index
-        places = [(found[k], info.shape) for k, info in enumerate(program.outputs) if k in found]
-        return cls(places) if len(places) == len(program.outputs) else None
+        places = [_place(program, r, o) for r, o in zip(program.reads, program.outputs, strict=False)]
+        return cls([p for p in places if p is not None]) if places and None not in places else None
 
-    def __init__(self, places: Sequence[tuple[int, tuple[int, ...]]]) -> None:
+    def __init__(self, places: Sequence[_Place]) -> None:
         self._places = places
 
-    def copies(self, cells: Sequence[Cell]) -> list[np.ndarray] | None:
+    def copies(self, inputs: Sequence[DeviceTensor | np.ndarray], cells: Sequence[Cell]) -> list[np.ndarray] | None:
         """The outputs; None where a launch must make them. With the device's lock."""
         found = []
-        for place, shape in self._places:
-            tensor = cells[place].tensor
-            if tensor is None or (array := tensor.array) is None:
+        for variable, rows, table, shape in self._places:
+            array = _known(cells[variable].tensor)
+            if array is None:
                 return None
-            ticket = tensor.ticket
-            if ticket is not None and not ticket.done and not ticket.poll():
+            if rows is None:
+                found.append(array.copy() if array.shape == shape else array.reshape(shape).copy())
+                continue
+            if type(rows) is int:
+                value = inputs[rows]
+                numbers = value if type(value) is np.ndarray else _known(value)
+                if numbers is None or not _are_there(numbers, table[0]):
+                    return None
+            else:
+                numbers = rows
+            if array.shape != table:
                 return None
-            found.append(array.copy() if array.shape == shape else array.reshape(shape).copy())
+            found.append(array.take(numbers, 0).reshape(shape))
         return found
+
+
+def _place(program: Program, read: Read, output: TensorInfo) -> _Place | None:
+    table = program.variables[read.variable].info
+    if table.dtype != output.dtype or output.nbytes > _MOST:
+        return None
+    if read.rows is None:
+        return _Place(read.variable, None, (), output.shape) if table.nbytes == output.nbytes else None
+    if isinstance(read.rows, np.ndarray) and not _are_there(read.rows, table.shape[0]):
+        return None
+    return _Place(read.variable, read.rows, table.shape, output.shape)
+
+
+def _are_there(numbers: Any, count: int) -> bool:
+    """Are these numbers of rows, of which there are `count`? Those below zero are not."""
+    return not numbers.size or int(numbers.view(f"u{numbers.dtype.itemsize}").max()) < count
+
+
+def _known(tensor: Any) -> np.ndarray | None:
+    """What the tensor holds, if it is there already and memory that the host sees."""
+    if tensor is None or tensor.array is None:
+        return None
+    ticket = tensor.ticket
+    if ticket is not None and not ticket.done and not ticket.poll():
+        return None
+    return tensor.array

@@ -1,0 +1,46 @@
+"""Programs that only read variables, as a parameter server's part of a step does: what they read, as data (white
+paper, section 4.2 of OSDI'16).
+
+A device may then do without kernels. Invariant: what is said here is what the program's steps do.
+"""
+
+from __future__ import annotations
+
+from tfnb.codegen.program import Read
+from tfnb.codegen.specialize import Specialized
+from tfnb.ir.cluster import Cluster
+from tfnb.ir.graph import Edge, Node
+
+__all__ = ["reads_of"]
+
+
+def reads_of(cluster: Cluster, found: Specialized) -> tuple[Read, ...]:
+    """What each output of the cluster reads; nothing where it does anything else."""
+    if cluster.random or any(n.opdef.writes for n in cluster.nodes):
+        return ()
+    nodes = cluster.by_id()
+    reads = [_read(e, cluster, found, nodes) for e in cluster.outputs]
+    return tuple(r for r in reads if r is not None) if None not in reads else ()
+
+
+def _read(e: Edge, cluster: Cluster, found: Specialized, nodes: dict[int, Node]) -> Read | None:
+    if e in cluster.inputs:
+        return None
+    variable = found.variable_of.get(e)
+    if variable is not None:
+        return Read(cluster.variables.index(variable))
+    node = nodes[e.id]
+    opdef = node.opdef
+    if opdef.alias is not None:
+        return _read(node.inputs[opdef.alias], cluster, found, nodes)
+    if not opdef.takes_rows or any(found.values[axis].any() for axis in node.inputs[2:]):
+        return None
+    table = _read(node.inputs[0], cluster, found, nodes)
+    if table is None or table.rows is not None:
+        return None
+    if found.inputs[node.id][0].shape != found.variables[cluster.variables[table.variable]].shape:
+        return None  # rows of a view that has another shape
+    numbers = node.inputs[1]
+    if numbers in found.values:
+        return Read(table.variable, found.values[numbers])
+    return Read(table.variable, cluster.inputs.index(numbers)) if numbers in cluster.inputs else None
