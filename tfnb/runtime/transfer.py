@@ -7,7 +7,7 @@ device's memory. Invariant: a key names a tensor, both devices and the iteration
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,17 +53,18 @@ class SendKernel:
 
     def __init__(self, node: Node, constant: np.ndarray | None = None) -> None:
         self.node = node
-        self._key = _key(node)
+        self.key = _key(node)
         self._constant = constant
         self._truncate: bool = node.attrs.truncate
 
     def send(self, inputs: Sequence[Value], is_dead: bool, tag: str, step: StepContext) -> None:
-        value: Any = None
-        if not is_dead:
-            value = inputs[0] if self._constant is None else self._constant
-            if self._truncate:
-                value = truncate(to_host(value))
-        step.rendezvous.send(self._key._replace(tag=tag) if tag else self._key, value, is_dead)
+        value = None if is_dead else self.value(inputs)
+        step.rendezvous.send(self.key._replace(tag=tag) if tag else self.key, value, is_dead)
+
+    def value(self, inputs: Sequence[Value]) -> Value:
+        """What it hands over."""
+        value = inputs[0] if self._constant is None else self._constant
+        return truncate(to_host(value)) if self._truncate else value
 
 
 class RecvKernel:

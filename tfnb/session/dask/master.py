@@ -317,10 +317,10 @@ class Master:
             self._stop(number, gathering, e)
             if gathering.error is None or not isinstance(e, OpError):
                 raise
-            told = gathering.told()
-            if isinstance(told, UnavailableError):
+            why = gathering.told()
+            if isinstance(why, UnavailableError):
                 self._lost(registered.links)  # told now, by this thread: the next step may begin at once
-            raise told from None
+            raise why from None
 
     def _ahead(self, noted: Noted, asked: float, heard: float) -> tuple[float, float]:
         """Bounds of how far a task's clock is ahead; the step that it has noted is one more measurement of that."""

@@ -34,7 +34,7 @@ from tfnb.session.dask.wire import (
 
 __all__ = ["Budget", "Idle", "Stream"]
 
-_SMALL = 1 << 14  # bytes: what is copied out of the buffer when all of it is there
+_SMALL = 1 << 14  # bytes: what waits in the buffer until all of it is there
 _BUFFER = LONGEST_HEAD + _SMALL
 _AHEAD = 4096  # bytes read beyond a large frame: the next head, not much of its data, which would be copied
 _PARTS = 512  # buffers that one call of the system takes
@@ -151,7 +151,7 @@ class Stream:
             head, size = parsed
             start = self._begin + size
             end = start + head.length
-            if head.length == head.nbytes <= _SMALL:
+            if head.length == head.nbytes and (end <= self._end or head.nbytes <= _SMALL):
                 if end > self._end:
                     return
                 self._begin = end
