@@ -87,6 +87,27 @@ test("a curve that grows for long is thinned, and its extremes stay", () => {
   assert.equal(steps[steps.length - 1], 19_999);
 });
 
+test("a growing curve stays in its memory, and what was given of it before stays as it is", () => {
+  let held = content("a", { 0: 0 });
+  const places = new Set<ArrayBufferLike>();
+  const given: Float64Array[] = [];
+  for (let total = 0; total < 1_500; total++) {
+    const told: Grown = {
+      op: "grown",
+      tags: ["a"],
+      curves: [[0, 0, total, total + 1, 1]],
+      pause: 0,
+    };
+    held = grown(told, Float64Array.of(total, total, 2 * total), () => held)?.[0] as ScalarContent;
+    const value = floats(held.curves[0]?.value);
+    places.add(value.buffer);
+    given.push(value);
+  }
+  assert.ok(places.size <= 12, `${places.size} arrays were made`);
+  for (const [k, value] of given.entries())
+    assert.deepEqual([value.length, value[k]], [k + 1, 2 * k]);
+});
+
 test("thinning keeps both ends and both extremes of each stretch, in order", () => {
   const values = [5, 1, 9, 2, 2, 2, 8, 0, 3];
   assert.deepEqual(thinned(values, 4), [0, 2, 7, 8]);

@@ -19,8 +19,8 @@ export interface BokehView {
   model: BokehModel;
   frame: {
     bbox: { left: number; right: number; top: number; bottom: number };
-    x_scale: { invert(x: number): number; compute(x: number): number };
-    y_scale: { compute(y: number): number };
+    x_scale: { invert(x: number): number; readonly s_compute: (x: number) => number };
+    y_scale: { readonly s_compute: (y: number) => number };
   };
   export(kind: "png" | "svg"): { to_blob(): Promise<Blob> };
 }

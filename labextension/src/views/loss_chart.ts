@@ -10,9 +10,9 @@ import { floats, span } from "./viewer/numbers";
 interface Curve {
   total: number;
   colour: string;
-  step: Float64Array;
-  value: Float64Array;
-  smooth: Float64Array;
+  step: Float64Array<ArrayBuffer>;
+  value: Float64Array<ArrayBuffer>;
+  smooth: Float64Array<ArrayBuffer>;
 }
 
 const RAW_OF = 60; // a shorter curve is drawn as points, and whole each time

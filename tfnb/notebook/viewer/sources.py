@@ -70,7 +70,7 @@ class FolderSource(Source):
 class WriterSource(Source):
     """A FileWriter of this kernel: what its files hold already, and each event from now on."""
 
-    seconds = 0.185
+    seconds = 0.188
 
     def __init__(self, writer: FileWriter, name: str = "") -> None:
         super().__init__()

@@ -75,14 +75,15 @@ export class Chart {
     };
   }
 
+  /** As long as the chart shows the same. */
   get pen(): Pen {
     const { x_scale, y_scale } = this.view.frame;
-    return { x: (x) => x_scale.compute(x), y: (y) => y_scale.compute(y) };
+    return { x: x_scale.s_compute, y: y_scale.s_compute };
   }
 
   /** Puts an element over the chart; gives where the chart begins below it. */
   cover(element: HTMLElement): [number, number] {
-    if (element.parentElement !== this.place) this.place.append(element);
+    this.place.append(element);
     const here = this.place.getBoundingClientRect();
     const there = this.view.el.getBoundingClientRect();
     return [there.x - here.x, there.y - here.y];

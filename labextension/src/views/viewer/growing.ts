@@ -5,7 +5,7 @@ import type { Drawn } from "./curves";
 import { Tail } from "./tail";
 
 const WHOLE = 700; // milliseconds between whole drawings because of new points
-const AHEAD = 10; // seconds that a growing curve has room for
+const AHEAD = 20; // seconds that a growing curve has room for
 const ROOM = 0.15; // of its length, which it has at least
 const MOST_ROOM = 2; // and at most
 

@@ -3,13 +3,30 @@ import type { CurveData, Grown, ScalarContent } from "../../protocol/viewer";
 import { floats, thinned } from "./numbers";
 
 const MOST = 2_000; // points of a curve while it grows; it is thinned to half of them
+const roomy = new WeakSet<ArrayBuffer>(); // memory that was made here, with room behind the points
+
+// In the same memory if there is room: arrays that are made anew for each message soon make the page collect all its
+// garbage. What was given before stays as it is, but no column is lengthened twice.
+function longer(column: Float64Array<ArrayBuffer>, more: Float64Array): Float64Array<ArrayBuffer> {
+  const length = column.length + more.length;
+  let { buffer } = column;
+  if (!roomy.has(buffer) || length * Float64Array.BYTES_PER_ELEMENT > buffer.byteLength) {
+    const made = new Float64Array(Math.max(length, Math.min(2 * length, MOST)));
+    made.set(column);
+    buffer = made.buffer;
+    roomy.add(buffer);
+  }
+  const out = new Float64Array(buffer, 0, length);
+  out.set(more, column.length);
+  return out;
+}
 
 /**
  * Columns with more at their ends; thinned before if they become long, so that the extremes of column `by` stay, and its
- * last value: what was drawn up to there is drawn on.
+ * last value: what was drawn up to there is drawn on. Columns that were given may lend their memory.
  */
 export function lengthened(
-  columns: readonly Float64Array[],
+  columns: readonly Float64Array<ArrayBuffer>[],
   added: readonly Float64Array[],
   by: number,
 ): Float64Array<ArrayBuffer>[] {
@@ -18,11 +35,7 @@ export function lengthened(
   const kept = values && long > MOST ? thinned(values, MOST / 2) : null;
   return columns.map((column, k) => {
     const old = kept ? Float64Array.from(kept, (i) => column[i] as number) : column;
-    const more = added[k] ?? new Float64Array(0);
-    const out = new Float64Array(old.length + more.length);
-    out.set(old);
-    out.set(more, old.length);
-    return out;
+    return longer(old, added[k] ?? new Float64Array(0));
   });
 }
 

@@ -8,7 +8,7 @@ import { count, duration, nearest, short } from "./numbers";
 import type { Card, Desk } from "./options";
 
 const ROWS = 8;
-const LABEL = 2_000; // milliseconds between what is said of a growing chart
+const LABEL = 4_000; // milliseconds between what is said of growing charts: of all at the same time, in one frame
 
 export class ScalarCard implements Card {
   readonly el: HTMLElement;
@@ -23,7 +23,7 @@ export class ScalarCard implements Card {
   private growing: Growing | null = null;
   private closed = false;
   private last: Promise<void> = Promise.resolve();
-  private labelled = Number.NEGATIVE_INFINITY; // when
+  private labelled = -1; // when, in times of LABEL
   private readonly place = h("div", { className: "tfnb-chart", tabIndex: 0, role: "img" });
   private readonly values = h("table", { className: "tfnb-values" });
   private readonly told = h("span", { className: "tfnb-told" });
@@ -94,7 +94,7 @@ export class ScalarCard implements Card {
       this.curves = decoded(content);
     }
     this.shown = lines(this.curves, options, desk.templates);
-    if (!grown || performance.now() - this.labelled > LABEL) this.label();
+    if (!grown || this.labelled !== Math.floor(performance.now() / LABEL)) this.label();
     if (grown && this.extended()) return;
     const { sources, x, y } = drawing(this.shown, options, desk.templates, grown);
     for (const [name, columns] of Object.entries(sources)) chart.fill(name, columns);
@@ -107,7 +107,7 @@ export class ScalarCard implements Card {
 
   // Together with a drawing, since what changes in the page costs a new computation of its styles, and a frame.
   private label(): void {
-    this.labelled = performance.now();
+    this.labelled = Math.floor(performance.now() / LABEL);
     this.place.ariaLabel = this.newest();
     this.tell();
   }

@@ -39,10 +39,9 @@ const HALF = 0.5; // of a pixel: as BokehJS draws
 const EDGE = 3; // pixels of a line's width that lie before its first point
 
 export class Tail {
-  private readonly canvas = h("canvas", { className: "tfnb-tail" });
+  private draw: CanvasRenderingContext2D | null = null; // on a canvas over the chart, if there are strokes
   private ends: End[] = [];
   private box: Box | null = null;
-  private fresh = true; // nothing is on the canvas
   private left = 0; // where it begins: only what grows is covered, for all of a canvas is composed anew
   private stale = 0; // the frame after which the canvas is emptied
 
@@ -52,7 +51,7 @@ export class Tail {
   begin(shown: readonly Drawn[]): void {
     this.ends = shown.map(({ run, x }) => ({ run, x: x[x.length - 1] ?? Number.NaN, length: 0 }));
     this.box = this.chart.box;
-    if (this.fresh) return;
+    if (!this.draw) return;
     // Bokeh draws with the next frame: until then the strokes stay.
     cancelAnimationFrame(this.stale);
     this.stale = requestAnimationFrame(() => {
@@ -75,13 +74,14 @@ export class Tail {
     if (shown.length !== this.ends.length) return "no";
     const draw = this.pencil(box);
     if (!draw) return "no";
+    const { pen } = this.chart;
     let out = false;
     for (const [k, line] of shown.entries()) {
       const first = from[k] as number;
       if (first === line.x.length - 1) continue;
       const end = this.ends[k] as End;
-      if (smoothing) this.stroke(draw, line, line.raw, first, end, RAW);
-      end.length += this.stroke(draw, line, line.y, first, end, 1);
+      if (smoothing) stroke(draw, pen, line, line.raw, first, end, RAW);
+      end.length += stroke(draw, pen, line, line.y, first, end, 1);
       end.x = line.x[line.x.length - 1] as number;
       out ||= outside(line, first, now, smoothing, outliers);
     }
@@ -89,71 +89,43 @@ export class Tail {
     return out ? "out" : "in";
   }
 
-  private pencil({ frame }: Box): CanvasRenderingContext2D | null {
-    const draw = this.canvas.getContext("2d");
-    if (this.stale || this.fresh) {
+  private pencil(box: Box): CanvasRenderingContext2D | null {
+    if (this.stale || !this.draw) {
       this.empty();
-      const [left, top, whole, height] = frame;
-      const [x, y] = this.chart.cover(this.canvas);
-      const ratio = devicePixelRatio;
-      const { pen } = this.chart;
-      const first = Math.floor(Math.min(...this.ends.map((end) => pen.x(end.x))) - EDGE);
-      this.left = Math.min(Math.max(first || left, left), left + whole - 1);
-      const width = left + whole - this.left;
-      this.canvas.width = Math.ceil(width * ratio);
-      this.canvas.height = Math.ceil(height * ratio);
-      const { style } = this.canvas;
-      style.left = `${x + this.left}px`;
-      style.top = `${y + top}px`;
-      style.width = `${width}px`;
-      style.height = `${height}px`;
-      this.fresh = false;
+      this.draw = this.cover(box);
     }
+    const { draw } = this;
     draw?.save();
     draw?.scale(devicePixelRatio, devicePixelRatio);
-    draw?.translate(HALF - this.left, HALF - frame[1]);
+    draw?.translate(HALF - this.left, HALF - box.frame[1]);
     return draw;
   }
 
-  /** The length of what was stroked. */
-  private stroke(
-    draw: CanvasRenderingContext2D,
-    line: Drawn,
-    ys: Float64Array,
-    first: number,
-    end: End,
-    alpha: number,
-  ): number {
+  // A canvas that is desynchronized goes to the screen by itself, without a frame of the whole page. It would show what
+  // was on it for a moment after it was made wider or narrower, so each time there is a new one.
+  private cover({ frame }: Box): CanvasRenderingContext2D | null {
+    const canvas = h("canvas", { className: "tfnb-tail" });
+    const [left, top, whole, height] = frame;
+    const [x, y] = this.chart.cover(canvas);
     const { pen } = this.chart;
-    const bold = alpha === 1;
-    draw.globalAlpha = alpha;
-    draw.strokeStyle = line.colour;
-    draw.lineWidth = bold ? 2 : 1;
-    draw.lineJoin = "round";
-    draw.setLineDash(bold ? (DASHES[line.dash] ?? []) : []);
-    draw.lineDashOffset = end.length;
-    draw.beginPath();
-    let length = 0;
-    let [x0, y0] = [Number.NaN, Number.NaN];
-    for (let k = first; k < line.x.length; k++) {
-      const x = pen.x(line.x[k] as number);
-      const y = pen.y(ys[k] as number);
-      const step = Math.hypot(x - x0, y - y0);
-      if (Number.isFinite(step)) {
-        draw.lineTo(x, y);
-        length += step;
-      } else if (Number.isFinite(x + y)) draw.moveTo(x, y);
-      [x0, y0] = [x, y];
-    }
-    draw.stroke();
-    return length;
+    const first = Math.floor(Math.min(...this.ends.map((end) => pen.x(end.x))) - EDGE);
+    this.left = Math.min(Math.max(first || left, left), left + whole - 1);
+    const width = left + whole - this.left;
+    canvas.width = Math.ceil(width * devicePixelRatio);
+    canvas.height = Math.ceil(height * devicePixelRatio);
+    const { style } = canvas;
+    style.left = `${x + this.left}px`;
+    style.top = `${y + top}px`;
+    style.width = `${width}px`;
+    style.height = `${height}px`;
+    return canvas.getContext("2d", { desynchronized: true });
   }
 
   private empty(): void {
     cancelAnimationFrame(this.stale);
     this.stale = 0;
-    this.canvas.remove();
-    this.fresh = true;
+    this.draw?.canvas.remove();
+    this.draw = null;
   }
 
   close(): void {
@@ -178,4 +150,40 @@ function outside(
     if (above(line.y[k] as number) || (smoothing && above(line.raw[k] as number))) return true;
   }
   return false;
+}
+
+/** The length of what was stroked. */
+function stroke(
+  draw: CanvasRenderingContext2D,
+  pen: Pen,
+  line: Drawn,
+  ys: Float64Array,
+  first: number,
+  end: End,
+  alpha: number,
+): number {
+  const bold = alpha === 1;
+  draw.globalAlpha = alpha;
+  draw.strokeStyle = line.colour;
+  draw.lineWidth = bold ? 2 : 1;
+  draw.lineJoin = "round";
+  draw.setLineDash(bold ? (DASHES[line.dash] ?? []) : []);
+  draw.lineDashOffset = end.length;
+  draw.beginPath();
+  let length = 0;
+  let x0 = Number.NaN;
+  let y0 = Number.NaN;
+  for (let k = first; k < line.x.length; k++) {
+    const x = pen.x(line.x[k] as number);
+    const y = pen.y(ys[k] as number);
+    const step = Math.hypot(x - x0, y - y0);
+    if (Number.isFinite(step)) {
+      draw.lineTo(x, y);
+      length += step;
+    } else if (Number.isFinite(x + y)) draw.moveTo(x, y);
+    x0 = x;
+    y0 = y;
+  }
+  draw.stroke();
+  return length;
 }
