@@ -25,6 +25,26 @@ def test_accuracy_over_batches():
         assert session.run(value) == 0.75
 
 
+@pytest.mark.parametrize("metric", [
+    lambda x: tf.metrics.mean(x),
+    lambda x: tf.metrics.mean_tensor(x),
+    lambda x: tf.metrics.mean_squared_error(tf.zeros([2]), x),
+    lambda x: tf.metrics.percentage_below(x, 2.5),
+])  # fmt: skip
+def test_a_batch_that_does_not_come_does_not_count(metric):
+    """The number of values is known without it where shapes are."""
+    x = tf.data.Dataset.from_tensor_slices(np.array([[1.0, 2.0], [3.0, 4.0]], np.float32))
+    value, update = metric(x.make_one_shot_iterator().get_next())
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        for _ in range(2):
+            last = session.run(update)
+        for _ in range(5):
+            with pytest.raises(errors.OutOfRangeError):
+                session.run(update)
+        np.testing.assert_array_equal(session.run(value), last)
+
+
 def test_precision_recall_and_area():
     labels, scores = tf.placeholder(tf.bool, [4]), tf.placeholder(tf.float32, [4])
     metrics = [

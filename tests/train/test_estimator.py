@@ -58,7 +58,8 @@ def test_ready_estimators():
     test = inputs.numpy_input_fn(data, Y, num_epochs=1, shuffle=False)
     model = tf.estimator.DNNClassifier([8], columns, n_classes=2)
     model.train(train, steps=60)
-    assert model.evaluate(test)["accuracy"] > 0.85
+    found = model.evaluate(test)
+    assert found["accuracy"] > 0.85 and found["average_loss"] == pytest.approx(found["loss"], rel=1e-5)
     row = next(model.predict(test))
     assert row["classes"][0] in (b"0", b"1")
     np.testing.assert_allclose(row["probabilities"].sum(), 1, rtol=1e-5)

@@ -81,10 +81,16 @@ def _weighted(values: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
     return values * w, full * w
 
 
+def _added(*more: tuple[Variable, Tensor]) -> list[Tensor]:
+    """Adds to counters: to all or, where a batch has ended before it gave all the values, to none."""
+    with get_default_graph().control_dependencies([value for _, value in more]):
+        return [count.assign_add(value) for count, value in more]
+
+
 def _mean(values: Tensor, weights: Tensor | None, then: Callable[[Any], Any] = IDENTITY) -> Pair:
     values, w = _weighted(cast(values, float32), weights)
     total, count = counter("total", []), counter("count", [])
-    more = total.assign_add(reduce_sum(values)), count.assign_add(reduce_sum(w))
+    more = _added((total, reduce_sum(values)), (count, reduce_sum(w)))
     return then(DIV_NO_NAN(total.value(), count.value())), then(DIV_NO_NAN(*more))
 
 
@@ -153,10 +159,7 @@ def mean_tensor(values: Any, weights: Any = None, metrics_collections: Any = Non
     with metric_scope(name, "mean", values, weights) as (v, w):
         v, w = _weighted(cast(v, float32), w)
         total, count = counter("total_tensor", v.shape), counter("count_tensor", v.shape)
-        pair = (
-            DIV_NO_NAN(total.value(), count.value()),
-            DIV_NO_NAN(total.assign_add(v), count.assign_add(w)),
-        )
+        pair = DIV_NO_NAN(total.value(), count.value()), DIV_NO_NAN(*_added((total, v), (count, w)))
         return finished(*pair, metrics_collections, updates_collections)
 
 
@@ -204,9 +207,7 @@ def mean_per_class_accuracy(labels: Any, predictions: Any, num_classes: int, wei
     with metric_scope(name, "mean_accuracy", labels, predictions, weights) as (y, p, w):
         matrix = cast(_confusion(y, p, num_classes, w), float32)
         total, count = counter("total", [num_classes]), counter("count", [num_classes])
-        update = DIV_NO_NAN(
-            total.assign_add(DIAG_PART(matrix)), count.assign_add(reduce_sum(matrix, 1))
-        )
+        update = DIV_NO_NAN(*_added((total, DIAG_PART(matrix)), (count, reduce_sum(matrix, 1))))
         value = reduce_mean(DIV_NO_NAN(total.value(), count.value()))
         return finished(value, update, metrics_collections, updates_collections)
 
