@@ -47,7 +47,7 @@ def serve(n: int) -> None:
 class _Known:
     """A directory in which every task is there, always."""
 
-    security, patience = None, 10.0
+    security, patience, changes = None, 10.0, 0
 
     def __init__(self) -> None:
         self.entries: dict[str, Any] = {}
@@ -76,11 +76,11 @@ def measure(peers: list[Peer], steps: int) -> float:
         start = time.perf_counter()
         number = (master.prefix << 40) | (i + 1)
         run = home.begin(number)
-        gathering = _Gathering(names, lambda e, k=number: home.stop(k, e), run.pump)  # type: ignore[misc]
+        gathering = _Gathering(names, lambda e, k=number: home.stop(k, e), run.pump, None)  # type: ignore[misc]
         # the handle is the task's name, which is what a null task answers with
         for name in names:
             home.call(run, Share(name, (), (), 0), name, [], None, gathering.reply)
-        registered = _Registered("", None, (), {}, ())
+        registered = _Registered("", None, (), {}, (), 0)
         gathering.wait(None, until_error=True)
         master._run(run, registered, gathering, [], None, 0, None)
         home.end(number)
