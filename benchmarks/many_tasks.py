@@ -21,7 +21,8 @@ from tfnb.session.config import ConfigProto
 from tfnb.session.dask.channel import Channel, Peer
 from tfnb.session.dask.master import Master, _Gathering, _Registered
 from tfnb.session.dask.server import full_name
-from tfnb.session.dask.task import Share, Task
+from tfnb.session.dask.share import Share
+from tfnb.session.dask.task import Task
 from tfnb.session.dask.wire import Kind, Message
 
 PROCESSES = 4

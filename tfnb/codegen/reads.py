@@ -1,5 +1,5 @@
-"""Programs that only read variables, as a parameter server's part of a step does: what they read, as data (white
-paper, section 4.2 of OSDI'16).
+"""Programs that only read variables, as a parameter server's part of a step does: what they read, as data (OSDI'16,
+section 4.2).
 
 A device may then do without kernels. Invariant: what is said here is what the program's steps do.
 """
@@ -16,7 +16,7 @@ __all__ = ["reads_of"]
 
 def reads_of(cluster: Cluster, found: Specialized) -> tuple[Read, ...]:
     """What each output of the cluster reads; nothing where it does anything else."""
-    if cluster.random or any(n.opdef.writes for n in cluster.nodes):
+    if not cluster.only_reads:
         return ()
     nodes = cluster.by_id()
     reads = [_read(e, cluster, found, nodes) for e in cluster.outputs]

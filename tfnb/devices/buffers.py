@@ -69,6 +69,12 @@ class DeviceTensor:
         if ticket is not None and not ticket.done:
             ticket.wait()
 
+    @property
+    def is_computed(self) -> bool:
+        """Is the value there? Asks the device, without waiting."""
+        ticket = self.ticket
+        return ticket is None or ticket.done or ticket.poll()
+
     def numpy(self) -> np.ndarray:
         """The value, waiting for it: the memory itself on a CPU device (no copy), else a copy of it."""
         if self.ticket is not None:

@@ -37,3 +37,8 @@ class Cluster:
 
     def by_id(self) -> Mapping[int, Node]:
         return {n.id: n for n in self.nodes}
+
+    @property
+    def only_reads(self) -> bool:
+        """Does a run change nothing, neither a variable nor what comes of the next random numbers?"""
+        return not self.random and not any(n.opdef.writes for n in self.nodes)

@@ -147,7 +147,6 @@ class ClusterKernel:
         self.cluster = cluster
         self.device = device
         self.node = next((n for n in reversed(cluster.nodes)), None)
-        self.only_reads = not cluster.random and not any(n.opdef.writes for n in cluster.nodes)
         self._compile = compile_program
         self._random = resources.random
         self._nodes = cluster.by_id()

@@ -398,6 +398,4 @@ class Step:
 
 
 def _is_computed(value: Value) -> bool:
-    if type(value) is not DeviceTensor or value.ticket is None:
-        return True
-    return value.ticket.done or value.ticket.poll()
+    return type(value) is not DeviceTensor or value.is_computed

@@ -232,7 +232,10 @@ def test_a_worker_lost_for_good_is_told_of_and_one_that_comes_later_has_its_role
             assert sess.run(twice) == 6.0
 
 
-def test_a_task_that_went_on_is_found_again_with_its_state(addresses, serve):
+@pytest.fixture
+def counting(addresses, serve):
+    """A parameter server's process, a session here that has patience for half a second, and a variable of 4.0 there with
+    what counts it up."""
     ps, worker = addresses(2)
     spec = {"ps": [ps], "worker": [worker]}
     process = serve(spec, "ps", 0)
@@ -243,46 +246,41 @@ def test_a_task_that_went_on_is_found_again_with_its_state(addresses, serve):
         with tf.Session(server.target) as sess:
             sess.run(v.initializer)
             assert sess.run(count) == 4.0
-            directory = sess._worker.directory
-            directory.patience = 0.5
-            process.send_signal(signal.SIGSTOP)
-            until(lambda: is_stopped(process.pid))
-            with pytest.raises(UnavailableError, match=PS):
-                sess.run(count)
-            process.send_signal(signal.SIGCONT)
-            before = sess.run(v)
-            assert before in (4.0, 5.0)  # the call that waited there may run before the task sees its master gone
-            assert sess.run(count) == before + 1.0
-            assert directory.call(PS, "status")["masters"] == 1
+            sess._worker.directory.patience = 0.5
+            yield process, sess, v, count
 
 
-def test_a_loss_is_told_once_however_slowly_it_gets_about(addresses, serve, monkeypatch):
+def lose_while_paused(process, sess, count):
+    """The step that counts fails, since the server does not answer; then the server goes on."""
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: is_stopped(process.pid))
+    with pytest.raises(UnavailableError, match=PS):
+        sess.run(count)
+    process.send_signal(signal.SIGCONT)
+
+
+def test_a_task_that_went_on_is_found_again_with_its_state(counting):
+    process, sess, v, count = counting
+    lose_while_paused(process, sess, count)
+    before = sess.run(v)
+    assert before in (4.0, 5.0)  # the call that waited there may run before the task sees its master gone
+    assert sess.run(count) == before + 1.0
+    assert sess._worker.directory.call(PS, "status")["masters"] == 1
+
+
+def test_a_loss_is_told_once_however_slowly_it_gets_about(counting, monkeypatch):
     """The step may fail by the broken connection before the thread that breaks it has gone on."""
-    ps, worker = addresses(2)
-    spec = {"ps": [ps], "worker": [worker]}
-    process = serve(spec, "ps", 0)
-    with tf.train.Server(spec, "worker", 0) as server:
-        with tf.device("/job:ps/task:0"):
-            v = tf.Variable(3.0)
-            count = v.assign_add(1.0)
-        with tf.Session(server.target) as sess:
-            sess.run(v.initializer)
-            assert sess.run(count) == 4.0
-            master = sess._worker
-            lose = master.home.lose
+    process, sess, v, count = counting
+    home = sess._worker.home
+    lose = home.lose
 
-            def slowly(peer):
-                lose(peer)
-                time.sleep(1.0)
+    def slowly(peer):
+        lose(peer)
+        time.sleep(1.0)
 
-            monkeypatch.setattr(master.home, "lose", slowly)
-            master.directory.patience = 0.5
-            process.send_signal(signal.SIGSTOP)
-            until(lambda: is_stopped(process.pid))
-            with pytest.raises(UnavailableError, match=PS):
-                sess.run(count)
-            process.send_signal(signal.SIGCONT)
-            assert sess.run(v) in (4.0, 5.0)
+    monkeypatch.setattr(home, "lose", slowly)
+    lose_while_paused(process, sess, count)
+    assert sess.run(v) in (4.0, 5.0)
 
 
 def test_a_lost_scheduler_and_another_in_its_place(addresses):

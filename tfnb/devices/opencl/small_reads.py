@@ -82,11 +82,6 @@ def _are_there(numbers: Any, count: int) -> bool:
     return not numbers.size or int(numbers.view(f"u{numbers.dtype.itemsize}").max()) < count
 
 
-def _known(tensor: Any) -> np.ndarray | None:
+def _known(tensor: DeviceTensor | None) -> np.ndarray | None:
     """What the tensor holds, if it is there already and memory that the host sees."""
-    if tensor is None or tensor.array is None:
-        return None
-    ticket = tensor.ticket
-    if ticket is not None and not ticket.done and not ticket.poll():
-        return None
-    return tensor.array
+    return tensor.array if tensor is not None and tensor.array is not None and tensor.is_computed else None

@@ -26,7 +26,8 @@ from tfnb.session.compile import plan_part
 from tfnb.session.dask.channel import Peer
 from tfnb.session.dask.failures import encode_error
 from tfnb.session.dask.parts import decode_part
-from tfnb.session.dask.task import Share, Task
+from tfnb.session.dask.share import Share
+from tfnb.session.dask.task import Task
 
 __all__ = ["HANDLER", "Host", "report_of"]
 

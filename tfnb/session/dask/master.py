@@ -36,7 +36,8 @@ from tfnb.session.dask.directory import Directory, Entry
 from tfnb.session.dask.meeting import Reply, Run, task_of
 from tfnb.session.dask.parts import encode_part
 from tfnb.session.dask.pump import Pump
-from tfnb.session.dask.task import FETCH, TIMES, Share, Task
+from tfnb.session.dask.share import FETCH, TIMES, Share
+from tfnb.session.dask.task import Task
 from tfnb.session.dask.tracing import Noted, decode_times, merge
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing

@@ -35,7 +35,7 @@ class Reading:
         kernels: dict[int, ClusterKernel] = {}
         sends: list[tuple[SendKernel, int, int]] = []
         for i, (node, kernel) in enumerate(zip(part.plan.nodes, part.payloads, strict=True)):
-            if type(kernel) is ClusterKernel and not node.inputs and kernel.only_reads:
+            if type(kernel) is ClusterKernel and not node.inputs and kernel.cluster.only_reads:
                 kernels[i] = kernel
             elif type(kernel) is SendKernel and node.inputs and task_of(kernel.key.target) == master:
                 sends.append((kernel, *node.inputs[0]))

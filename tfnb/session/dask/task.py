@@ -12,7 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from tfnb.session.dask.lines import Lines
 from tfnb.session.dask.meeting import Call, Meeting, Reply, Run
 from tfnb.session.dask.pump import Pump
 from tfnb.session.dask.reading import Reading
+from tfnb.session.dask.share import FEED, FETCH, TIMES, MasterHere, Registered, Share
 from tfnb.session.dask.stream import Stream
 from tfnb.session.dask.tracing import encode_times, note_arrivals, note_sent
 from tfnb.session.dask.traffic import CountingChannel
@@ -47,9 +48,8 @@ from tfnb.session.functions import Functions
 from tfnb.session.placing import Placing
 from tfnb.settings import load_settings
 
-__all__ = ["FETCH", "TIMES", "Share", "Task"]
+__all__ = ["Task"]
 
-FEED, FETCH, TIMES = "feed ", "fetch ", "times "
 _REMEMBERED = 4096  # ended steps whose late messages are known for what they are
 _PREFIX = 40  # bits below the part of a step's number that is its master's
 _NOTHING = np.zeros(0, np.uint8)
@@ -57,34 +57,6 @@ _NO_LIMIT = np.zeros(0)
 _PATIENCE = 5.0  # seconds that closing waits for Python functions that do not return
 _FRESH = 0.5  # seconds since its last step in which a connection's master cannot have given the task up
 _NOTED = 1.0  # seconds that a traced step waits for each value that still leaves
-
-
-class Share(NamedTuple):
-    """What one task has of a step: the numbers of the feeds that it reads, and of the fetches that it makes."""
-
-    task: str
-    feeds: tuple[int, ...]
-    fetches: tuple[int, ...]
-    n_feeds: int  # of the whole step
-
-
-class _MasterHere(NamedTuple):
-    """A master that watches this task: its own task, and how that is reached.
-
-    `floor`: of its steps up to this number only those that run are not over.
-    """
-
-    name: str
-    peer: Peer
-    floor: int = 0
-
-
-class _Registered(NamedTuple):
-    """A task's parts of a step."""
-
-    executor: Executor
-    share: Share
-    reading: Reading | None
 
 
 class Task:
@@ -106,9 +78,9 @@ class Task:
         self.resources.compile_function = Functions(self.context, self.threads)
         self._lock = threading.Lock()
         self._peers: dict[str, Peer] = {}
-        self._registered: dict[str, _Registered] = {}
+        self._registered: dict[str, Registered] = {}
         self._running: dict[int, Run] = {}
-        self._masters: dict[int, _MasterHere] = {}  # what their steps' numbers begin with -> who they are
+        self._masters: dict[int, MasterHere] = {}  # what their steps' numbers begin with -> who they are
         self._ended: OrderedDict[int, bool] = OrderedDict()  # step -> was it called
         self._busy: dict[Stream, Pump] = {}  # the connections on which a step runs now, for its master
         self._closed = False
@@ -154,7 +126,7 @@ class Task:
     def admit(self, prefix: int, name: str, peer: Peer) -> None:
         """From now on hears of the steps of a master, whose numbers begin with `prefix` (see `Master`)."""
         with self._lock:
-            self._masters[prefix] = _MasterHere(name, peer)
+            self._masters[prefix] = MasterHere(name, peer)
 
     def dismiss(self, prefix: int, error: OpError) -> None:
         """A master is gone: its steps are stopped and forgotten, and what still comes for them is dropped."""
@@ -183,7 +155,7 @@ class Task:
         fetches = [f"{FETCH}{k}" for k in share.fetches]
         reading = Reading.of(parts, fetches, master.name) if master is not None and master.name != self.name else None
         with self._lock:
-            self._registered[handle] = _Registered(executor, share, reading)
+            self._registered[handle] = Registered(executor, share, reading)
 
     def deregister(self, prefix: str) -> None:
         """Forgets the steps of a master, whose handles begin so."""
@@ -212,7 +184,7 @@ class Task:
             note_arrivals(recorder, run.rendezvous.came)
         return found
 
-    def _known(self, handle: str) -> _Registered:
+    def _known(self, handle: str) -> Registered:
         found = self._registered.get(handle)
         if found is None:
             raise AbortedError(f"{self.name} knows no step {handle!r}: it was restarted, or lost its master")
