@@ -8,6 +8,7 @@ written for TensorFlow catch them as before.
 from __future__ import annotations
 
 import linecache
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 __all__ = [
@@ -39,7 +40,7 @@ __all__ = [
 
 
 class Origin(NamedTuple):
-    """The user's line that made a node."""
+    """The user's line that made a node. `filename` is the one that Python compiled the line under."""
 
     filename: str
     lineno: int
@@ -49,9 +50,38 @@ class Origin(NamedTuple):
     def code(self) -> str:
         return linecache.getline(self.filename, self.lineno).strip()
 
+    @property
+    def cell(self) -> str | None:
+        """The notebook cell that the line stands in, as `cell [2]`, or None where the line is in a file."""
+        return _cell_of(self.filename)
+
     def __str__(self) -> str:
-        where = f"{self.filename}:{self.lineno}, in {self.function}"
-        return f"{where}\n    {self.code}" if self.code else where
+        cell = self.cell
+        if cell is None:
+            where = f"{self.filename}:{self.lineno}, in {self.function}"
+            return f"{where}\n    {self.code}" if self.code else where
+        where = f"{cell}, line {self.lineno}"
+        if self.function != "<module>":
+            where += f", in {self.function}"
+        return f"{where}: {self.code}" if self.code else where
+
+
+def _no_cells(filename: str) -> str | None:
+    return None
+
+
+_cell_of: Callable[[str], str | None] = _no_cells
+
+
+def name_cells(cell_of: Callable[[str], str | None]) -> None:
+    """Sets how errors name notebook cells.
+
+    `cell_of` is given the file name that a cell was compiled under, and returns the name its user knows it by, such as
+    `cell [2]`, or None for what is no cell. IPython compiles each cell under the name of a temporary file, which says
+    nothing to the reader of a notebook.
+    """
+    global _cell_of
+    _cell_of = cell_of
 
 
 class OpError(Exception):
@@ -84,11 +114,13 @@ class OpError(Exception):
     def __str__(self) -> str:
         if self.op is None:
             return self.message
-        lines = [self.message, f"  [node {self.op.name} = {self.op.type}]"]
+        node = f"{self.message}\n  [node {self.op.name} = {self.op.type}]"
         origin = self.op.origin
-        if origin is not None:
-            lines.append(f"  made at {origin}")
-        return "\n".join(lines)
+        if origin is None:
+            return node
+        # A notebook shows the code around the failing line as well, so the node and its line share one line there.
+        between = ", " if origin.cell else "\n  "
+        return f"{node}{between}made at {origin}"
 
 
 class CancelledError(OpError):

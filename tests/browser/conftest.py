@@ -85,10 +85,10 @@ class Lab:
     url: str
     root: Path
 
-    def write(self, name, cells):
-        """Puts a notebook of code cells into the folder."""
+    def write(self, name, cells, tags=()):
+        """Puts a notebook of code cells, each with these tags, into the folder."""
         notebook = nbformat.v4.new_notebook(
-            cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
+            cells=[nbformat.v4.new_code_cell(cell, metadata={"tags": list(tags)}) for cell in cells],
             metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
         )
         nbformat.write(notebook, self.root / name)

@@ -1,7 +1,8 @@
 """How graphs, operations, variables, sessions, devices and recorded steps look in a notebook, by IPython's formatters.
 
-`register` is called when tfnb is imported inside IPython. Nothing is patched, and no class of the core
-knows of it. Invariant: a display never fails; what it cannot draw it leaves to Python's `repr`.
+`register` is called when tfnb is imported inside IPython; it also installs `tfnb/notebook/tracebacks.py`. Nothing is
+patched, and no class of the core knows of it. Invariant: a display never fails; what it cannot draw it leaves to
+Python's `repr`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
+from tfnb.notebook.tracebacks import install as install_tracebacks
 from tfnb.session.default import get_default_session
 
 if TYPE_CHECKING:  # sessions load OpenCL, which `import tfnb` does not
@@ -35,6 +37,7 @@ def register() -> None:
     shell = get_ipython()
     if shell is None:
         return
+    install_tracebacks(shell)
     html = shell.display_formatter.formatters["text/html"]
     html.for_type(GraphBuilder, lambda graph: notebook.show_graph(graph)._repr_html_())
     html.for_type_by_name("tfnb.session.session", "Session", session_html)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import DTypeError, OpError, Origin
+from tfnb.errors import DTypeError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graph import Graph
 from tfnb.ir.graphdef.message import as_message
@@ -178,16 +178,8 @@ def _told(node: Any) -> list[tuple[str, str]]:
     if node.colocation:
         rows.append(("with", ", ".join(str(c) for c in node.colocation)[:LONGEST]))
     if node.origin is not None:
-        rows.append(("made at", _where(node.origin)))
+        rows.append(("made at", str(node.origin)))
     return rows
-
-
-def _where(origin: Origin) -> str:
-    """The user's line; a cell goes by no name, for the kernel's own file says nothing to its reader."""
-    if "ipykernel_" not in origin.filename and not origin.filename.startswith("<ipython"):
-        return str(origin)
-    place = "" if origin.function == "<module>" else f", in {origin.function}"
-    return f"line {origin.lineno} of the cell{place}\n    {origin.code}".rstrip()
 
 
 def _short(value: Any) -> str:

@@ -1,0 +1,124 @@
+"""Errors in a notebook: the user's own cells and lines, without the frames of tfnb between and below them.
+
+A mistake in one line of a cell is found some nine calls deep in tfnb, and IPython shows five lines of code or more
+for each of them. `install` sets IPython's handler of exceptions, which leaves the frames of tfnb out and shows the
+statement at fault between its two neighbours. `%xmode --show`, IPython's own switch for hidden frames, shows all
+frames, and `%xmode --hide` leaves those of tfnb out again.
+
+Invariant: an exception keeps its whole traceback; only what IPython is given to show is shorter. A traceback without
+a frame of tfnb is shown as if there were no handler.
+"""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from tfnb.errors import name_cells
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+__all__ = ["cell_name", "install", "without_our_frames"]
+
+CONTEXT = 3  # statements of code that are shown of a frame: the one at fault and its two neighbours
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_LIBRARIES = tuple(
+    sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
+
+
+def install(shell: InteractiveShell) -> None:
+    """Names cells as the user does, and leaves out tfnb's frames unless somebody has set a handler of exceptions."""
+    name_cells(lambda filename: cell_name(shell, filename))
+    if not shell.custom_exceptions:
+        shell.set_custom_exc((Exception,), _show)
+
+
+def cell_name(shell: InteractiveShell, filename: str) -> str | None:
+    """`cell [2]` for the file name that IPython compiled its second cell under; None for any other file."""
+    label = shell.compile.format_code_name(filename)
+    if label is None:
+        return None
+    kind, name = label  # ("Cell", "In[2]")
+    return f"{kind.lower()} {name.removeprefix('In')}"
+
+
+def without_our_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """The frames that the user wrote, and those of libraries that were not called by tfnb; None if no frame is left."""
+    kept = []
+    inside = False  # tfnb, or a library that tfnb called, is running
+    for entry in _entries(traceback):
+        filename = entry.tb_frame.f_code.co_filename
+        if filename.startswith(_PACKAGE):
+            inside = True
+        elif not filename.startswith(_LIBRARIES):
+            inside = False
+        if not inside:
+            kept.append(entry)
+    found = None
+    for entry in reversed(kept):
+        found = TracebackType(found, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return found
+
+
+def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _show(
+    shell: InteractiveShell,
+    kind: type[BaseException],
+    error: BaseException,
+    traceback: TracebackType | None,
+    tb_offset: int | None = None,
+) -> None:
+    """IPython's handler of exceptions."""
+    ours = any(entry.tb_frame.f_code.co_filename.startswith(_PACKAGE) for entry in _entries(traceback))
+    if ours and shell.InteractiveTB.skip_hidden and not hasattr(error, "_render_traceback_"):
+        _show_short(shell, kind, error, traceback, tb_offset)
+    else:
+        shell.showtraceback((kind, error, traceback), tb_offset=tb_offset, running_compiled_code=True)
+
+
+def _show_short(
+    shell: InteractiveShell,
+    kind: type[BaseException],
+    error: BaseException,
+    traceback: TracebackType | None,
+    tb_offset: int | None,
+) -> None:
+    """Shows an error and its causes without our frames, and gives the causes their tracebacks back."""
+    shorter = without_our_frames(traceback)
+
+    def lines() -> list[str]:
+        return shell.InteractiveTB.structured_traceback(kind, error, shorter, tb_offset, CONTEXT)  # type: ignore[no-any-return]
+
+    whole = [(e, e.__traceback__) for e in _chain(error)]
+    # IPython asks an exception by this method how it wants to be shown.
+    error._render_traceback_ = lines  # type: ignore[attr-defined]
+    try:
+        for cause, frames in whole:
+            cause.__traceback__ = without_our_frames(frames)
+        shell.showtraceback((kind, error, shorter), tb_offset=tb_offset, running_compiled_code=True)
+    finally:
+        del error._render_traceback_  # type: ignore[attr-defined]
+        for cause, frames in whole:
+            cause.__traceback__ = frames
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error and what Python shows before it: its causes, or what was being handled when it was raised."""
+    found: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and all(current is not e for e in found):
+        found.append(current)
+        hidden = current.__suppress_context__
+        current = current.__cause__ or (None if hidden else current.__context__)
+    return found
