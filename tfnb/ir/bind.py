@@ -148,6 +148,24 @@ def bind(opdef: OpDef, values: Sequence[Any], attrs: dict[str, Any], to_tensor: 
     return Bound(tuple(tensors), types, _make_attrs(opdef, attrs))
 
 
+def _cast_mend(got: DType, wanted: DType) -> str:
+    return f"; tf.cast(..., tf.{wanted.name}) converts it" if _castable(got, wanted) else ""
+
+
+def _cast_either(got: DType, wanted: DType, variable: str) -> str:
+    """Which of two inputs that must have one type to cast: integers to the floating type, else the later input."""
+    other = f", the type {variable} of its other inputs"
+    if not _castable(got, wanted):
+        return other
+    if got.is_floating and not wanted.is_floating:
+        return f"{other}; cast those with tf.cast(..., tf.{got.name})"
+    return f"{other}; cast it with tf.cast(..., tf.{wanted.name})"
+
+
+def _castable(got: DType, wanted: DType) -> bool:
+    return not (got.is_string or wanted.is_string)
+
+
 def _bind_one(opdef: OpDef, a: Arg, value: Any, types: dict[str, Any], to_tensor: ToTensor) -> Tensor:
     wanted = _BY_NAME.get(a.type) if a.type in _BY_NAME else types.get(a.type)
     if a.type_list:
@@ -165,7 +183,7 @@ def _bind_one(opdef: OpDef, a: Arg, value: Any, types: dict[str, Any], to_tensor
     if wanted is not None and t.dtype is not wanted:
         raise DTypeError(
             f"{opdef.name}: input {a.name} is {t.dtype.name} ({t.name}), needed {wanted.name}"
-            + ("" if a.type in _BY_NAME else f", the type {a.type} of its other inputs; use tf.cast"),
+            + (_cast_mend(t.dtype, wanted) if a.type in _BY_NAME else _cast_either(t.dtype, wanted, a.type)),
             t.op,
         )
     if a.ref and not t.spec.ref:

@@ -115,7 +115,11 @@ class GraphBuilder(Collections):
         """Adds the operation and returns it. Raises `GraphError` or `ShapeError`, and then nothing is added."""
         for t in inputs:
             if t.graph is not self:
-                raise GraphError(f"{opdef.name}: the input {t.name} is from another graph", t.op)
+                raise GraphError(
+                    f"{opdef.name}: the input {t.name} is from another graph; build both within one "
+                    "`with graph.as_default():`",
+                    t.op,
+                )
         specs = infer_specs(opdef, name or opdef.name, inputs, attrs, types)
         scopes = self.scopes
         with self._lock:

@@ -65,8 +65,23 @@ def broadcast_shapes(a: Shape, b: Shape) -> Shape:
         elif x is None or y is None:
             out.append(x if y is None else y)
         else:
-            raise ShapeError(f"shapes {a} and {b} cannot be broadcast together")
+            raise ShapeError(f"shapes {a} and {b} cannot be broadcast together{_broadcast_mend(a, b)}")
     return Shape(tuple(out))
+
+
+def _broadcast_mend(a: Shape, b: Shape) -> str:
+    """A change of one shape with which the two broadcast and the result has the larger one's rank, if there is one."""
+    x, y = a.dims, b.dims
+    assert x is not None and y is not None
+    if len(x) == len(y) == 2:
+        if x == y[::-1]:
+            return "; the transpose of either fits"
+        if x[1] is not None and x[1] == y[0]:
+            return "; a product of matrices, tf.matmul, fits"
+    for small, large in ((x, y), (y, x)):
+        if len(small) == 1 and len(large) == 2 and small[0] == large[0]:
+            return f"; tf.expand_dims(..., 1) makes ({small[0]}, 1) of {Shape(small)}, which fits"
+    return ""
 
 
 def broadcast_all(shapes: Sequence[Shape]) -> Shape:

@@ -48,8 +48,20 @@ def _product_dims(
         flags = f" (transposed: {ta}, {tb})" if ta or tb else ""
         raise ShapeError(
             f"{c.op_name}: matrices of shapes {a} and {b}{flags} do not fit: {k} columns, {rows} rows"
+            + _transposition(k, rows, m, n)
         )
     return m, n
+
+
+def _transposition(k: int | None, rows: int | None, m: int | None, n: int | None) -> str:
+    """Which matrix to transpose so that the product of an (m, k) and a (rows, n) matrix exists, if that helps."""
+    if n is not None and n == k:
+        return "; the second one transposed fits (transpose_b)"
+    if m is not None and m == rows:
+        return "; the first one transposed fits (transpose_a)"
+    if m is not None and m == n:
+        return "; they fit in the other order"
+    return ""
 
 
 def _matmul_shape(c: Infer) -> Shape:

@@ -78,6 +78,6 @@ def _refuse(op: Any, feeds: dict[Edge, int]) -> None:
     spec = op.specs[0]
     raise InvalidArgumentError(
         f"you must feed a value for the placeholder {op.name!r} with dtype {spec.dtype.name} and shape {spec.shape}: "
-        f"session.run(..., feed_dict={{{op.name.rsplit('/', 1)[-1]}: value}})",
+        f'session.run(..., feed_dict={{"{op.name}:0": value}})',
         op,
     )

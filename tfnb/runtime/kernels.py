@@ -253,7 +253,11 @@ class ClusterKernel:
 
 
 def _uninitialised(node: Node) -> FailedPreconditionError:
-    return FailedPreconditionError(f"Attempting to use uninitialized value {node.name}", node)
+    return FailedPreconditionError(
+        f"Attempting to use uninitialized value {node.name}; run its initializer first: "
+        "session.run(tf.global_variables_initializer()), tf.local_variables_initializer() for a local variable",
+        node,
+    )
 
 
 # ---- host kernels --------------------------------------------------------------------------------

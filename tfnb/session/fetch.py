@@ -45,7 +45,10 @@ class _Planner:
 
     def plan(self, fetch: Any) -> Rebuild:
         if fetch is None:
-            raise InvalidFetchError("None cannot be fetched; needed a tensor, operation, variable or name")
+            raise InvalidFetchError(
+                "None cannot be fetched; needed a tensor, operation, variable or name. "
+                "tf.gradients gives None where the result does not depend on the tensor"
+            )
         if isinstance(fetch, (list, tuple)):
             parts = [self.plan(f) for f in fetch]
             return _sequence(fetch, parts)
@@ -61,6 +64,13 @@ class _Planner:
         return (lambda _: None) if member is None else self.plan(member)
 
     def element(self, fetch: Any) -> Rebuild:
+        op = _op_of(fetch)
+        if op is not None and op.graph is not self.graph:
+            raise InvalidFetchError(
+                f"cannot fetch {fetch.name}: it is an element of another graph than the session's; "
+                "tf.Session(graph=...) runs the graph it is given, else the default one",
+                op,
+            )
         try:
             found = self.graph.as_graph_element(fetch)
         except (DTypeError, GraphError, NotFoundError, InvalidArgumentError) as e:
