@@ -98,7 +98,7 @@ def _show_short(
     shorter = without_our_frames(traceback)
 
     def lines() -> list[str]:
-        return shell.InteractiveTB.structured_traceback(kind, error, shorter, tb_offset, CONTEXT)  # type: ignore[no-any-return]
+        return shell.InteractiveTB.structured_traceback(kind, error, shorter, tb_offset, CONTEXT)
 
     whole = [(e, e.__traceback__) for e in _chain(error)]
     # IPython asks an exception by this method how it wants to be shown.
