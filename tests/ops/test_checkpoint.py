@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -247,3 +249,33 @@ def test_damage_in_their_files_is_told(tmp_path, name):
         path.write_bytes(data[:end])
         with pytest.raises((errors.DataLossError, errors.NotFoundError)):
             tf.train.load_variable(prefix, "a")
+
+
+def test_saves_and_reads_of_one_prefix_at_once(prefix):
+    """Two writers and two readers: nobody meets an error, each reader gets the values of one save."""
+    left = threading.Semaphore(60)
+
+    def save(k):
+        while left.acquire(blocking=False):
+            parts = [("y", f"4 {start},2", np.full(2, k)) for start in (0, 2)]
+            write_checkpoint(prefix, [("x", "", np.full(5000, k)), *parts])
+
+    def read():
+        found = 0
+        while not done.is_set() or not found:
+            opened = Checkpoint(prefix)
+            values = {*opened.read("x"), *opened.read("y")} if "x" in opened.entries else {0}
+            assert len(values) == 1
+            found += 1
+
+    done = threading.Event()
+    with ThreadPoolExecutor(4) as pool:
+        readers = [pool.submit(read) for _ in range(2)]
+        try:
+            for writer in [pool.submit(save, k) for k in range(2)]:
+                writer.result()
+        finally:
+            done.set()
+        for reader in readers:
+            reader.result()
+    assert len(os.listdir(os.path.dirname(prefix))) == 2
