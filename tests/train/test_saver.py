@@ -15,6 +15,7 @@ from tfnb.errors import (
     InvalidArgumentError,
     NotFoundError,
 )
+from tfnb.ir.scratch import Claim
 
 pytestmark = pytest.mark.opencl
 
@@ -63,13 +64,31 @@ def test_every_dtype_comes_back(sess, tmp_path, options):
 def test_parts_that_a_killed_training_left_go_with_the_next_save(tmp_path):
     v = tf.Variable(1.0, name="v")
     saver = tf.train.Saver([v], sharded=True)
-    for name in ("m-3_temp_0a1b", "m-4_temp_0a1b"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "part-00000-of-00002.index").write_text("unfinished")
+    dead, alive, foreign = (tmp_path / f"m-{k}_temp_{k * 32}" for k in "345")
+    for folder in (dead, alive, foreign, tmp_path / "m-3_temp_results"):
+        folder.mkdir()
+        (folder / "part-00000-of-00002.index").write_text("unfinished")
+    Claim(str(dead)).leave()  # as the operating system does for a process that ends
+    claim = Claim(str(alive))
     with tf.Session() as sess:
         sess.run(v.initializer)
         saver.save(sess, str(tmp_path / "m"), 3)
-    assert [p.name for p in tmp_path.glob("*_temp_*")] == ["m-4_temp_0a1b"]
+    assert {p.name for p in tmp_path.glob("*_temp_*")} == {alive.name, foreign.name, "m-3_temp_results"}
+    claim.release()
+
+
+def test_a_sharded_save_that_failed_leaves_nothing_after_the_next(tmp_path):
+    v = tf.Variable(1.0, name="v")
+    w = tf.Variable(1.0, name="w")
+    saver = tf.train.Saver([v, w], sharded=True)
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        for step in (1, 2):
+            with pytest.raises(FailedPreconditionError):
+                saver.save(sess, str(tmp_path / "m"), step)
+        sess.run(w.initializer)
+        saver.save(sess, str(tmp_path / "m"), 3)
+    assert not list(tmp_path.glob("*_temp_*"))
 
 
 def test_sharded_over_devices(tmp_path):
@@ -88,6 +107,31 @@ def test_sharded_over_devices(tmp_path):
         assert [x.tolist() for x in sess.run([a, b])] == [[1, 2], [[3]]]
         saver.save(sess, tmp_path / "m")
         assert len(list(tmp_path.glob("m.data-*"))) == 2
+
+
+@pytest.mark.parametrize("options", [{}, {"sharded": True}], ids=str)
+def test_missing_folders_are_made(sess, tmp_path, options):
+    v = tf.Variable(1.0, name="v")
+    start(sess)
+    saver = tf.train.Saver(**options)
+    path = saver.save(sess, str(tmp_path / "run" / "one" / "m"))
+    saver.restore(sess, tf.train.latest_checkpoint(tmp_path / "run" / "one"))
+    other = saver.save_async(sess, str(tmp_path / "run" / "two" / "m")).result()
+    assert tf.train.load_variable(path, "v") == tf.train.load_variable(other, "v") == sess.run(v)
+    saver.close()
+
+
+def test_checkpoints_of_another_folder_are_not_removed(sess, tmp_path):
+    """A pointer file that came with a copied folder may name the checkpoints of the run that it is a copy of."""
+    tf.Variable(1.0, name="v")
+    start(sess)
+    first = [tf.train.Saver().save(sess, str(tmp_path / "a" / "m"), k) for k in range(2)]
+    second = [tf.train.Saver().save(sess, str(tmp_path / "b" / "m"), k) for k in range(2)]
+    saver = tf.train.Saver(max_to_keep=1)
+    saver.recover_last_checkpoints(first + second)
+    path = saver.save(sess, str(tmp_path / "b" / "m"), 7)
+    assert [p for p in first + second if tf.train.checkpoint_exists(p)] == first
+    assert saver.last_checkpoints == [path]
 
 
 def test_some_variables_and_other_names(sess, tmp_path):
@@ -244,8 +288,9 @@ def test_what_is_refused(sess, tmp_path):
     with pytest.raises(FailedPreconditionError, match="uninitialized"):
         saver.save(sess, str(tmp_path / "m"))
     start(sess)
-    with pytest.raises(NotFoundError, match="directory"):
-        saver.save(sess, str(tmp_path / "none" / "m"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FailedPreconditionError, match="file"):
+        saver.save(sess, str(tmp_path / "file" / "none" / "m"))
     with pytest.raises(InvalidArgumentError, match="pointer"):
         saver.save(sess, str(tmp_path / "checkpoint"))
     with pytest.raises(InvalidArgumentError, match="name a file"):

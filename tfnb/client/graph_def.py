@@ -6,16 +6,15 @@ Invariant: no protobuf is loaded before one of these functions is called.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from tfnb.client.functional_forms import FunctionalForms
 from tfnb.errors import DTypeError, GraphError, NotFoundError
 from tfnb.ir.builder import GraphBuilder, all_or_nothing
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.files import make_folder, replace_file
 from tfnb.ir.graphdef.decode import import_graph_def as decode_graph_def
 from tfnb.ir.graphdef.functions import Library
 from tfnb.ir.graphdef.message import as_message
@@ -81,20 +80,17 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
 
 def write_message(message: Any, path: str, as_text: bool) -> None:
     """Writes a message beside `path` and renames it: readers never see half a file."""
-    folder = Path(path).parent
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(os.path.dirname(path))
     if as_text:
         content = import_module("google.protobuf.text_format").MessageToString(message).encode()
     else:
         content = message.SerializeToString()
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=Path(path).name)
-    try:
-        with os.fdopen(handle, "wb") as file:
+
+    def write(made: str) -> None:
+        with open(made, "xb") as file:
             file.write(content)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+
+    replace_file(path, write)
 
 
 API: dict[str, Any] = {

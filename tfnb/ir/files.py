@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,10 +21,10 @@ from tfnb.errors import (
     ResourceExhaustedError,
     UnknownError,
 )
+from tfnb.ir.scratch import Scratch
 
-__all__ = ["TEMPORARY", "os_errors", "replace_file", "sync_folder"]
+__all__ = ["make_folder", "os_errors", "replace_file", "sync_file", "sync_folder"]
 
-TEMPORARY = ".tmp-"  # part of the name of a file that is being written
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _KINDS: dict[int, type[OpError]] = {
     **dict.fromkeys(_FULL, ResourceExhaustedError),
@@ -46,22 +45,28 @@ def os_errors(what: Any) -> Iterator[None]:
         raise kind(f"{os.fspath(what)}: {e.strerror or e}") from e
 
 
-def replace_file(path: str, write: Callable[[str], None]) -> None:
-    """`write(temporary name)` makes the file; it is put on disk and then takes the name `path`.
-
-    Raises the errors of `os_errors`; the temporary file is removed then, and `path` is as before.
-    """
-    temporary = f"{path}{TEMPORARY}{secrets.token_hex(4)}"
+def make_folder(path: str) -> None:
+    """Makes a folder and those above it; it may exist. Raises the errors of `os_errors`."""
     with os_errors(path):
-        try:
-            write(temporary)
-            with open(temporary, "rb") as file:
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        os.makedirs(path or ".", exist_ok=True)
+
+
+def replace_file(path: str, write: Callable[[str], None]) -> None:
+    """`write(name)` makes the file in a scratch folder; it is put on disk and then takes the name `path`.
+
+    Raises the errors of `os_errors`; the scratch folder is removed then, and `path` is as before.
+    """
+    with os_errors(path), Scratch(path) as scratch:
+        made = scratch.file("file")
+        write(made)
+        sync_file(made)
+        os.replace(made, path)
+
+
+def sync_file(path: str) -> None:
+    """Puts the content of a file on disk. Raises `OSError`."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
 
 
 def sync_folder(path: str) -> None:

@@ -6,17 +6,16 @@ variables. Invariant: RestoreV2 gives all its tensors, each with a checksum that
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.files import os_errors
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, scalar_shape
 from tfnb.ops.checkpoint_files import merge_checkpoints, write_checkpoint
+from tfnb.ops.checkpoint_parts import claim_folder, remove_folders
 from tfnb.ops.tensorflow_checkpoint import open_checkpoint
 from tfnb.types import ALL, Shape, unknown_shape
 
@@ -30,7 +29,7 @@ class RestoreAttrs:
 
 @record
 class MergeAttrs:
-    """`delete_old_dirs`: the parts and their folders go."""
+    """`delete_old_dirs`: the parts go, and the folders that sharded saves made for them."""
 
     delete_old_dirs: bool = True
 
@@ -54,9 +53,7 @@ def _save(
     where = _prefix(call, prefix)
     given = _texts(call, "tensor_names", names, len(tensors))
     specs = _texts(call, "shape_and_slices", slices, len(tensors))
-    if "_temp_" in where:  # a part of a sharded checkpoint, in a folder that is removed when the parts are merged
-        with os_errors(where):
-            os.makedirs(os.path.dirname(where), exist_ok=True)
+    claim_folder(where)
     write_checkpoint(where, zip(given, specs, tensors, strict=True))
     return ()
 
@@ -88,6 +85,8 @@ def _restored_shapes(c: Infer) -> tuple[Shape, ...]:
 def _merge(call: HostCall, prefixes: np.ndarray, destination: np.ndarray) -> tuple[()]:
     parts = _texts(call, "checkpoint_prefixes", prefixes)
     merge_checkpoints(parts, _prefix(call, destination), call.attrs.delete_old_dirs)
+    if call.attrs.delete_old_dirs:
+        remove_folders(parts)
     return ()
 
 
@@ -105,7 +104,7 @@ SAVE_V2 = OpDef(
     """Writes `tensors` to the checkpoint `prefix`: a safetensors shard, and then its index.
 
     prefix: a scalar; tensor_names, shape_and_slices: vectors of as many strings as there are tensors ("" for a whole
-    tensor, or "10 4 0,5:-": the full shape and start,length of each dimension). Errors: NotFoundError (no such folder),
+    tensor, or "10 4 0,5:-": the full shape and start,length of each dimension). Missing folders are made. Errors:
     PermissionDeniedError, ResourceExhaustedError (disk full), InvalidArgumentError (a name twice).""",
     types={"dtypes": ALL},
     infer=no_outputs,

@@ -1,91 +1,52 @@
-"""The files of a checkpoint: safetensors shards and a JSON index with checksums (OSDI'16, section 4.3).
+"""Checkpoints on disk: written whole, merged, removed and read (OSDI'16, section 4.3).
 
 The index `PREFIX.index` names the shards `PREFIX.data-00000-of-00001-TOKEN.safetensors`, and for each tensor its dtype,
 shape, parts and their CRC32C. Shards are on disk before the index takes its name, and a shard's name is never used
-again. Invariant: at any moment the index, if there is one, tells a complete checkpoint.
+again. Invariants: at any moment the index, if there is one, tells a complete checkpoint; what is removed was named by
+an index of the very same prefix, in the form that a save of that prefix gives to names, or is a scratch folder.
 """
 
 from __future__ import annotations
 
 import contextlib
-import glob
-import json
+import fcntl
+import math
 import os
-import secrets
 import shutil
-from collections.abc import Iterable, Sequence
+import stat
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError
-from tfnb.ir.files import TEMPORARY, os_errors, replace_file, sync_folder
-from tfnb.ir.record import record
+from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
+from tfnb.ir.files import make_folder, os_errors, sync_file, sync_folder
+from tfnb.ir.scratch import Scratch, abandoned
+from tfnb.ops.checkpoint_index import (
+    MAX_INDEX_BYTES,
+    Entry,
+    Index,
+    Part,
+    index_path,
+    parse_index,
+    read_bounded,
+    read_index,
+    shard_name,
+    shards_of,
+)
+from tfnb.ops.checkpoint_shard import Shards, from_stored, to_stored, write_shard
 from tfnb.ops.lazy_library import library
 from tfnb.types import DType, as_dtype
 
 __all__ = [
-    "Checkpoint", "Entry", "Item", "index_path", "merge_checkpoints", "remove_checkpoint",
-    "write_checkpoint",
+    "Checkpoint", "Item", "merge_checkpoints", "remove_own_checkpoint", "sweep", "write_checkpoint",
 ]  # fmt: skip
 
-FORMAT = "tfnb checkpoint 1"
-_PIECE = 1 << 22  # bytes written at once
+_PATIENCE = 2.0  # seconds that a save waits for another one that replaces an index of the same folder
+_ATTEMPTS = 50  # to read a checkpoint that saves replace meanwhile
+_NEW_INDEX, _OLD_INDEX = "index", "old"  # files in a scratch folder
 Item = tuple[str, str, np.ndarray]  # name, "" or "full shape and slice" as SaveV2 takes them, value
-
-
-@record
-class Part:
-    """A block of a tensor: where it begins, its shape, shard number, key in the shard and CRC32C."""
-
-    start: tuple[int, ...]
-    shape: tuple[int, ...]
-    shard: int
-    key: str
-    crc32c: int
-
-
-@record
-class Entry:
-    """A tensor of a checkpoint."""
-
-    dtype: DType
-    shape: tuple[int, ...]
-    parts: tuple[Part, ...]
-
-
-def index_path(prefix: str) -> str:
-    return prefix + ".index"
-
-
-# ---- values as a shard holds them ----------------------------------------------------------------
-
-
-def _stored(array: np.ndarray) -> np.ndarray:
-    """The value in a dtype that safetensors has: strings as lengths and bytes, complex numbers as pairs."""
-    if array.dtype == object:
-        parts = [bytes(x) for x in array.reshape(-1)]
-        lengths = np.array([len(p) for p in parts], "<i8").tobytes()
-        return np.frombuffer(lengths + b"".join(parts), np.uint8)
-    dense = np.ascontiguousarray(array).reshape(array.shape)
-    if array.dtype.kind == "c":
-        return dense.reshape(*array.shape, 1).view(np.dtype(f"f{array.dtype.itemsize // 2}"))
-    return dense.view(np.uint16) if array.dtype.kind == "V" else dense  # bfloat16
-
-
-def _restored(stored: np.ndarray, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
-    """The inverse of `_stored`. Raises `ValueError` when the value does not fit."""
-    if not dtype.is_string:
-        return stored.reshape(-1).view(dtype.np).reshape(shape)
-    count = int(np.prod(shape, dtype=np.int64))
-    data = stored.tobytes()
-    ends = np.cumsum(np.frombuffer(data, "<i8", count)) + 8 * count
-    if count and ends[-1] != len(data):
-        raise ValueError("the strings' lengths do not add up")
-    starts = np.concatenate([[8 * count], ends[:-1]]) if count else ends
-    values = np.empty(count, object)
-    values[:] = [data[a:b] for a, b in zip(starts, ends, strict=True)]
-    return values.reshape(shape)
 
 
 def _crc(array: np.ndarray) -> int:
@@ -117,12 +78,12 @@ def _parse_slice(name: str, text: str, array_shape: tuple[int, ...] | None) -> A
 
 
 def write_checkpoint(prefix: str, items: Iterable[Item]) -> None:
-    """Writes the tensors as one shard and then the index, and removes what earlier writes of `prefix` left.
+    """Writes the tensors as one shard and then the index, and removes what the index before named.
 
-    Raises `NotFoundError` when the folder does not exist, `PermissionDeniedError`, `ResourceExhaustedError` (disk
-    full); a checkpoint that was there before is then untouched.
+    Missing folders are made. Raises `PermissionDeniedError`, `ResourceExhaustedError` (disk full), ...; a checkpoint
+    that was there before is then untouched.
     """
-    tensors: dict[str, Any] = {}
+    entries: dict[str, Entry] = {}
     stored: dict[str, np.ndarray] = {}
     for name, text, array in items:
         full, start, shape = _parse_slice(name, text, array.shape)
@@ -132,144 +93,172 @@ def write_checkpoint(prefix: str, items: Iterable[Item]) -> None:
             key = f"{name}/{','.join(map(str, start))}"
         if key in stored:
             raise InvalidArgumentError(f"the tensor {key!r} is saved twice")
-        stored[key] = _stored(array)
-        part = {
-            "start": list(start), "shape": list(shape), "shard": 0, "key": key, "crc32c": _crc(stored[key]),
-        }  # fmt: skip
-        entry = tensors.setdefault(
-            name, {"dtype": as_dtype(array.dtype).name, "shape": list(full), "parts": []}
-        )
-        entry["parts"].append(part)
-    shard = _shard_name(prefix, 0, 1)
-    _write_shard(prefix, shard, stored)
-    _write_index(prefix, [_shard_facts(shard)], tensors)
+        stored[key] = to_stored(array)
+        part = Part(start, shape, 0, key, _crc(stored[key]))
+        before = entries[name].parts if name in entries else ()
+        entries[name] = Entry(as_dtype(array.dtype), full, (*before, part))
+    make_folder(os.path.dirname(prefix))
+    with os_errors(prefix), Scratch(prefix) as scratch:
+        made = scratch.file("shard")
+        write_shard(made, stored)
+        shard = shard_name(prefix, 0, 1, scratch.token)
+        index = Index([(shard, os.path.getsize(made))], entries)
+        _publish(prefix, scratch, index, [(made, shard)])
+    sweep(os.path.dirname(prefix))
 
 
-def _shard_name(prefix: str, number: int, count: int) -> str:
-    return f"{prefix}.data-{number:05d}-of-{count:05d}-{secrets.token_hex(4)}.safetensors"
+def _publish(prefix: str, scratch: Scratch, index: Index, made: Sequence[tuple[str, str]]) -> None:
+    """Gives shards, and then the index, their names. `made`: the path of each shard now, and its name.
 
-
-def _shard_facts(path: str) -> dict[str, Any]:
-    return {"file": os.path.basename(path), "bytes": os.path.getsize(path)}
-
-
-def _write_shard(prefix: str, path: str, stored: dict[str, np.ndarray]) -> None:
-    """In a folder of its own first, so that whatever a killed writer leaves is known by its name."""
-    scratch = f"{prefix}{TEMPORARY}{secrets.token_hex(4)}"
-    try:
-        with os_errors(prefix):
-            os.mkdir(scratch)
-            made = os.path.join(scratch, "shard")
-            with open(made, "xb") as file:
-                _write_safetensors(file, stored)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(made, path)
-            sync_folder(os.path.dirname(path))
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-_TYPES = {
-    "f8": "F64", "f4": "F32", "f2": "F16", "i8": "I64", "i4": "I32", "i2": "I16", "i1": "I8", "u8": "U64", "u4": "U32",
-    "u2": "U16", "u1": "U8", "b1": "BOOL",
-}  # fmt: skip
-
-
-def _write_safetensors(file: Any, stored: dict[str, np.ndarray]) -> None:
-    """A safetensors file: the length of a JSON header, the header, the bytes of the tensors one after the other.
-
-    Written here since the library's writer copies every tensor and holds Python's lock meanwhile, so that the steps of
-    a training beside it would wait.
+    The scratch folder holds the new index until it has its name, and then the one before: from these `sweep` knows the
+    shards that nobody needs if this process is killed in between.
     """
-    header: dict[str, Any] = {}
-    at = 0
-    for name, array in stored.items():
-        kind = _TYPES[array.dtype.str[1:]]
-        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]}
-        at += array.nbytes
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    file.write(len(text).to_bytes(8, "little") + text)
-    for array in stored.values():
-        data: Any = array.reshape(-1).view(np.uint8).data if array.size else b""
-        for begin in range(0, len(data), _PIECE):
-            file.write(data[begin : begin + _PIECE])
+    folder = os.path.dirname(prefix)
+    new, old = scratch.file(_NEW_INDEX), scratch.file(_OLD_INDEX)
+    with open(new, "xb") as file:
+        file.write(index.to_bytes())
+    sync_file(new)
+    moved: list[tuple[str, str]] = []
+    try:
+        for source, name in made:
+            os.replace(source, os.path.join(folder, name))
+            moved.append((source, os.path.join(folder, name)))
+        sync_folder(folder)
+        with _sole_writer(folder):
+            before = _own_index(prefix)
+            if before is not None:
+                with open(old, "xb") as file:
+                    file.write(before.to_bytes())
+            os.replace(new, index_path(prefix))
+            moved = []
+            sync_folder(folder)
+            _remove_shards(prefix, before, index)
+    except BaseException:
+        for source, path in moved:
+            with contextlib.suppress(OSError):
+                os.replace(path, source)
+        raise
 
 
-def _write_index(prefix: str, shards: list[dict[str, Any]], tensors: dict[str, Any]) -> None:
-    content = {"format": FORMAT, "shards": shards, "tensors": tensors}
-    text = json.dumps(content, separators=(",", ":"))
-    checksum = library("crc32c", "crc32c", "a checkpoint").crc32c(text.encode())
+@contextlib.contextmanager
+def _sole_writer(folder: str) -> Iterator[None]:
+    """Keeps other saves from replacing an index of this folder meanwhile, so that each removes what it replaced.
 
-    def write(path: str) -> None:
-        with open(path, "x", encoding="utf-8") as file:
-            file.write(f'{{"crc32c":{checksum},"content":{text}}}\n')
+    Where the folder cannot be locked, or somebody holds its lock for long, the save goes on. Then two saves of one
+    prefix at the same moment may leave a shard that no index names.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            handle = os.open(folder or ".", os.O_RDONLY)
+            stack.callback(os.close, handle)
+            end = time.monotonic() + _PATIENCE
+            while True:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > end:
+                        break
+                    time.sleep(0.002)
+        yield
 
-    replace_file(index_path(prefix), write)
-    sync_folder(os.path.dirname(prefix))
-    _sweep(prefix, {s["file"] for s in shards})
+
+def _own_index(prefix: str) -> Index | None:
+    """The index of a checkpoint of ours; None when there is none, or one that cannot be understood."""
+    with contextlib.suppress(OpError):
+        return parse_index(index_path(prefix), read_index(prefix))
+    return None
 
 
-def _sweep(prefix: str, keep: set[str]) -> None:
-    """Removes shards that the index no longer names, and what killed writers left."""
-    name = glob.escape(prefix)
-    for path in glob.glob(f"{name}.data-*.safetensors"):
-        if os.path.basename(path) not in keep:
-            _remove(path)
-    for path in (*glob.glob(f"{name}{TEMPORARY}*"), *glob.glob(f"{name}.index{TEMPORARY}*")):
-        _remove(path)
+def _remove_shards(prefix: str, before: Index | None, now: Index | None) -> None:
+    """Removes the shards that one index of a prefix named, and the other does not."""
+    keep = set() if now is None else {name for name, _ in now.shards}
+    for name in () if before is None else shards_of(prefix, before):
+        if name not in keep:
+            _remove(os.path.join(os.path.dirname(prefix), name))
 
 
 def _remove(path: str) -> None:
     with contextlib.suppress(OSError):
-        if os.path.isdir(path):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            os.unlink(path)
+        os.unlink(path)
 
 
-def remove_checkpoint(prefix: str) -> None:
-    """Deletes a checkpoint, the index first; nothing happens when there is none."""
-    _remove(index_path(prefix))
-    _sweep(prefix, set())
+def sweep(folder: str) -> None:
+    """Removes what killed saves left in a folder: their scratch folders, and shards that only these know of."""
+    for scratch in abandoned(folder):
+        prefix = scratch.rpartition(".tmp-")[0]
+        for name in (_NEW_INDEX, _OLD_INDEX):
+            path = os.path.join(scratch, name)
+            with contextlib.suppress(OpError):
+                left = parse_index(path, read_bounded(path, MAX_INDEX_BYTES, "an index"))
+                now = _own_index(prefix)
+                if now is not None or not os.path.lexists(index_path(prefix)):
+                    _remove_shards(prefix, left, now)
+
+
+def remove_own_checkpoint(prefix: str) -> None:
+    """Deletes a checkpoint of ours, the index first; nothing happens when there is none.
+
+    A file `PREFIX.index` that is no index of ours stays, and of the shards those that no save of this prefix wrote.
+    """
+    index = _own_index(prefix)
+    if index is None:
+        return
+    try:
+        with os_errors(prefix), Scratch(prefix) as scratch:
+            os.replace(index_path(prefix), scratch.file(_OLD_INDEX))
+            _remove_shards(prefix, index, None)
+    except OpError:  # the disk has no room for a scratch folder
+        _remove(index_path(prefix))
+        _remove_shards(prefix, index, None)
 
 
 def merge_checkpoints(prefixes: Sequence[str], destination: str, delete_old: bool = True) -> None:
-    """One checkpoint of several that were written side by side; their shards move.
+    """One checkpoint of several that were written side by side; their shards move with `delete_old`.
 
     Raises `InvalidArgumentError` when a tensor is in two of them with different shapes.
     """
     parts = [Checkpoint(p) for p in prefixes]
-    shards: list[dict[str, Any]] = []
-    tensors: dict[str, Any] = {}
-    total = sum(len(p.shards) for p in parts)
-    moves = []
-    for part in parts:
-        offset = len(shards)
-        for name, size in part.shards:
-            target = _shard_name(destination, len(shards), total)
-            shards.append({"file": os.path.basename(target), "bytes": size})
-            moves.append((os.path.join(part.folder, name), target))
-        for name, told in part.content["tensors"].items():
-            blocks = [{**b, "shard": b["shard"] + offset} for b in told["parts"]]
-            entry = tensors.setdefault(name, {**told, "parts": []})
-            if (entry["dtype"], entry["shape"]) != (told["dtype"], told["shape"]):
-                raise InvalidArgumentError(f"{name} has two shapes or dtypes in the parts of {destination}")
-            entry["parts"] += blocks
-    with os_errors(destination):
-        for source, target in moves:
-            os.replace(source, target) if delete_old else shutil.copyfile(source, target)
-        sync_folder(os.path.dirname(destination))
-    _write_index(destination, shards, tensors)
+    make_folder(os.path.dirname(destination))
+    with os_errors(destination), Scratch(destination) as scratch:
+        index, made = _merged(parts, destination, scratch, delete_old)
+        _publish(destination, scratch, index, made)
     if delete_old:
         for p in prefixes:
-            remove_checkpoint(p)
-        for folder in {os.path.dirname(p) for p in prefixes}:
-            with contextlib.suppress(OSError):
-                os.rmdir(folder)
-        for path in glob.glob(f"{glob.escape(destination)}_temp_*"):  # parts that a killed training never merged
-            _remove(path)
+            remove_own_checkpoint(p)
+    sweep(os.path.dirname(destination))
+
+
+def _merged(
+    parts: Sequence[Checkpoint], destination: str, scratch: Scratch, delete_old: bool
+) -> tuple[Index, list[tuple[str, str]]]:
+    """The index of all parts, and where each of its shards is now and what it will be called."""
+    total = sum(len(p.index.shards) for p in parts)
+    shards: list[tuple[str, int]] = []
+    made: list[tuple[str, str]] = []
+    entries: dict[str, Entry] = {}
+    for part in parts:
+        offset = len(shards)
+        own = set(shards_of(part.prefix, part.index))
+        for name, size in part.index.shards:
+            source = os.path.join(part.folder, name)
+            found = os.lstat(source)
+            if not stat.S_ISREG(found.st_mode) or found.st_size != size:
+                raise DataLossError(f"{source} is no regular file of {size} bytes, as the index of {part.prefix} says")
+            if not (delete_old and name in own):
+                copy = scratch.file(f"shard-{len(shards)}")
+                shutil.copyfile(source, copy)
+                sync_file(copy)
+                source = copy
+            made.append((source, shard_name(destination, len(shards), total, scratch.token)))
+            shards.append((made[-1][1], size))
+        for name, told in part.index.entries.items():
+            moved = tuple(Part(p.start, p.shape, p.shard + offset, p.key, p.crc32c) for p in told.parts)
+            before = entries.get(name)
+            if before is not None and (before.dtype, before.shape) != (told.dtype, told.shape):
+                raise InvalidArgumentError(f"{name} has two shapes or dtypes in the parts of {destination}")
+            entries[name] = Entry(told.dtype, told.shape, (() if before is None else before.parts) + moved)
+    return Index(shards, entries), made
 
 
 # ---- reading -------------------------------------------------------------------------------------
@@ -278,26 +267,27 @@ def merge_checkpoints(prefixes: Sequence[str], destination: str, delete_old: boo
 class Checkpoint:
     """A checkpoint on disk, by its prefix; the index is read at once, tensors when they are asked for.
 
-    Raises `NotFoundError` when there is none, `DataLossError` when index or shards are damaged.
+    All tensors are of one save, also when another one replaces the checkpoint meanwhile. Raises `NotFoundError` when
+    there is none, `DataLossError` when index or shards are damaged.
     """
 
     _last: tuple[tuple[str, Part], np.ndarray] | None = None  # the part read last; slices are read one after the other
 
     def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
-        self.folder = os.path.dirname(prefix)
-        path = index_path(prefix)
-        if not os.path.exists(path):
-            raise NotFoundError(f"there is no checkpoint {prefix} (no file {path})")
-        with os_errors(path), open(path, "rb") as file:
-            data = file.read()
-        self.content = _parse_index(path, data)
-        try:
-            self.shards = [(str(s["file"]), int(s["bytes"])) for s in self.content["shards"]]
-            self.entries = {n: _entry(e) for n, e in self.content["tensors"].items()}
-        except (KeyError, TypeError, ValueError) as e:
-            raise DataLossError(f"{path}: the index makes no sense ({e!r})") from None
-        self._open: dict[int, Any] = {}
+        self.prefix, self.folder = prefix, os.path.dirname(prefix)
+        data = read_index(prefix)
+        for _ in range(_ATTEMPTS):
+            self.index = parse_index(index_path(prefix), data)
+            self._shards = Shards(prefix, self.folder, self.index.shards)
+            read, data = data, data if self._shards.is_complete else read_index(prefix)
+            if data == read:  # nobody replaced it: if shards are missing, they are lost
+                break
+        self.entries = self.index.entries
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What the index says, as values of JSON."""
+        return self.index.content()
 
     def entry(self, name: str) -> Entry:
         """Raises `NotFoundError` for a tensor that is not there."""
@@ -330,77 +320,42 @@ class Checkpoint:
 
     def _slice(self, name: str, entry: Entry, start: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
         """A slice out of the parts that it meets; the others are not read."""
-        found = np.zeros(shape, entry.dtype.np)
+        met = []
         covered = 0
         for p in entry.parts:
             begin = [max(a, b) for a, b in zip(start, p.start, strict=True)]
             end = [min(a + n, b + m) for a, n, b, m in zip(start, shape, p.start, p.shape, strict=True)]
-            if any(a >= b for a, b in zip(begin, end, strict=True)):
-                continue
+            if all(a < b for a, b in zip(begin, end, strict=True)):
+                met.append((p, begin, end))
+                covered += math.prod(b - a for a, b in zip(begin, end, strict=True))
+        if covered != math.prod(shape):
+            raise DataLossError(f"{name}: {self.prefix} holds {covered} of {math.prod(shape)} elements of a slice")
+        self._check(name, entry, [p for p, _, _ in met])
+        found = np.empty(shape, entry.dtype.np)
+        filled = np.zeros(shape, bool) if len(met) > 1 else None
+        for p, begin, end in met:
             here = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, start, strict=True))
             there = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, p.start, strict=True))
+            if filled is not None:
+                if filled[here].any():
+                    raise DataLossError(f"{name}: two parts hold the same elements in {self.prefix}")
+                filled[here] = True
             if self._last is None or self._last[0] != (name, p):
                 self._last = (name, p), self._part(name, p, entry.dtype)
             found[here] = self._last[1][there]
-            covered += found[here].size
-        if covered != found.size:
-            raise DataLossError(f"{name}: {self.prefix} holds {covered} of {found.size} elements of a slice")
         return found
 
+    def _check(self, name: str, entry: Entry, parts: Sequence[Part]) -> None:
+        """Are the bytes of these parts there? Asked before memory is taken for the whole."""
+        for p in parts:
+            self._shards.check(p.shard, p.key, entry.dtype, p.shape)
+
     def _part(self, name: str, part: Part, dtype: DType) -> np.ndarray:
-        stored = self._stored(part)
-        if _crc(stored) != part.crc32c:
-            path = self._shard_path(part.shard)
+        data = self._shards.read(part.shard, part.key, dtype, part.shape)
+        if _crc(data) != part.crc32c:
+            path = self._shards.path(part.shard)
             raise DataLossError(f"{path}: the checksum of {name} does not match: the file is damaged")
         try:
-            return _restored(stored, dtype, part.shape)
+            return from_stored(data, dtype, part.shape)
         except ValueError as e:
             raise DataLossError(f"{self.prefix}: {name} does not fit the index: {e}") from None
-
-    def _shard_path(self, number: int) -> str:
-        return os.path.join(self.folder, self.shards[number][0])
-
-    def _stored(self, part: Part) -> np.ndarray:
-        path = self._shard_path(part.shard)
-        try:
-            if part.shard not in self._open:
-                size = self.shards[part.shard][1]
-                found = os.path.getsize(path)
-                if found != size:
-                    raise DataLossError(f"{path} has {found} bytes, the index says {size}: truncated?")
-                opened = library("safetensors", "safetensors", "a checkpoint").safe_open(path, "np")
-                self._open[part.shard] = opened
-            return np.asarray(self._open[part.shard].get_tensor(part.key))
-        except FileNotFoundError:
-            raise NotFoundError(f"the checkpoint {self.prefix} lacks its shard {path}") from None
-        except (DataLossError, MemoryError):
-            raise
-        except OSError as e:
-            with os_errors(path):
-                raise e
-        except Exception as e:  # SafetensorError, which has no base of ours
-            raise DataLossError(f"{path}: {e}") from None
-        raise AssertionError
-
-
-def _parse_index(path: str, data: bytes) -> dict[str, Any]:
-    try:
-        outer = json.loads(data)
-        content = outer["content"]
-        checksum = outer["crc32c"]
-    except (ValueError, KeyError, TypeError):
-        raise DataLossError(f"{path} is truncated, damaged, or no index of tfnb's") from None
-    text = json.dumps(content, separators=(",", ":"))
-    if library("crc32c", "crc32c", "a checkpoint").crc32c(text.encode()) != checksum:
-        raise DataLossError(f"{path}: the checksum of the index does not match: the file is damaged")
-    if content.get("format") != FORMAT:
-        raise DataLossError(f"{path} has the format {content.get('format')!r}, known is {FORMAT!r}")
-    return dict(content)
-
-
-def _entry(told: dict[str, Any]) -> Entry:
-    parts = tuple(
-        Part(tuple(p["start"]), tuple(p["shape"]), int(p["shard"]), str(p["key"]), int(p["crc32c"]))
-        for p in told["parts"]
-    )
-    return Entry(as_dtype(told["dtype"]), tuple(told["shape"]), parts)

@@ -6,9 +6,7 @@ file has its name only once a walk was complete; what is read from it passed its
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
 import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import DataLossError, OpError
-from tfnb.ir.files import os_errors
+from tfnb.ir.files import os_errors, sync_folder
 from tfnb.ir.graphdef.tensor_proto import decode_array, encode_array
 from tfnb.ir.protos import proto
+from tfnb.ir.scratch import Scratch
+from tfnb.ops.checkpoint_files import sweep
 from tfnb.ops.dataset_sources import Element, Rows, Source
 from tfnb.ops.dataset_transforms import Over, Steps, each
 from tfnb.ops.record_files import TFRecordFile, masked_crc
@@ -64,19 +64,18 @@ class FileCached(Over):
         return Steps(self._write(rows), rows)
 
     def _write(self, rows: Rows) -> Iterator[Element]:
-        made = f"{self._path}.tmp-{secrets.token_hex(4)}"
-        try:
-            with os_errors(made), open(made, "xb") as file:
+        folder = os.path.dirname(self._path)
+        with os_errors(self._path), Scratch(self._path) as scratch:
+            made = scratch.file("elements")
+            with open(made, "xb") as file:
                 for element in each(rows):
                     file.write(_framed(_encoded(element, self._dtypes)))
                     yield element
                 file.flush()
                 os.fsync(file.fileno())
-            with os_errors(self._path):
-                os.replace(made, self._path)
-        finally:
-            with contextlib.suppress(OSError):
-                os.unlink(made)
+            os.replace(made, self._path)
+        sync_folder(folder)
+        sweep(folder)
 
     def _read(self) -> Iterator[Element]:
         file = TFRecordFile(self._path)

@@ -6,43 +6,68 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
-import struct
-from typing import Any
+import stat
+from collections.abc import Sequence
 
 import numpy as np
 
-from tfnb.errors import DataLossError, NotFoundError, UnimplementedError
+from tfnb.errors import DataLossError, DTypeError, NotFoundError, UnimplementedError
 from tfnb.ir.files import os_errors
-from tfnb.ops.checkpoint_files import Checkpoint, Entry, Part, index_path
+from tfnb.ops.checkpoint_files import Checkpoint, remove_own_checkpoint
+from tfnb.ops.checkpoint_index import MAX_PARTS, MAX_SHARDS, Entry, Part, index_path, read_index
+from tfnb.ops.checkpoint_shard import read_at
 from tfnb.ops.checkpoint_table import (
-    DAMAGED,
-    Fields,
+    MAGIC,
+    DamagedError,
+    Message,
     crc,
-    ends_with_magic,
-    fields,
+    shape_of,
     slice_key,
     slice_of,
     table,
+    text_of,
     varint,
 )
 from tfnb.ops.checkpoint_v1 import OldCheckpoint, old_files
-from tfnb.types import DType, as_dtype
+from tfnb.types import ALL, DType, as_dtype
 
-__all__ = ["TensorFlowCheckpoint", "is_checkpoint", "open_checkpoint"]
+__all__ = ["TensorFlowCheckpoint", "checkpoint_stamp", "is_checkpoint", "open_checkpoint", "remove_checkpoint"]
+
 
 def open_checkpoint(prefix: str) -> Checkpoint:
     """A checkpoint of ours or of TensorFlow's. Raises `NotFoundError`, `DataLossError`."""
-    path = index_path(prefix)
-    if not os.path.isfile(path):
+    if not os.path.isfile(index_path(prefix)):
         old = old_files(prefix)
         return OldCheckpoint(prefix, old) if old else Checkpoint(prefix)
-    return TensorFlowCheckpoint(prefix) if ends_with_magic(path) else Checkpoint(prefix)
+    data = read_index(prefix)
+    return TensorFlowCheckpoint(prefix, data) if data.endswith(MAGIC) else Checkpoint(prefix)
 
 
 def is_checkpoint(prefix: str) -> bool:
     """Is there a checkpoint of that prefix, ours or TensorFlow's?"""
     return os.path.isfile(index_path(prefix)) or bool(old_files(prefix))
+
+
+def checkpoint_stamp(prefix: str) -> bytes:
+    """What is another one after each save of a prefix: the content of its index (b"" in TensorFlow's old format)."""
+    return read_index(prefix) if os.path.isfile(index_path(prefix)) else b""
+
+
+def remove_checkpoint(prefix: str) -> None:
+    """Deletes a checkpoint of ours or of TensorFlow's: its index, and the files that this index makes its own."""
+    with contextlib.suppress(NotFoundError, DataLossError):
+        data = read_index(prefix)
+        if not data.endswith(MAGIC):
+            remove_own_checkpoint(prefix)
+            return
+        files = TensorFlowCheckpoint(prefix, data).files()
+        with contextlib.suppress(OSError):
+            os.unlink(index_path(prefix))
+            for path in files:
+                os.unlink(path)
 
 
 class TensorFlowCheckpoint(Checkpoint):
@@ -51,42 +76,64 @@ class TensorFlowCheckpoint(Checkpoint):
     Tensors of dtypes that are not here are not among the `entries`: reading one raises `UnimplementedError`.
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, data: bytes) -> None:
         self.prefix, self.folder = prefix, os.path.dirname(prefix)
-        path = index_path(prefix)
-        with os_errors(path), open(path, "rb") as file:
-            data = file.read()
         self._strange: set[str] = set()
-        self.content = {}
+        self._parts = 0
+        self.entries: dict[str, Entry] = {}
         try:
-            found = dict(table(data))
-            count = fields(found.pop(b"")).get(1, [1])[0]
-            self.entries = {}
-            for key, value in found.items():
-                if key[0]:  # slices have keys that begin with 0
-                    self._add(key.decode("utf-8", "replace"), fields(value), found)
-        except DAMAGED as e:
-            raise DataLossError(f"{path} is damaged: {e}") from None
-        base = os.path.basename(prefix)
-        self.shards = [(f"{base}.data-{k:05d}-of-{count:05d}", -1) for k in range(count)]
-        self._open: dict[int, Any] = {}
+            self._read(data)
+        except DamagedError as e:
+            raise DataLossError(f"{index_path(prefix)} is damaged: {e}") from None
 
-    def _add(self, name: str, told: Fields, index: dict[bytes, bytes]) -> None:
-        shape = tuple(
-            fields(dim).get(1, [0])[0] for message in told.get(2, []) for dim in fields(message).get(2, [])
-        )
+    def _read(self, data: bytes) -> None:
+        """Keys rise: first "", then those of slices, which begin with 0, then names of tensors."""
+        pairs = table(data)
+        key, value = next(pairs, (None, b""))
+        if key != b"":
+            raise DamagedError("it does not begin with a header")
+        self._count = Message(value).number(1, 1)
+        if not 0 < self._count <= MAX_SHARDS:
+            raise DamagedError(f"it tells of {self._count} shards; at most {MAX_SHARDS} are possible")
+        slices: dict[bytes, bytes] = {}
+        for key, value in pairs:
+            if key[0] == 0:
+                slices[key] = value
+            else:
+                self._add(text_of(key), Message(value), slices)
+            if len(slices) + len(self._strange) + self._parts > MAX_PARTS:
+                raise DamagedError(f"it tells of more than {MAX_PARTS} tensors or parts")
+
+    def _add(self, name: str, told: Message, slices: dict[bytes, bytes]) -> None:
         try:
-            dtype = as_dtype(int(told.get(1, [0])[0]))
-        except TypeError:
+            dtype = as_dtype(told.number(1))
+        except DTypeError:
+            dtype = None
+        if dtype not in ALL:
             self._strange.add(name)
             return
-        if 7 in told:  # a partitioned variable: each slice has a key of its own
-            parts = [
-                _place(fields(index[slice_key(name, message)]), *slice_of(message, shape)) for message in told[7]
-            ]
-        else:
-            parts = [_place(told, (0,) * len(shape), shape)]
+        shape = shape_of(told.all_bytes(2), dtype)
+        parts = []
+        for message in told.all_bytes(7):  # a partitioned variable: each slice has a key of its own
+            start, size = slice_of(message, shape)
+            found = slices.get(slice_key(name, message))
+            if found is None:
+                raise DamagedError(f"a slice of {name!r} is missing")
+            parts.append(self._place(name, Message(found), start, size, dtype))
+        if 7 not in told:
+            parts.append(self._place(name, told, (0,) * len(shape), shape, dtype))
+        self._parts += len(parts)
         self.entries[name] = Entry(dtype, shape, tuple(parts))
+
+    def _place(self, name: str, told: Message, start: tuple[int, ...], shape: tuple[int, ...], dtype: DType) -> Part:
+        shard, offset, size = told.signed(3), told.signed(4), told.signed(5)
+        count = math.prod(shape)
+        fits = size >= count if dtype.is_string else size == count * dtype.size
+        if not 0 <= shard < self._count or offset < 0 or not fits:
+            raise DamagedError(
+                f"{name!r} has {count} elements of {dtype.name}, and {size} bytes at byte {offset} of the shard {shard}"
+            )
+        return Part(start, shape, shard, f"{offset} {size}", told.number(6))
 
     def entry(self, name: str) -> Entry:
         if name in self._strange:
@@ -95,45 +142,70 @@ class TensorFlowCheckpoint(Checkpoint):
             )
         return super().entry(name)
 
-    def _part(self, name: str, part: Part, dtype: DType) -> np.ndarray:
-        path = self._shard_path(part.shard)
-        offset, size = map(int, part.key.split())
+    def files(self) -> list[str]:
+        """The paths of the data files that the index tells of."""
+        return [self._data_path(k) for k in range(self._count)]
+
+    def _data_path(self, number: int) -> str:
+        return f"{self.prefix}.data-{number:05d}-of-{self._count:05d}"
+
+    def _check(self, name: str, entry: Entry, parts: Sequence[Part]) -> None:
+        sizes = {p.shard: self._size(self._data_path(p.shard)) for p in parts}
+        told = sum(int(p.key.split()[1]) for p in parts)
+        if told > sum(sizes.values()):
+            raise DataLossError(f"{name} takes {told} bytes of files of {sum(sizes.values())} in {self.prefix}")
+
+    def _size(self, path: str) -> int:
         if not os.path.exists(path):
             raise NotFoundError(f"the checkpoint {self.prefix} lacks its shard {path}")
-        with os_errors(path), open(path, "rb") as file:
-            file.seek(offset)
-            data = file.read(size)
-        if len(data) != size:
-            raise DataLossError(f"{path} ends before the {size} bytes of {name} at {offset}: truncated?")
+        with os_errors(path):
+            return os.path.getsize(path)
+
+    def _part(self, name: str, part: Part, dtype: DType) -> np.ndarray:
+        path = self._data_path(part.shard)
+        offset, size = map(int, part.key.split())
+        there = self._size(path)
+        if offset + size > there:
+            raise DataLossError(f"{path} has {there} bytes, {name} stands at {offset} to {offset + size}: truncated?")
+        with os_errors(path), open(path, "rb", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise DataLossError(f"{path} is no regular file")
+            data = read_at(path, file.fileno(), offset, size)
         try:
             if dtype.is_string:
-                return _strings(data, part.shape, part.crc32c)
+                return _strings(data.tobytes(), part.shape, part.crc32c)
             if crc(data) != part.crc32c:
-                raise ValueError("the checksum does not match")
-            return np.frombuffer(data, dtype.np).reshape(part.shape).copy()
-        except (ValueError, IndexError) as e:
-            raise DataLossError(f"{path}, {name}: the file is damaged: {e}") from None
-
-
-def _place(told: Fields, start: tuple[int, ...], shape: tuple[int, ...]) -> Part:
-    offset, size = told.get(4, [0])[0], told.get(5, [0])[0]
-    return Part(start, shape, told.get(3, [0])[0], f"{offset} {size}", told.get(6, [0])[0])
+                raise DamagedError("the checksum does not match")
+            if dtype.is_bool and data.size and int(data.max()) > 1:
+                raise DamagedError("a bool is neither 0 nor 1")
+        except DamagedError as e:
+            raise DataLossError(f"{path}, {name} at byte {offset}: the file is damaged: {e}") from None
+        return data.view(dtype.np).reshape(part.shape)
 
 
 def _strings(data: bytes, shape: tuple[int, ...], masked: int) -> np.ndarray:
     """Lengths as varints, a checksum of them, and the strings; the checksum of all takes lengths as 4 or 8 bytes."""
-    count = int(np.prod(shape, dtype=np.int64))
-    lengths, at = [], 0
-    for _ in range(count):
-        n, at = varint(data, at)
-        lengths.append(n)
-    fixed = b"".join(struct.pack("<I" if n < 1 << 32 else "<Q", n) for n in lengths)
+    count = math.prod(shape)
+    lengths, at = np.zeros(count, np.int64), 0
+    for i in range(count):
+        n, at = varint(data, at, len(data))
+        if n > len(data):
+            raise DamagedError(f"a string of {n} bytes in {len(data)}")
+        lengths[i] = n
+    fixed = lengths.astype("<u4").tobytes() if len(data) < 1 << 32 else _fixed(lengths)
     told = data[at : at + 4]
     at += 4
-    if struct.pack("<I", crc(fixed)) != told or crc(fixed + told + data[at:]) != masked:
-        raise ValueError("the checksum does not match")
+    if int(lengths.sum()) != len(data) - at:
+        raise DamagedError("the strings' lengths do not add up")
+    if crc(fixed).to_bytes(4, "little") != told or crc(fixed + told + data[at:]) != masked:
+        raise DamagedError("the checksum does not match")
     values = np.empty(count, object)
-    for i, n in enumerate(lengths):
+    for i, n in enumerate(lengths.tolist()):
         values[i] = data[at : at + n]
         at += n
     return values.reshape(shape)
+
+
+def _fixed(lengths: np.ndarray) -> bytes:
+    """Lengths as 4 bytes, those that need it as 8."""
+    return b"".join(n.to_bytes(4 if n < 1 << 32 else 8, "little") for n in lengths.tolist())

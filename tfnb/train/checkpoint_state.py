@@ -10,13 +10,15 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from tfnb.errors import DataLossError
-from tfnb.ir.files import replace_file, sync_folder
-from tfnb.ops.checkpoint_files import index_path, remove_checkpoint
-from tfnb.ops.tensorflow_checkpoint import is_checkpoint
+from tfnb.ir.files import os_errors, replace_file, sync_folder
+from tfnb.ir.protos import proto
+from tfnb.ops.checkpoint_index import index_path
+from tfnb.ops.tensorflow_checkpoint import is_checkpoint, remove_checkpoint
 
 __all__ = [
     "API", "CheckpointState", "checkpoint_exists", "delete_checkpoint", "get_checkpoint_state", "latest_checkpoint",
@@ -198,10 +200,26 @@ def meta_graph_path(prefix: str, suffix: str = "meta") -> str:
 
 
 def delete_checkpoint(checkpoint_prefix: Any, meta_graph_suffix: str = "meta") -> None:
-    """Deletes a checkpoint and the MetaGraph beside it; nothing happens when there is none."""
+    """Deletes a checkpoint and the MetaGraph beside it; nothing happens when there is none.
+
+    Files of these names with another content stay.
+    """
     prefix = os.fsdecode(checkpoint_prefix)
     remove_checkpoint(prefix)
-    Path(meta_graph_path(prefix, meta_graph_suffix)).unlink(missing_ok=True)
+    path = Path(meta_graph_path(prefix, meta_graph_suffix))
+    if path.is_file() and _is_meta_graph(path):
+        with os_errors(path):
+            path.unlink(missing_ok=True)
+
+
+def _is_meta_graph(path: Path) -> bool:
+    """Is the file a MetaGraphDef, as a save writes it beside a checkpoint?"""
+    with os_errors(path):
+        data = path.read_bytes()
+    try:
+        return bool(proto("meta_graph").MetaGraphDef.FromString(data).HasField("graph_def"))
+    except import_module("google.protobuf.message").DecodeError:
+        return False
 
 
 API: dict[str, Any] = {

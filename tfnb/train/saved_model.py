@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import secrets
 import shutil
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -27,8 +26,10 @@ from tfnb.errors import (
     NotFoundError,
 )
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.files import TEMPORARY, os_errors, replace_file, sync_folder
+from tfnb.ir.files import os_errors, sync_file, sync_folder
 from tfnb.ir.protos import proto
+from tfnb.ir.scratch import Scratch
+from tfnb.ops.checkpoint_files import sweep
 from tfnb.train.saver import Saver
 from tfnb.train.signatures import (
     SIGNATURE_CONSTANTS,
@@ -78,7 +79,7 @@ class SavedModelBuilder:
         self._dir = os.fsdecode(export_dir).rstrip(os.sep)
         if os.path.exists(self._dir):
             raise AlreadyExistsError(f"the export directory {self._dir} exists already")
-        self._scratch = f"{self._dir}{TEMPORARY}{secrets.token_hex(4)}"
+        self._scratch: Scratch | None = None
         self._message = _saved_model_message()(saved_model_schema_version=1)
         self._has_variables = False
 
@@ -104,9 +105,9 @@ class SavedModelBuilder:
         graph = sess.graph
         with graph.as_default():
             saver = saver or Saver(allow_empty=True)
-            with os_errors(self._scratch):
-                os.makedirs(os.path.dirname(os.path.join(self._scratch, _VARIABLES)))
-            path = os.path.join(self._scratch, _VARIABLES)
+            path = os.path.join(self._made(), _VARIABLES)
+            with os_errors(path):
+                os.makedirs(os.path.dirname(path), exist_ok=True)
             saver.save(sess, path, write_meta_graph=False, write_state=False)
         self._has_variables = True
         self._add(graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver)
@@ -128,6 +129,14 @@ class SavedModelBuilder:
         graph = get_default_graph()
         saver = saver or Saver(allow_empty=True)
         self._add(graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver)
+
+    def _made(self) -> str:
+        """The folder in which everything is made before it takes its name; what is above it is made if needed."""
+        with os_errors(self._dir):
+            if self._scratch is None:
+                os.makedirs(os.path.dirname(self._dir) or ".", exist_ok=True)
+                self._scratch = Scratch(self._dir)
+            return self._scratch.file("model")
 
     def _add(
         self, graph: Any, tags: Iterable[str], signatures: Any, assets: Any, legacy_init_op: Any,
@@ -151,7 +160,7 @@ class SavedModelBuilder:
         if value is None or np.size(value) != 1:
             raise InvalidArgumentError(f"the asset {tensor.name} is no constant with a file's name")
         source = np.asarray(value).reshape(-1)[0].decode()
-        folder = os.path.join(self._scratch, _ASSETS)
+        folder = os.path.join(self._made(), _ASSETS)
         with os_errors(source):
             os.makedirs(folder, exist_ok=True)
             shutil.copyfile(source, os.path.join(folder, os.path.basename(source)))
@@ -169,16 +178,22 @@ class SavedModelBuilder:
             content = text_format.MessageToString(self._message).encode()
         else:
             content = self._message.SerializeToString()
-        replace_file(os.path.join(self._scratch, name), lambda path: _write(path, content))
+        made = self._made()
         with os_errors(self._dir):
-            sync_folder(self._scratch)
-            os.rename(self._scratch, self._dir)
+            path = os.path.join(made, name)
+            with open(path, "wb") as file:
+                file.write(content)
+            sync_file(path)
+            sync_folder(made)
+            if os.path.lexists(self._dir):  # an empty folder would be replaced
+                raise AlreadyExistsError(f"the export directory {self._dir} exists already")
+            os.rename(made, self._dir)
             sync_folder(os.path.dirname(self._dir))
+        if self._scratch is not None:
+            self._scratch.remove()
+            self._scratch = None
+        sweep(os.path.dirname(self._dir))
         return os.path.join(self._dir, name)
-
-
-def _write(path: str, content: bytes) -> None:
-    Path(path).write_bytes(content)
 
 
 # ---- loading -------------------------------------------------------------------------------------

@@ -17,12 +17,18 @@ from typing import Any
 import numpy as np
 
 from tfnb.client.meta_graph import export_meta_graph
-from tfnb.errors import DTypeError, FailedPreconditionError, InvalidArgumentError, NotFoundError
+from tfnb.errors import (
+    AbortedError,
+    DTypeError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+)
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.files import os_errors
 from tfnb.ir.protos import proto
 from tfnb.ops.checkpoint_files import Checkpoint, Item, write_checkpoint
-from tfnb.ops.tensorflow_checkpoint import is_checkpoint, open_checkpoint
+from tfnb.ops.tensorflow_checkpoint import checkpoint_stamp, is_checkpoint, open_checkpoint
 from tfnb.train.best_checkpoints import BestCheckpoints
 from tfnb.train.checkpoint_state import (
     delete_checkpoint,
@@ -36,6 +42,7 @@ from tfnb.types import as_shape
 __all__ = ["API", "Saver"]
 
 _V1, _V2 = 1, 2
+_ATTEMPTS = 50  # to restore a checkpoint that saves replace meanwhile
 
 
 class Saver:
@@ -85,6 +92,7 @@ class Saver:
         self._pad_step_number, self._relative = pad_step_number, save_relative_paths
         self._write_version = write_version
         self._kept: list[tuple[str, float]] = []
+        self._written: set[str] = set()  # those of the kept ones that this object saved
         self._next_preserved = time.time() + self._every_hours * 3600
         self._best = BestCheckpoints(keep_best, best_mode) if keep_best else None
         self._names: SaverNames | None = None
@@ -131,8 +139,8 @@ class Saver:
         """Saves the variables of a session; gives the checkpoint's prefix.
 
         save_path: the prefix, to which "-STEP" is added when `global_step` (a number, tensor or variable) is given.
-        Raises `NotFoundError` when the folder does not exist, `PermissionDeniedError`, `ResourceExhaustedError` (disk
-        full), `FailedPreconditionError` for a variable without a value; checkpoints of before are then untouched.
+        Folders that are missing are made. Raises `PermissionDeniedError`, `ResourceExhaustedError` (disk full),
+        `FailedPreconditionError` for a variable without a value; checkpoints of before are then untouched.
         """
         self.wait()
         path = self._path(sess, save_path, global_step, latest_filename)
@@ -226,13 +234,11 @@ class Saver:
 
     def _path(self, sess: Any, save_path: Any, global_step: Any, latest: str | None) -> str:
         prefix = os.fsdecode(save_path)
-        folder, base = os.path.split(prefix)
+        base = os.path.basename(prefix)
         if not base:
             raise InvalidArgumentError(f"save_path must name a file, got {prefix!r}")
         if base == (latest or "checkpoint") and global_step is None:
             raise InvalidArgumentError(f"save_path {prefix!r} is the name of the pointer file")
-        if folder and not os.path.isdir(folder):
-            raise NotFoundError(f"parent directory of {prefix} doesn't exist, can't save")
         if global_step is None:
             return prefix
         step = _step_number(sess, global_step)
@@ -248,6 +254,7 @@ class Saver:
         if self._best is not None and metric is not None:
             self._best.add(folder, path, float(metric))
         self._kept = [(p, t) for p, t in self._kept if p != path] + [(path, time.time())]
+        self._written.add(path)
         dropped = []
         while self._max_to_keep and len(self._kept) > self._max_to_keep:
             old, written = self._kept.pop(0)
@@ -262,7 +269,10 @@ class Saver:
         if self._best is not None:
             dropped += [p for p in self._best.drop() if p not in dict(self._kept)]
         for old in dropped:
-            delete_checkpoint(old, suffix)
+            # A pointer file that came with a copied folder names checkpoints of another run, which are not this one's.
+            if old in self._written or _same_folder(old, path):
+                delete_checkpoint(old, suffix)
+            self._written.discard(old)
 
     # ---- restoring -------------------------------------------------------------------------------
 
@@ -279,14 +289,23 @@ class Saver:
         prefix = os.fsdecode(save_path)
         if not is_checkpoint(prefix):
             raise NotFoundError(f"restore: {prefix} is not a checkpoint (no file {prefix}.index)")
-        checkpoint = open_checkpoint(prefix)
-        if self._chosen is None:
-            checkpoint.verify()
-        elif not self._chosen:
+        if self._chosen is not None and not self._chosen:
             return
-        else:
-            self._check(checkpoint, self._chosen)
-        sess.run(names.restore_op_name, {names.filename_tensor_name: prefix})
+        for _ in range(_ATTEMPTS):
+            before = checkpoint_stamp(prefix)
+            checkpoint = open_checkpoint(prefix)
+            if self._chosen is None:
+                checkpoint.verify()
+            else:
+                self._check(checkpoint, self._chosen)
+            sess.run(names.restore_op_name, {names.filename_tensor_name: prefix})
+            if not self._has_several_nodes() or checkpoint_stamp(prefix) == before:
+                return
+        raise AbortedError(f"restore: {prefix} was saved anew {_ATTEMPTS} times while it was restored")
+
+    def _has_several_nodes(self) -> bool:
+        """May several nodes restore, one from a checkpoint and another from the one that a save put in its place?"""
+        return self._chosen is None or self._sharded or self._sequentially
 
     def _check(self, checkpoint: Checkpoint, chosen: Sequence[Saveable]) -> None:
         missing = [s.name for s in chosen if s.name not in checkpoint.entries]
@@ -394,6 +413,10 @@ class Saver:
 
 def _own(value: Any) -> np.ndarray:
     return np.array(value, dtype=object) if isinstance(value, bytes) else np.asarray(value)
+
+
+def _same_folder(one: str, other: str) -> bool:
+    return os.path.realpath(os.path.dirname(one)) == os.path.realpath(os.path.dirname(other))
 
 
 def _step_number(sess: Any, global_step: Any) -> int:
