@@ -188,6 +188,27 @@ def test_long_axes_are_not_listed():
         attempt(parse(text + node("x", op, x, "d", more=FLOAT)))
 
 
+def test_elements_that_are_repeated_behind_others_are_limited():
+    """Values that end in equal ones may be listed in short, as TensorFlow does; the sum of them all is limited."""
+    short = const("c", "1000 1000", "float_val: [1, 2]")
+    with tf.Graph().as_default():
+        tf.import_graph_def(parse(short), name="")
+        found = tf.Session().run("c:0")
+    assert found.shape == (1000, 1000) and found[0, 0] == 1 and (found.reshape(-1)[1:] == 2).all()
+    error = attempt(parse(const("c", "268435456", "float_val: [1, 2]")))
+    assert "'c'" in str(error) and "repeats the last one to 1073741824 bytes" in str(error)
+    error = attempt(parse("".join(const(f"c{i}", "1000000", "float_val: [1, 2]") for i in range(20))))
+    assert "'c8'" in str(error) and "at most 33554432" in str(error)
+    assert attempt(parse(const("c", "268435456", "float_val: 1"))) is None
+
+
+def test_outputs_of_all_nodes_together_are_limited():
+    zero, vector = const("d", values="int_val: 0", dtype="DT_INT32"), const("v", "65536", "float_val: 1")
+    split = FLOAT + 'attr { key: "num_split" value { i: 65536 } }'
+    text = zero + vector + "".join(node(f"s{i}", "Split", "d", "v", more=split) for i in range(60))
+    assert "'s4'" in str(attempt(parse(text)))
+
+
 def test_many_paths_to_a_joined_shape():
     """Each of 24 concatenations reads the one before twice, which has no elements and so is as short as can be."""
     empty = node("e", "Placeholder", more='attr { key: "dtype" value { type: DT_INT32 } } attr { key: "shape" '
