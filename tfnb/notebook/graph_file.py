@@ -14,6 +14,7 @@ from typing import Any
 
 from tfnb.errors import DataLossError, ResourceExhaustedError
 from tfnb.ir.files import os_errors
+from tfnb.ir.graphdef.wire import read_message
 from tfnb.ir.protos import proto
 
 __all__ = ["MOST_BYTES", "MOST_NODES", "MOST_TEXT", "read_graph"]
@@ -77,8 +78,8 @@ def _saved_model() -> Any:
 
 def _from_bytes(message: Any, content: bytes) -> bool:
     try:
-        message.ParseFromString(content)
-    except Exception:  # the class of protobuf's error depends on its implementation
+        read_message(message, content)
+    except DataLossError:
         return False
     return True
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.files import os_errors
+from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.tensor_proto import decode_array
-from tfnb.ir.protos import proto
 from tfnb.summary.sampling import thinned
 from tfnb.summary.scan import Found, scan, scan_events
 
@@ -48,10 +48,10 @@ class Item(NamedTuple):
     def load(self) -> Any:
         """The Event message that holds it. Raises `NotFoundError` and the like when the file is gone."""
         if self.data is not None:
-            return proto("event").Event.FromString(self.data)
+            return as_message("event", "Event", self.data)
         with os_errors(self.path), open(self.path, "rb") as file:
             file.seek(self.offset)
-            return proto("event").Event.FromString(file.read(self.length))
+            return as_message("event", "Event", file.read(self.length))
 
     def value(self) -> Any:
         """The Summary.Value of its tag."""
@@ -244,8 +244,8 @@ class LogReader:
         for number, offset, length in found.others:
             record = data[offset : offset + length]
             try:
-                event = proto("event").Event.FromString(record)
-            except Exception:  # protobuf's DecodeError: good checksum, no Event
+                event = as_message("event", "Event", record)
+            except OpError:  # a good checksum, but no Event, or one that would take too much memory
                 run.records -= 1
                 run.skipped += 1
                 continue

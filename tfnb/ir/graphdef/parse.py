@@ -1,7 +1,8 @@
 """Reading NodeDefs: names, inputs and attributes are checked before a graph sees them.
 
 Invariant: a `ParsedNode` names an op of the catalogue, has attributes of the declared kinds, as many inputs as its
-signature asks for, and inputs that exist in the file. What all nodes together make in memory is in proportion to the file.
+signature asks for, and inputs that exist in the file. What all nodes make in memory together is in proportion to the
+file.
 """
 
 from __future__ import annotations
@@ -89,8 +90,8 @@ def parse_nodes(node_defs: Sequence[Any], find_op: Callable[[str], OpDef]) -> di
                 )
             if repeated > MAX_REPEATED:
                 raise ResourceExhaustedError(
-                    f"the constants up to here repeat their last elements over {repeated} bytes; at most {MAX_REPEATED} "
-                    "are served of one graph"
+                    f"the constants up to here repeat their last elements over {repeated} bytes; at most "
+                    f"{MAX_REPEATED} are served of one graph"
                 )
         except OpError as e:
             raise blamed(node.name, e) from None
