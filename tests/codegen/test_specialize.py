@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from runner import compile_graph
@@ -81,3 +83,24 @@ def test_a_fed_axis_specialises():
         y = tf.reduce_sum(a, axis)
     for k, shape in ((0, (4,)), (1, (3,)), (-1, (3,))):
         assert compile_graph(graph, {a: np.zeros((3, 4)), axis: k}, [y]).outputs[0].shape == shape
+
+
+def test_a_long_vector_of_whole_numbers_is_data():
+    """A constant index into a fed vector: the vector is no shape, whose 10 million sizes would be listed one by one."""
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.int32, [None])
+        y = tf.gather(a, tf.constant([2, 0], tf.int64))
+    tracemalloc.start()
+    p = compile_graph(graph, {a: np.broadcast_to(np.int32(7), 10_000_000)}, [y])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert p.outputs[0].shape == (2,) and peak < 8 << 20
+
+
+def test_a_long_vector_is_refused_as_a_shape():
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.int32, [None])
+        y = tf.fill(a, 1.0, name="here")
+    with pytest.raises(ShapeError, match="300 dimensions; at most 254") as error:
+        compile_graph(graph, {a: np.ones(300, np.int32)}, [y])
+    assert error.value.node_name == "here"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tfnb as tf
 from tfnb.errors import DataLossError, DTypeError, InvalidArgumentError
-from tfnb.notebook.graph import graph_model
+from tfnb.notebook.graph import graph_model, tree
 from tfnb.notebook.graph.aside import ATTACHED, BOOKKEEPING, HUB
 from tfnb.notebook.graph.model import KINDS
 from tfnb.notebook.graph.tree import MAX_DEPTH, MOST_PARTS
@@ -254,3 +254,24 @@ def test_a_flat_graph_of_many_nodes_is_folded():
     assert time.perf_counter() - start < 20
     assert max(len(model.tree.parts(b)) for b in range(len(model.tree.parent))) <= MOST_PARTS
     assert model.nodes[0] == 5_000
+
+
+@pytest.mark.parametrize("name", ["{:06d}", "scope{:06d}/only"])
+def test_many_nodes_beside_each_other_are_folded_in_one_pass(name, monkeypatch):
+    """A scope's parts are rebuilt a few times, not once for each of the hundreds of series that they become."""
+    rebuilt = 0
+
+    class Parts(list):
+        def __setitem__(self, key, value):
+            nonlocal rebuilt
+            rebuilt += len(value) if isinstance(value, list) and len(value) > 1000 else 0
+            super().__setitem__(key, value)
+
+    count = 20_000
+    found = tree.draft([name.format(i) for i in range(count)])
+    found.parts = Parts(found.parts)
+    tree.fold(found, [0] * len(found.parent), [[] for _ in found.parent])
+    assert rebuilt < 4 * count
+    assert max(map(len, found.parts)) <= MOST_PARTS
+    made, _ = tree.number(found)
+    assert sorted(made.node[made.leaf]) == list(range(count))

@@ -1,5 +1,6 @@
 """Chrome traces: ours come back as they were, others' are read, and nothing harms."""
 
+import gzip
 import json
 
 import numpy as np
@@ -78,6 +79,19 @@ def test_what_is_no_trace(tmp_path):
     path.write_text("[1, 2]")
     with pytest.raises(ResourceExhaustedError, match="more than 3 bytes"):
         read_trace(str(path), most_bytes=3)
+
+
+@pytest.mark.parametrize("values", ["{}", "[]", '{"ph":"X","ts":1,"args":{"a":[0,0,0,0]}}'])
+def test_values_are_counted_before_they_are_made(tmp_path, values):
+    path = tmp_path / "x.trace.json.gz"
+    path.write_bytes(gzip.compress(b"[" + f"{values},".encode() * 2_500_000 + b"{}]", 1))
+    with pytest.raises(ResourceExhaustedError, match="values in JSON: at most 4,000,000|more than 67,108,864 bytes"):
+        read_trace(str(path))
+
+
+def test_only_the_first_steps_are_read():
+    found = trace_of([{"ph": "X", "ts": i, "dur": 1, "name": "a", "args": {"step": i}} for i in range(1_500)])
+    assert len(found.steps) == 1_000 and found.skipped == 500 and found.steps[-1].begin_us == 999
 
 
 JSON = st.recursive(

@@ -2,6 +2,7 @@
 
 import io
 import os
+import struct
 import subprocess
 import sys
 import threading
@@ -306,7 +307,13 @@ def svg():
     return b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 
-@pytest.mark.parametrize("data", [b"", svg(), png(8, 8)[:40], huge_png(), b"\x89PNG" + bytes(100)])
+def huge_gif():
+    """35 bytes that say they are 40,000 x 40,000 pixels."""
+    size, part = struct.pack("<HHBBB", 40_000, 40_000, 0x80, 0, 0), struct.pack("<HHHHB", 0, 0, 1, 1, 0)
+    return b"GIF89a" + size + bytes(6) + b"\x2c" + part + b"\x02\x02\x4c\x01\x00\x3b"
+
+
+@pytest.mark.parametrize("data", [b"", svg(), png(8, 8)[:40], huge_png(), huge_gif(), b"\x89PNG" + bytes(100)])
 def test_bad_images_become_a_note(tmp_path, data):
     with tf.summary.FileWriter(tmp_path / "a") as a:
         a.add_summary(image("digit", png(500, 20)), 1)
@@ -373,6 +380,23 @@ def test_sounds_are_encoded_anew_and_cut(tmp_path):
     assert b"script" not in first["wav"]
     assert len(second["wav"]) < MOST_SOUND + 100 and second["seconds"] < second["of"]
     assert len(bad) == 4 and all("wav" not in b and b["note"].startswith("cannot be shown") for b in bad)
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_no_damaged_sound_takes_the_others(tmp_path_factory, data):
+    """A chunk whose size is wrong made the module `wave` raise what nobody had thought of."""
+    content = bytearray(sound(50))
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, 60))] = data.draw(st.sampled_from([0, 1, 127, 128, 255]))
+    folder = tmp_path_factory.mktemp("log")
+    with tf.summary.FileWriter(folder) as a:
+        for step, one in enumerate([sound(10), bytes(content)]):
+            value = tf.Summary.Value(tag="s", audio=tf.Summary.Audio(encoded_audio_string=one))
+            a.add_summary(tf.Summary(value=[value]), step)
+    (sent,) = content_of_kind(ViewState(sources_of(folder)), "audio")
+    good, other = sent["runs"][0]["items"]
+    assert "wav" in good and ("wav" in other) != ("note" in other)
 
 
 def tensors(tag, plugin, *protos):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import random
+import struct
 import warnings
 from pathlib import Path
 
@@ -17,6 +19,8 @@ import tfnb as tf
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.protos import proto
 from tfnb.summary import layout as layouts
+from tfnb.summary import reader as reading
+from tfnb.summary import scan as scanning
 from tfnb.summary.checksums import contributions, crcs_like
 from tfnb.summary.reader import LogReader
 from tfnb.summary.records import frame, masked_crc, unmasked
@@ -354,3 +358,95 @@ def test_patterns_of_lengths(tmp_path):
     found = scan(bytes(damaged))
     got = {(p.tag, int(s)) for p in found.points for s in p.step}
     assert got <= expected and len(got) >= len(expected) - 5
+
+
+def header(length):
+    told = struct.pack("<Q", length)
+    return told + struct.pack("<I", masked_crc(told))
+
+
+def look(tmp_path, data, size=0):
+    """What a reader finds in a file of these bytes, made longer with zeros that take no room on disk."""
+    path = tmp_path / "x.tfevents"
+    path.write_bytes(data)
+    if size:
+        os.truncate(path, size)
+    reader = LogReader(tmp_path)
+    reader.poll()
+    return reader.runs["."]
+
+
+def test_zeros_at_the_end_are_passed_over(tmp_path, monkeypatch):
+    """As after a power cut. Places are not looked at one by one: that took a second for each megabyte."""
+    seen = []
+    monkeypatch.setattr(scanning, "_length", lambda head, old=scanning._length: seen.append(head) or old(head))
+    good = framed(*(scalar("a", i, i) for i in range(10)))
+    found = look(tmp_path, good, 32 << 20)
+    assert found.records == 10 and 1 <= found.skipped <= 5 and len(seen) < 20
+
+
+@given(st.data())
+def test_the_next_good_header_is_found(data):
+    part = st.sampled_from([header(0), header(3), header(70_000), b"\0", b"\0\0\0\0\0", b"\1", bytes(12), b"abc"])
+    content = b"".join(data.draw(st.lists(part, max_size=30)))
+    headers, at = scanning._Headers(content), 0
+    while at <= len(content):
+        wanted = [i for i in range(at, len(content) - 11) if scanning._length(content[i : i + 12]) >= 0]
+        assert headers.next(at) == (wanted[0] if wanted else -1)
+        at += data.draw(st.integers(1, 9))
+
+
+def test_a_told_length_takes_no_memory(tmp_path, monkeypatch):
+    """A record is read whole only if the file has all of it, and none of gigabytes is."""
+    sizes = []
+    monkeypatch.setattr(reading, "scan", lambda data, old=reading.scan: sizes.append(len(data)) or old(data))
+    good = framed(scalar("a", 1, 1))
+    assert look(tmp_path, good + header(100 << 20), 64 << 20).records == 1
+    assert look(tmp_path, good + header(1900 << 20), 64 << 20).skipped >= 1
+    assert max(sizes) == reading._PIECE
+
+
+def test_records_of_many_forms_are_compared_with_few(tmp_path, monkeypatch):
+    layouts_of = []
+    monkeypatch.setattr(scanning, "layout", lambda record, old=scanning.layout: layouts_of.append(record) or old(record))
+
+    def event(i, *tags):
+        return tf.Event(step=i, summary=tf.Summary(value=[tf.Summary.Value(tag=t, simple_value=i) for t in tags]), wall_time=1)
+
+    pairs = [event(i, f"a{i:04}", f"b{i:04}") for i in range(500)]
+    found = look(tmp_path, framed(*pairs))
+    assert len(found.scalars) == 1000 and found.skipped == 0 and len(layouts_of) < 40
+    assert [found.scalars[t].value.tolist() for t in ("a0003", "b0003", "b0499")] == [[3], [3], [499]]
+    layouts_of.clear()
+    forms = [event(i, "a" * (1 + i % 20), "b" * (1 + i // 20), "c" * (60 - i % 20 - i // 20)) for i in range(400)]
+    found = look(tmp_path, framed(*forms))
+    assert found.records == 400 and found.skipped == 0 and len(layouts_of) <= 100
+    assert sum(s.total for s in found.scalars.values()) == 1200
+
+
+def test_long_records_are_read_one_by_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(scanning, "crcs_like", None)  # would make a table for each byte of the record
+    found = look(tmp_path, framed(*(scalar("x" * 100_000, i, i) for i in range(3))))
+    assert [s.value.tolist() for s in found.scalars.values()] == [[0, 1, 2]]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "image", "start"]), st.integers(0, 6)), max_size=25))
+def test_restarts_are_applied_together_as_one_by_one(tmp_path_factory, told):
+    folder = tmp_path_factory.mktemp("log")
+    wanted = {}
+    events = []
+    for what, step in told:
+        if what == "start":
+            events.append(tf.Event(step=step, session_log=tf.SessionLog(status=tf.SessionLog.START)))
+            wanted = {tag: [s for s in steps if s < step] for tag, steps in wanted.items()}
+        elif what == "image":
+            value = tf.Summary.Value(tag="image", image=tf.Summary.Image(height=1))
+            events.append(tf.Event(step=step, summary=tf.Summary(value=[value])))
+        else:
+            events.append(scalar(what, 1, step))
+        if what != "start":
+            wanted.setdefault(what, []).append(step)
+    run = look(folder, framed(*events)) if events else None
+    for tag in wanted:
+        held = [i.step for i in run.items.get(tag, ())] if tag == "image" else run.scalars[tag].step.tolist()
+        assert held == wanted[tag]

@@ -21,12 +21,12 @@ from tfnb.errors import (
     UnimplementedError,
 )
 from tfnb.ir.cluster import Cluster
-from tfnb.ir.const import foldable
+from tfnb.ir.const import MAX_RANK, foldable, vector_length
 from tfnb.ir.graph import Edge, Node
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import HostCall, Infer, Kind
 from tfnb.ir.scalar_host import host_kernel
-from tfnb.types import DType, Shape, TensorSpec, as_dtype
+from tfnb.types import DType, Shape, TensorSpec, as_dtype, unknown_shape
 
 __all__ = ["Specialized", "specialize"]
 
@@ -172,15 +172,23 @@ def _infer(found: Specialized, node: Node, specs: tuple[TensorSpec, ...]) -> tup
     return tuple(infos)
 
 
-def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...]) -> Infer:
+def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], partial: bool = False) -> Infer:
+    """What the node's shape function sees of its inputs; with `partial`, what its `partial` sees.
+
+    A vector that is too long for a shape is an error in a shape function, and mere data in a `partial`.
+    """
+
     def value(i: int) -> np.ndarray | None:
         return found.values.get(node.inputs[i])
 
     def as_shape(i: int) -> Shape:
-        v = value(i)
+        v, length = value(i), _input_info(found, node.inputs[i]).size
+        if partial and length > MAX_RANK:
+            return unknown_shape
+        vector_length(length, f"input {i}")
         if v is not None:
             return Shape(tuple(None if d < 0 else int(d) for d in v.reshape(-1)))
-        return Shape((None,) * _input_info(found, node.inputs[i]).size)
+        return Shape((None,) * length)
 
     return Infer(
         node.opdef.name, tuple(s.shape for s in specs), tuple(s.dtype for s in specs),
@@ -244,7 +252,7 @@ def _host_values(
     opdef = node.opdef
     if opdef.partial is not None:
         specs = tuple(_input_spec(found, e) for e in node.inputs)
-        shape = opdef.partial(_context(found, node, specs))
+        shape = opdef.partial(_context(found, node, specs, partial=True))
         if shape is not None and shape.is_fully_defined() and outputs[0].dtype.is_integer:
             return [np.asarray(shape.known(), outputs[0].dtype.np).reshape(outputs[0].shape)]
     kernel = host_kernel(opdef)

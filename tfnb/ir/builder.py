@@ -20,7 +20,7 @@ from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundEr
 from tfnb.ir import default
 from tfnb.ir.bind import bind, to_numpy
 from tfnb.ir.collect import Collections
-from tfnb.ir.const import CONST, infer_context
+from tfnb.ir.const import CONST, infer_context, vector_length
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graphdef.encode import as_graph_def
 from tfnb.ir.opdef import OpDef
@@ -54,7 +54,10 @@ def infer_specs(
         shapes = (shapes,)
     if len(shapes) != len(dtypes):
         raise GraphError(f"{opdef.name}: shape function gave {len(shapes)} shapes for {len(dtypes)} outputs")
-    return [TensorSpec(d, as_shape(s), ref) for (d, ref), s in zip(dtypes, shapes, strict=True)]
+    specs = [TensorSpec(d, as_shape(s), ref) for (d, ref), s in zip(dtypes, shapes, strict=True)]
+    for spec in specs:
+        vector_length(spec.shape.ndims or 0, opdef.name)
+    return specs
 
 
 def pack_outputs(opdef: OpDef, op: Any, outputs: Sequence[Tensor]) -> Any:

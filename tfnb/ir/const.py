@@ -16,10 +16,13 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
 from tfnb.ir.scalar_host import host_kernel
 from tfnb.types import ALL, Shape, unknown_shape
 
-__all__ = ["CONST", "MAX_RANK", "ConstAttrs", "constant_shape", "constant_value"]
+__all__ = ["CONST", "MAX_RANK", "ConstAttrs", "constant_shape", "constant_value", "vector_length"]
 
 MAX_RANK = 254  # dimensions of a shape, as in TensorFlow
 _MAX_FOLD = 4096  # elements: shapes and axes are small; larger values wait for the step's own folding
+# Elements of a value that a shape function is given. A file can name a constant of any size in a few bytes, and shape
+# functions make Python lists of what they are given.
+_MAX_STATIC = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,71 +55,122 @@ def constant_value(tensor: Any, depth: int = 24) -> np.ndarray | None:
 
     A tensor whose input shapes are fully known gives `tf.shape(x)` too.
     """
-    return _value(tensor, depth, {})
-
-
-def _value(tensor: Any, depth: int, memo: dict[Any, Any]) -> np.ndarray | None:
-    """As `constant_value`; each tensor is looked at once, for many paths may lead to it."""
-    if tensor not in memo:
-        memo[tensor] = _find_value(tensor, depth, memo)
-    return memo[tensor]  # type: ignore[no-any-return]
-
-
-def _find_value(tensor: Any, depth: int, memo: dict[Any, Any]) -> np.ndarray | None:
-    op = tensor.op
-    if op.opdef.kind is Kind.CONST:
-        return op.attrs.value
-    if depth == 0 or not foldable(op.opdef) or tensor.spec.ref:
-        return None
-    size = tensor.shape.num_elements()
-    if size is not None and size > _MAX_FOLD:
-        return None
-    if op.opdef.partial is not None:
-        shape = constant_shape(tensor, depth)
-        if shape.is_fully_defined() and tensor.dtype.is_integer and tensor.shape.ndims in (0, 1):
-            return np.asarray(shape.known(), tensor.dtype.np).reshape((-1,) if tensor.shape.ndims else ())
-    kernel = host_kernel(op.opdef)
-    if kernel is None or not op.inputs:
-        return None
-    values = []
-    for x in op.inputs:
-        v = _value(x, depth - 1, memo)
-        if v is None or v.size > _MAX_FOLD:
-            return None
-        values.append(v)
-    result = kernel(HostCall(op.attrs, op.types, op.specs, op), *values)
-    if isinstance(result, (tuple, list)):
-        result = result[tensor.index]
-    return np.asarray(result)
+    return _Search().value(tensor, depth)
 
 
 def constant_shape(tensor: Any, depth: int = 24) -> Shape:
-    """The value of an integer vector read as a shape; -1 and what is not known are unknown dimensions."""
-    op = tensor.op
-    if op.opdef.partial is not None and depth > 0:
-        found = op.opdef.partial(infer_context(op.opdef, op.inputs, op.attrs, op.types, depth - 1))
-        if found is not None:
-            return found
-        if tensor.shape.ndims == 1 and tensor.shape.is_fully_defined():
-            return Shape((None,) * tensor.shape.known()[0])
-        return unknown_shape
-    value = constant_value(tensor, depth)
-    if value is not None and value.ndim == 1:
-        if value.size > MAX_RANK:
-            raise ShapeError(f"{tensor.name} gives a shape of {value.size} dimensions; at most {MAX_RANK} are served")
-        return Shape(tuple(None if v < 0 else int(v) for v in value))
-    if tensor.shape.ndims == 1 and tensor.shape.is_fully_defined():
-        return Shape((None,) * tensor.shape.known()[0])
-    return unknown_shape
+    """The value of an integer vector read as a shape; -1 and what is not known are unknown dimensions.
+
+    Raises `ShapeError` for a vector of more than `MAX_RANK` elements.
+    """
+    return _Search().shape(tensor, depth)
 
 
-def infer_context(opdef: OpDef, inputs: Any, attrs: Any, types: Any, depth: int = 24) -> Infer:
+def vector_length(length: int, name: str) -> int:
+    """The length of a vector that is read as a shape. Raises `ShapeError` when it is more than `MAX_RANK`.
+
+    Callers ask before they make a `Shape`, whose tuple would have as many elements as the vector.
+    """
+    if length > MAX_RANK:
+        raise ShapeError(f"{name} gives a shape of {length} dimensions; at most {MAX_RANK} are served")
+    return length
+
+
+class _Search:
+    """One search for values and shapes. It looks at each tensor once, for many paths may lead to a tensor."""
+
+    def __init__(self) -> None:
+        self._values: dict[Any, np.ndarray | None] = {}
+        self._shapes: dict[Any, Shape] = {}
+
+    def value(self, tensor: Any, depth: int) -> np.ndarray | None:
+        """As `constant_value`."""
+        if tensor not in self._values:
+            self._values[tensor] = self._find_value(tensor, depth)
+        return self._values[tensor]
+
+    def shape(self, tensor: Any, depth: int) -> Shape:
+        """As `constant_shape`."""
+        length = tensor.shape.num_elements() if tensor.shape.ndims == 1 else None
+        if length is not None:
+            vector_length(length, tensor.name)
+        if tensor not in self._shapes:
+            self._shapes[tensor] = self._find_shape(tensor, length, depth)
+        found = self._shapes[tensor]
+        vector_length(found.ndims or 0, tensor.name)
+        return found
+
+    def shape_or_unknown(self, tensor: Any, depth: int) -> Shape:
+        """As `constant_shape`, but a vector that is too long for a shape is data, of which nothing is known."""
+        try:
+            return self.shape(tensor, depth)
+        except ShapeError:
+            return unknown_shape
+
+    def _find_value(self, tensor: Any, depth: int) -> np.ndarray | None:
+        op = tensor.op
+        if op.opdef.kind is Kind.CONST:
+            return op.attrs.value  # type: ignore[no-any-return]
+        if depth == 0 or not foldable(op.opdef) or tensor.spec.ref:
+            return None
+        size = tensor.shape.num_elements()
+        if size is not None and size > _MAX_FOLD:
+            return None
+        if op.opdef.partial is not None:
+            shape = self.shape_or_unknown(tensor, depth)
+            if shape.is_fully_defined() and tensor.dtype.is_integer and tensor.shape.ndims in (0, 1):
+                return np.asarray(shape.known(), tensor.dtype.np).reshape((-1,) if tensor.shape.ndims else ())
+        kernel = host_kernel(op.opdef)
+        if kernel is None or not op.inputs:
+            return None
+        values = []
+        for x in op.inputs:
+            v = self.value(x, depth - 1)
+            if v is None or v.size > _MAX_FOLD:
+                return None
+            values.append(v)
+        result = kernel(HostCall(op.attrs, op.types, op.specs, op), *values)
+        if isinstance(result, (tuple, list)):
+            result = result[tensor.index]
+        return np.asarray(result)
+
+    def _find_shape(self, tensor: Any, length: int | None, depth: int) -> Shape:
+        op = tensor.op
+        if op.opdef.partial is not None and depth > 0:
+            inputs = op.inputs
+            found = op.opdef.partial(
+                Infer(
+                    op.opdef.name,
+                    tuple(t.shape for t in inputs),
+                    tuple(t.dtype for t in inputs),
+                    op.attrs,
+                    op.types,
+                    lambda i: _small(self.value(inputs[i], depth - 1)),
+                    lambda i: self.shape_or_unknown(inputs[i], depth - 1),
+                )
+            )
+            if found is not None:
+                return found
+        else:
+            value = self.value(tensor, depth)
+            if value is not None and value.ndim == 1:
+                vector_length(value.size, tensor.name)
+                return Shape(tuple(None if v < 0 else int(v) for v in value))
+        return unknown_shape if length is None else Shape((None,) * length)
+
+
+def _small(value: np.ndarray | None) -> np.ndarray | None:
+    """The value if it is small enough for a shape function, else None: the function then takes it as unknown."""
+    return None if value is None or value.size > _MAX_STATIC else value
+
+
+def infer_context(opdef: OpDef, inputs: Any, attrs: Any, types: Any) -> Infer:
     """The view of a node's inputs that its shape function gets."""
-    memo: dict[int, Any] = {}
+    memo: dict[int, np.ndarray | None] = {}
 
     def value(i: int) -> np.ndarray | None:
         if i not in memo:
-            memo[i] = constant_value(inputs[i], depth)
+            memo[i] = _small(constant_value(inputs[i]))
         return memo[i]
 
     return Infer(
@@ -126,5 +180,5 @@ def infer_context(opdef: OpDef, inputs: Any, attrs: Any, types: Any, depth: int 
         attrs,
         types,
         value,
-        lambda i: constant_shape(inputs[i], depth),
+        lambda i: constant_shape(inputs[i]),
     )

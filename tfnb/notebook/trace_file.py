@@ -21,7 +21,9 @@ from tfnb.session.config import NodeStats
 
 __all__ = ["MOST_BYTES", "TraceFile", "TraceStep", "read_trace", "trace_of"]
 
-MOST_BYTES, MOST_EVENTS = 64 << 20, 500_000
+MOST_BYTES, MOST_EVENTS = 64 << 20, 200_000
+MOST_VALUES = 4_000_000  # of all in the JSON; an empty one takes two bytes in a file and 72 in memory
+MOST_STEPS = 1_000  # events of later steps are counted as too many
 LONGEST = 400  # of a name or detail
 
 
@@ -79,6 +81,9 @@ def read_trace(path: str, most_bytes: int = MOST_BYTES, most_events: int = MOST_
 
 
 def _json(content: bytes) -> Any:
+    values = sum(content.count(mark) for mark in (b",", b"{", b"["))
+    if values > MOST_VALUES:
+        raise ResourceExhaustedError(f"a trace of some {values:,} values in JSON: at most {MOST_VALUES:,} are read")
     text = content.decode("utf-8", "replace").strip()
     try:
         try:
@@ -100,6 +105,7 @@ def trace_of(found: Any, most_events: int = MOST_EVENTS) -> TraceFile:
     for event in events[:most_events]:
         reading.take(event)
     skipped = reading.skipped + len(reading.open_events()) + max(len(events) - most_events, 0)
+    skipped += reading.drop_later_steps()
     if not reading.events:
         raise DataLossError(f"no Chrome trace: none of its {len(events):,} events says what ran when")
     other = found.get("otherData") if isinstance(found, dict) else None
@@ -130,6 +136,13 @@ class _Reading:
     def open_events(self) -> list[_Event]:
         """Those that began and never ended."""
         return [event for stack in self._begun.values() for event in stack]
+
+    def drop_later_steps(self) -> int:
+        """Leaves the events of the first `MOST_STEPS` steps; says how many went."""
+        steps = sorted({_step(event) for event in self.events})[:MOST_STEPS]
+        kept, before = set(steps), len(self.events)
+        self.events = [event for event in self.events if _step(event) in kept]
+        return before - len(self.events)
 
     def take(self, event: Any) -> None:
         """One event; what makes no sense is counted."""
@@ -184,8 +197,7 @@ def _steps(reading: _Reading, told: list[tuple[float, float]]) -> list[TraceStep
     first = 0.0 if told else min(e.begin for e in reading.events)
     by_step: dict[int, list[_Event]] = {}
     for event in sorted(reading.events, key=lambda e: (e.begin, -e.end)):
-        step = event.args.get("step")
-        by_step.setdefault(step if isinstance(step, int) and not isinstance(step, bool) else 0, []).append(event)
+        by_step.setdefault(_step(event), []).append(event)
     steps = []
     for n, events in sorted(by_step.items(), key=lambda item: item[1][0].begin):
         begin, wall = events[0].begin, 0.0
@@ -194,6 +206,12 @@ def _steps(reading: _Reading, told: list[tuple[float, float]]) -> list[TraceStep
         wall = wall or max(e.end for e in events) - begin
         steps.append(TraceStep(begin - first, [_stats(reading, e, begin) for e in events], wall))
     return steps
+
+
+def _step(event: _Event) -> int:
+    """The number of the step that an event belongs to, 0 where it says none."""
+    step = event.args.get("step")
+    return step if isinstance(step, int) and not isinstance(step, bool) else 0
 
 
 def _stats(reading: _Reading, event: _Event, begin: float) -> NodeStats:

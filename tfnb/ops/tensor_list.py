@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.const import vector_length
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
@@ -58,6 +59,7 @@ def _as_shape(sizes: Any) -> Shape:
     array = np.asarray(sizes)
     if array.ndim == 0:
         return unknown_shape
+    vector_length(array.size, "the shape of a list's elements")
     return Shape(tuple(None if n < 0 else int(n) for n in array))
 
 

@@ -5,15 +5,16 @@ Invariant: all columns have one length; rows are sorted by run and tag, and stan
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError
 from tfnb.ir.files import os_errors
-from tfnb.ir.protos import proto
+from tfnb.ir.graphdef.message import as_message
 from tfnb.summary.reader import LogReader, Run
 from tfnb.summary.scan import records
 
@@ -108,7 +109,8 @@ def summary_iterator(path: Any) -> Iterator[Any]:
     with os_errors(path), open(path, "rb") as file:
         data = file.read()
     for offset, length in records(data):
-        yield proto("event").Event.FromString(data[offset : offset + length])
+        with contextlib.suppress(DataLossError):  # a good checksum, but no Event
+            yield as_message("event", "Event", data[offset : offset + length])
 
 
 API: dict[str, Any] = {"read_events": read_events, "train.summary_iterator": summary_iterator}

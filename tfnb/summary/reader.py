@@ -17,8 +17,8 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.files import os_errors
+from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.tensor_proto import decode_array
-from tfnb.ir.protos import proto
 from tfnb.summary.sampling import thinned
 from tfnb.summary.scan import Found, scan, scan_events
 
@@ -48,10 +48,10 @@ class Item(NamedTuple):
     def load(self) -> Any:
         """The Event message that holds it. Raises `NotFoundError` and the like when the file is gone."""
         if self.data is not None:
-            return proto("event").Event.FromString(self.data)
+            return as_message("event", "Event", self.data)
         with os_errors(self.path), open(self.path, "rb") as file:
             file.seek(self.offset)
-            return proto("event").Event.FromString(file.read(self.length))
+            return as_message("event", "Event", file.read(self.length))
 
     def value(self) -> Any:
         """The Summary.Value of its tag."""
@@ -160,6 +160,37 @@ class Run:
         return sorted(t for t, found in self.items.items() if any(i.kind == kind for i in found))
 
 
+class _Restarts:
+    """The restarts in a piece of a file: at which record a program began anew, and at which step.
+
+    All are applied at once, for a file may hold as many restarts as tags.
+    """
+
+    def __init__(self, found: list[tuple[int, int]]) -> None:
+        self._numbers = np.array([number for number, _ in found], np.int64)  # rising
+        steps = np.array([step for _, step in found], np.int64)
+        # The smallest step at which a restart began, from each restart on.
+        self._least = np.minimum.accumulate(steps[::-1])[::-1]
+
+    def keep(self, numbers: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Which points of these records and steps stand: those with no restart behind them at their step or before."""
+        behind = np.searchsorted(self._numbers, numbers, "right")
+        kept = np.ones(len(steps), bool)
+        within = behind < len(self._numbers)
+        kept[within] = steps[within] < self._least[behind[within]]
+        return kept
+
+    def purge(self, run: Run) -> None:
+        """Drops what the run held before from the first step on at which a restart began."""
+        if not self._numbers.size:
+            return
+        first = int(self._least[0])
+        for series in run.scalars.values():
+            series.purge(first)
+        for tag, held in run.items.items():
+            run.items[tag] = [item for item in held if item.step < first]
+
+
 class LogReader:
     """Reads the event files below a folder, again and again as they grow.
 
@@ -222,8 +253,8 @@ class LogReader:
                 file.seek(start)
                 data = file.read(piece)
                 found = scan(data)
-                if found.end == 0 and len(data) == piece:  # a record larger than a piece
-                    piece *= 4
+                if found.end == 0 and len(data) < found.wanted <= size - start:  # a record larger than a piece
+                    piece = found.wanted
                     continue
                 if found.end == 0:  # a record that is still being written, or was cut
                     break
@@ -241,39 +272,38 @@ class LogReader:
         for p in found.points:
             points.setdefault(p.tag, []).append((p.record, p.step, p.wall_time, p.value))
         restarts: list[tuple[int, int]] = []  # record number, step
+        items: list[tuple[int, Item]] = []
         for number, offset, length in found.others:
             record = data[offset : offset + length]
             try:
-                event = proto("event").Event.FromString(record)
-            except Exception:  # protobuf's DecodeError: good checksum, no Event
+                event = as_message("event", "Event", record)
+            except OpError:  # a good checksum, but no Event, or one that would take too much memory
                 run.records -= 1
                 run.skipped += 1
                 continue
             log = event.session_log
             if event.HasField("session_log") and log.status == log.START:
                 restarts.append((number, event.step))
-                for series in run.scalars.values():
-                    series.purge(event.step)
-                for tag in run.items:
-                    run.items[tag] = [i for i in run.items[tag] if i.step < event.step]
             for tag, value in _scalars(event):
                 one = np.array([number]), np.array([event.step]), np.array([event.wall_time]), np.array([value])
                 points.setdefault(tag, []).append(one)
             for tag, kind in _kinds(event):
                 place = path or run.path, base + offset, length, record if path is None else None
-                item = Item(tag, kind, event.step, event.wall_time, *place)
+                items.append((number, Item(tag, kind, event.step, event.wall_time, *place)))
+        later = _Restarts(restarts)
+        later.purge(run)
+        for number, item in items:
+            if later.keep(np.array([number]), np.array([item.step]))[0]:
                 self._add_item(run, item)
         for tag, parts in points.items():
-            self._add_points(run, tag, parts, restarts)
+            self._add_points(run, tag, parts, later)
 
-    def _add_points(self, run: Run, tag: str, parts: list[Any], restarts: list[tuple[int, int]]) -> None:
+    def _add_points(self, run: Run, tag: str, parts: list[Any], restarts: _Restarts) -> None:
         record, step, wall, value = (np.concatenate(c) for c in zip(*parts, strict=True))
         if len(parts) > 1:
             order = np.argsort(record, kind="stable")
             record, step, wall, value = record[order], step[order], wall[order], value[order]
-        keep = np.ones(len(step), bool)
-        for number, first in restarts:
-            keep &= (record > number) | (step < first)
+        keep = restarts.keep(record, step)
         series = run.scalars.get(tag)
         if series is None:
             series = run.scalars[tag] = Series(self._max_points)

@@ -5,7 +5,6 @@ Invariant: each record is either given back once or counted as skipped; nothing 
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,14 +15,16 @@ from tfnb.summary.checksums import crcs_like
 from tfnb.summary.layout import Layout, layout
 from tfnb.summary.records import FOOTER, HEADER, masked_crc, unmasked
 
-__all__ = ["Found", "Points", "records", "scan", "scan_events"]
+__all__ = ["MOST_RECORD", "Found", "Points", "records", "scan", "scan_events"]
 
-_LARGEST = 1 << 31  # a record that claims more is damage
+MOST_RECORD = 1 << 28  # bytes; a record that claims more is damage
 _MANY_TAGS = 12  # forms of one length before tags are told apart by sorting
+# Forms of one length before the rest is read record by record, and the longest record that is compared with others:
+# a training's records of scalars have few forms and are short.
+_MANY_FORMS, _LONGEST_FORM = 48, 4096
 _LOOK, _JUMP = 32, 4096  # records before a look for a pattern; patterns compared at once
 _MASK_ADD = np.uint32(0xA282EAD8)
-# Lengths below 2**24 have five zero bytes: where to look for the next header behind damage.
-_HEADER_LIKE = re.compile(rb"(?s)(?=.{3}\x00{5}.{4})")
+_SEARCH = 1 << 20  # bytes that are searched at once for the next header behind damage
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Found:
 
     points: scalars. others: (record number, offset, length) of all other records. end: where the next record begins
     or may begin; skipped: damaged records (at least); records: how many were good. checked: the records have checksums.
+    wanted: the bytes of the record at `end`, if its header is there and its end is not.
     """
 
     points: list[Points] = field(default_factory=list)
@@ -51,6 +53,7 @@ class Found:
     skipped: int = 0
     records: int = 0
     checked: bool = True
+    wanted: int = 0
 
 
 def scan(data: bytes, final: bool = False) -> Found:
@@ -76,13 +79,16 @@ def scan_events(events: Sequence[bytes]) -> tuple[Found, bytes]:
 
 def _by_length(data: bytes, offsets: np.ndarray, lengths: np.ndarray, found: Found) -> None:
     array = np.frombuffer(data, np.uint8)
-    numbers = np.arange(len(offsets))
-    for length in np.unique(lengths):
-        chosen = numbers[lengths == length]
+    order = np.argsort(lengths, kind="stable")
+    borders = np.flatnonzero(np.diff(lengths[order])) + 1
+    for chosen in np.split(order, borders) if order.size else ():
+        length = int(lengths[chosen[0]])
         if length == 0:
             found.records += len(chosen)
-            continue
-        _same_length(data, array, chosen, offsets[chosen], int(length), found)
+        elif length > _LONGEST_FORM:
+            _singles(data, chosen, offsets[chosen], length, found)
+        else:
+            _same_length(data, array, chosen, offsets[chosen], length, found)
     found.others.sort()
 
 
@@ -127,6 +133,7 @@ def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
     frames = _Frames()
     lengths_of: dict[bytes, int] = {}
     recent: list[bytes] = []  # headers since the last look for a pattern
+    headers = _Headers(data)
     at, size, patience = 0, len(data), _LOOK
     while at + HEADER <= size:
         head = data[at : at + HEADER]
@@ -135,7 +142,7 @@ def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
             n = _length(head)
             if n < 0:
                 found.skipped += 1
-                at = _next_header(data, at + 1)
+                at = headers.next(at + 1)
                 if at < 0:
                     at = size
                     break
@@ -143,6 +150,7 @@ def _frames(data: bytes, found: Found) -> tuple[np.ndarray, np.ndarray]:
             lengths_of[head] = n
         end = at + HEADER + n + FOOTER
         if end > size:
+            found.wanted = end - at
             break
         frames.offsets.append(at + HEADER)
         frames.lengths.append(n)
@@ -187,15 +195,51 @@ def _jump(
 def _length(head: bytes) -> int:
     """The length that a header tells, -1 when it is damaged."""
     n, crc = struct.unpack("<QI", head)
-    return n if n < _LARGEST and masked_crc(head[:8]) == crc else -1
+    return n if n <= MOST_RECORD and masked_crc(head[:8]) == crc else -1
 
 
-def _next_header(data: bytes, at: int) -> int:
-    for match in _HEADER_LIKE.finditer(data, at):
-        start = match.start()
-        if _length(data[start : start + HEADER]) >= 0:
-            return start
-    return -1
+class _Headers:
+    """Where the good headers of records of less than 2**24 bytes stand, found piece by piece as they are asked for.
+
+    All places of a piece are looked at together, with NumPy, and each once: a file that lost its end in a power cut may
+    have gigabytes of zeros there, and a damaged one may be damaged at each second record.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._places = np.empty(0, np.int64)
+        self._done = 0  # no place before this is looked for again
+
+    def next(self, at: int) -> int:
+        """The first one from `at` on, -1 if there is none. `at` must not fall from call to call."""
+        last = len(self._data) - HEADER
+        while True:
+            k = int(np.searchsorted(self._places, at))
+            if k < len(self._places):
+                return int(self._places[k])
+            begin = max(self._done, at)
+            if begin > last:
+                return -1
+            self._done = min(begin + _SEARCH, last + 1)
+            self._places = _headers(self._data, begin, self._done)
+
+
+def _headers(data: bytes, begin: int, end: int) -> np.ndarray:
+    """The places from `begin` to before `end` at which a good header begins."""
+    count = end - begin
+    piece = np.frombuffer(data, np.uint8, count + HEADER - 1, begin)
+    zero = piece == 0
+    like = zero[3 : 3 + count].copy()  # the upper five bytes of the length
+    for k in range(4, 8):
+        like &= zero[k : k + count]
+    nothing = zero[:count].copy()  # the checksum of no length is 0, so twelve zeros are no header
+    for k in (1, 2, 8, 9, 10, 11):
+        nothing &= zero[k : k + count]
+    places = np.flatnonzero(like & ~nothing)
+    rows = np.lib.stride_tricks.sliding_window_view(piece, HEADER)[places]
+    crcs = crcs_like(rows[:, :8], np.zeros(8, np.uint8), unmasked(masked_crc(bytes(8))), np.arange(3))
+    told = np.ascontiguousarray(rows[:, 8:]).view("<u4")[:, 0]
+    return begin + places[_masked(crcs) == told]
 
 
 # ---- records of one length -----------------------------------------------------------------------
@@ -204,11 +248,17 @@ def _next_header(data: bytes, at: int) -> int:
 def _same_length(
     data: bytes, array: np.ndarray, numbers: np.ndarray, offsets: np.ndarray, length: int, found: Found
 ) -> None:
-    """Takes the records form by form: each is a layout, and the bytes that do not change in it."""
+    """Takes the records form by form: each is a layout, and the bytes that do not change in it.
+
+    After `_MANY_FORMS` forms the others are taken one by one, so that each record is compared with few forms.
+    """
     windows = np.lib.stride_tricks.sliding_window_view(array, length + FOOTER)
     left = np.arange(len(offsets))
     forms = 0
     while left.size:
+        if forms == _MANY_FORMS:
+            _singles(data, numbers[left], offsets[left], length, found)
+            return
         first = int(offsets[left[0]])
         record = data[first : first + length]
         form = layout(record) if _good(data, first, length, found) else None
@@ -217,7 +267,7 @@ def _same_length(
             left = left[1:]
             continue
         forms += 1
-        free_tags = forms > _MANY_TAGS and len(form.places) == 1
+        free_tags = forms > _MANY_TAGS
         rows = windows[offsets[left]]
         fits = _fits(rows, rows[0].copy(), form, length, free_tags)
         _take(rows[fits], numbers[left[fits]], form, length, free_tags, found)
@@ -228,7 +278,12 @@ def _good(data: bytes, offset: int, length: int, found: Found) -> bool:
     if not found.checked:
         return True
     (crc,) = struct.unpack_from("<I", data, offset + length)
-    return bool(masked_crc(data[offset : offset + length]) == crc)
+    return bool(masked_crc(memoryview(data)[offset : offset + length]) == crc)
+
+
+def _singles(data: bytes, numbers: np.ndarray, offsets: np.ndarray, length: int, found: Found) -> None:
+    for number, offset in zip(numbers.tolist(), offsets.tolist(), strict=True):
+        _single(data, number, offset, length, found)
 
 
 def _single(data: bytes, number: int, offset: int, length: int, found: Found) -> None:
@@ -286,8 +341,12 @@ def _checksums_hold(rows: np.ndarray, form: Layout, length: int, free_tags: bool
     told = np.ascontiguousarray(rows[:, length:]).view("<u4")[:, 0]
     crc = unmasked(int(told[0]))  # the first row's was compared before
     crcs = crcs_like(rows[:, :length], rows[0, :length].copy(), crc, _varying(form, free_tags))
-    masked = ((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + _MASK_ADD
-    return np.asarray(masked == told)
+    return np.asarray(_masked(crcs) == told)
+
+
+def _masked(crcs: np.ndarray) -> np.ndarray:
+    """As `masked_crc`, of many."""
+    return np.asarray(((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + _MASK_ADD)
 
 
 def _text(tag: bytes) -> str:

@@ -24,9 +24,11 @@ from tfnb.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
+    ResourceExhaustedError,
 )
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.files import os_errors, sync_file, sync_folder
+from tfnb.ir.graphdef.wire import read_message
 from tfnb.ir.protos import proto
 from tfnb.ir.scratch import Scratch
 from tfnb.ops.checkpoint_files import sweep
@@ -210,7 +212,9 @@ def _read(folder: str) -> Any:
     path = os.path.join(folder, _FILE)
     try:
         if os.path.exists(path):
-            return message.FromString(Path(path).read_bytes())
+            found = message()
+            read_message(found, Path(path).read_bytes())
+            return found
         path = os.path.join(folder, _TEXT_FILE)
         if os.path.exists(path):
             text_format = importlib.import_module("google.protobuf.text_format")
@@ -218,7 +222,9 @@ def _read(folder: str) -> Any:
     except OSError as e:
         with os_errors(path):
             raise e
-    except Exception as e:  # protobuf's DecodeError and ParseError
+    except ResourceExhaustedError:
+        raise
+    except Exception as e:  # our DataLossError, and protobuf's ParseError
         raise DataLossError(f"{path} is no SavedModel: {e}") from None
     raise NotFoundError(f"there is no SavedModel in {folder} (no file {_FILE})")
 

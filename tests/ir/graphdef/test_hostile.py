@@ -159,6 +159,66 @@ def test_a_shape_of_many_dimensions_from_a_constant():
     assert "100000000 dimensions" in str(error)
 
 
+INT = FLOAT.replace("DT_FLOAT", "DT_INT32")
+VECTOR = node("v", "Placeholder", more='attr { key: "dtype" value { type: DT_INT32 } } attr { key: "shape" '
+              "value { shape { dim { size: 200000000 } } } }")  # fmt: skip
+
+
+@pytest.mark.parametrize("op", ["Fill", "Reshape", "Transpose", "Tile"])
+def test_a_shape_of_many_dimensions_that_are_not_known(op):
+    inputs = ("v", "a") if op == "Fill" else ("u", "v")
+    unknown = node("u", "Placeholder", more='attr { key: "dtype" value { type: DT_FLOAT } }')
+    error = attempt(parse(A + VECTOR + unknown + node("x", op, *inputs, more=FLOAT)))
+    assert "200000000 dimensions" in str(error)
+
+
+def test_long_vectors_stay_data():
+    """What is known of a shape is looked for through a long vector, which is data and no shape."""
+    places = const("p", "3", "int_val: [5, 7, 9]", "DT_INT32")
+    rows = 'attr { key: "Tparams" value { type: DT_INT32 } } attr { key: "Tindices" value { type: DT_INT32 } }'
+    text = A + VECTOR + places + node("g", "Gather", "v", "p", more=rows) + node("x", "Fill", "g", "a", more=FLOAT)
+    assert attempt(parse(text)) is None
+
+
+def test_long_axes_are_not_listed():
+    axes = const("d", "200000000", "int_val: 0", "DT_INT32")
+    unknown = node("u", "Placeholder", more='attr { key: "dtype" value { type: DT_FLOAT } }')
+    text = A + axes + unknown
+    for op, x in (("Sum", "a"), ("Mean", "u"), ("Transpose", "u"), ("Reverse", "a"), ("Tile", "a")):
+        attempt(parse(text + node("x", op, x, "d", more=FLOAT)))
+
+
+def test_elements_that_are_repeated_behind_others_are_limited():
+    """Values that end in equal ones may be listed in short, as TensorFlow does; the sum of them all is limited."""
+    short = const("c", "1000 1000", "float_val: [1, 2]")
+    with tf.Graph().as_default():
+        tf.import_graph_def(parse(short), name="")
+        found = tf.Session().run("c:0")
+    assert found.shape == (1000, 1000) and found[0, 0] == 1 and (found.reshape(-1)[1:] == 2).all()
+    error = attempt(parse(const("c", "268435456", "float_val: [1, 2]")))
+    assert "'c'" in str(error) and "repeats the last one to 1073741824 bytes" in str(error)
+    error = attempt(parse("".join(const(f"c{i}", "1000000", "float_val: [1, 2]") for i in range(20))))
+    assert "'c8'" in str(error) and "at most 33554432" in str(error)
+    assert attempt(parse(const("c", "268435456", "float_val: 1"))) is None
+
+
+def test_outputs_of_all_nodes_together_are_limited():
+    zero, vector = const("d", values="int_val: 0", dtype="DT_INT32"), const("v", "65536", "float_val: 1")
+    split = FLOAT + 'attr { key: "num_split" value { i: 65536 } }'
+    text = zero + vector + "".join(node(f"s{i}", "Split", "d", "v", more=split) for i in range(60))
+    assert "'s4'" in str(attempt(parse(text)))
+
+
+def test_many_paths_to_a_joined_shape():
+    """Each of 24 concatenations reads the one before twice, which has no elements and so is as short as can be."""
+    empty = node("e", "Placeholder", more='attr { key: "dtype" value { type: DT_INT32 } } attr { key: "shape" '
+                 "value { shape { dim { size: 0 } } } }")  # fmt: skip
+    text = A + const("z", values="int_val: 0", dtype="DT_INT32") + empty
+    two = INT + 'attr { key: "N" value { i: 2 } }'
+    text += "".join(node(f"n{i}", "Concat", "z", *[f"n{i - 1}" if i else "e"] * 2, more=two) for i in range(24))
+    assert attempt(parse(text + node("x", "Fill", "n23", "a", more=FLOAT))) is None
+
+
 def good():
     """A file with most kinds of things in it."""
     with tf.Graph().as_default() as graph:

@@ -214,6 +214,25 @@ def test_malformed_requests(server, logs):
         assert server.ask("document", told)[0] == 400
     turn = server.turn("events", "logs", first=True, state=7, messages={"a": 1})
     assert turn["messages"] == []
+    for body in (b"\xff\xfe", b"{", b"[" * 100_000, b'{"name": "document-of-the-tests", "path": "\xff"}'):
+        request = urllib.request.Request(f"{server.url}/tfnb/document", body, {"Authorization": f"token {TOKEN}"})
+        with pytest.raises(urllib.error.HTTPError) as fault:
+            urllib.request.urlopen(request, timeout=60)
+        with fault.value as answer:
+            assert answer.code == 400 and "Traceback" not in answer.read().decode()
+
+
+@pytest.mark.parametrize("run", [99999, -1])
+def test_runs_that_are_not_there(server, logs, run):
+    asked = {"state": {"wanted": {"runs": [run]}}, "messages": [{"op": "csv", "tag": "loss"}]}
+    status, sentence = server.refused("events", "logs", first=True, **asked)
+    assert status == 400 and f"no run of the number {run}" in sentence
+
+
+def test_a_key_that_is_no_text_is_not_sent_back(server):
+    (server.root / "one.json").write_text('[{"ph": "X", "ts": 1, "dur": 1, "name": "a"}]')
+    deep = json.loads("[" * 400 + "]" * 400)
+    assert server.turn("trace", "one.json", first=True, state={"key": deep})["state"] == {}
 
 
 def test_links_that_lead_out_are_not_read(server, logs):

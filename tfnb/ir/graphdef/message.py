@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.errors import DataLossError, DTypeError
+from tfnb.errors import DTypeError
+from tfnb.ir.graphdef.wire import read_message
 from tfnb.ir.protos import proto
 
 __all__ = ["as_message"]
@@ -16,7 +17,8 @@ __all__ = ["as_message"]
 def as_message(file: str, name: str, value: Any) -> Any:
     """`value` as the message `name` of `file`.proto: one itself, another package's (TensorFlow's), or its bytes.
 
-    Raises `DTypeError` for anything else, `DataLossError` for bytes that are no such message.
+    Raises `DTypeError` for anything else, `DataLossError` for bytes that are no such message,
+    `ResourceExhaustedError` for bytes that would take too much memory.
     """
     wanted = getattr(proto(file), name)
     if isinstance(value, wanted):
@@ -29,8 +31,5 @@ def as_message(file: str, name: str, value: Any) -> Any:
     else:
         raise DTypeError(f"needed a {name}, got {type(value).__name__} {str(value)[:80]!r}")
     found = wanted()
-    try:
-        found.ParseFromString(content)
-    except Exception as e:  # the class of protobuf's error depends on its implementation
-        raise DataLossError(f"{len(content)} bytes that are no {name}: {e}") from None
+    read_message(found, content)
     return found

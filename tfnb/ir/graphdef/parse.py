@@ -1,7 +1,8 @@
 """Reading NodeDefs: names, inputs and attributes are checked before a graph sees them.
 
 Invariant: a `ParsedNode` names an op of the catalogue, has attributes of the declared kinds, as many inputs as its
-signature asks for, and inputs that exist in the file.
+signature asks for, and inputs that exist in the file. What all nodes make in memory together is in proportion to the
+file.
 """
 
 from __future__ import annotations
@@ -13,14 +14,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfnb.errors import GraphError, OpError
+import numpy as np
+
+from tfnb.errors import GraphError, OpError, ResourceExhaustedError
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graphdef.attrs import decode_attrs, numbers_of, type_lists_of
+from tfnb.ir.graphdef.tensor_proto import MAX_REPEATED, repeated_bytes
 from tfnb.ir.opdef import Kind, OpDef
 
-__all__ = ["MAX_OUTPUTS", "Link", "ParsedNode", "blamed", "in_order", "parse_link", "parse_nodes"]
+__all__ = [
+    "MAX_OUTPUTS", "MAX_OUTPUTS_IN_ALL", "Link", "ParsedNode", "blamed", "in_order", "parse_link", "parse_nodes",
+]  # fmt: skip
 
 MAX_OUTPUTS = 1 << 16  # of one node: a number in an attribute must not make tensors without end
+# Outputs of all nodes of a graph together: these, and some for each node.
+MAX_OUTPUTS_IN_ALL, OUTPUTS_PER_NODE = 1 << 18, 4
 
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _INPUT = re.compile(r"(\^?)([^:^]+)(?::(\d{1,9}))?\Z")
@@ -65,13 +73,26 @@ def blamed(name: str, error: OpError) -> OpError:
 def parse_nodes(node_defs: Sequence[Any], find_op: Callable[[str], OpDef]) -> dict[str, ParsedNode]:
     """Name -> node, in the file's order. Raises `GraphError` and its like, naming the node and what is wrong."""
     found: dict[str, ParsedNode] = {}
+    most = MAX_OUTPUTS_IN_ALL + OUTPUTS_PER_NODE * len(node_defs)
+    outputs = repeated = 0
     for node in node_defs:
         try:
             if not _NAME.match(node.name):
                 raise GraphError("not a valid name for an operation")
             if node.name in found:
                 raise GraphError("there are two nodes of this name")
-            found[node.name] = _parse(node, find_op(node.op))
+            parsed = found[node.name] = _parse(node, find_op(node.op))
+            outputs += _count_outputs(parsed)
+            repeated += _count_repeated(node, parsed.attrs)
+            if outputs > most:
+                raise ResourceExhaustedError(
+                    f"{len(found)} nodes with {outputs} outputs: at most {most} are served of {len(node_defs)} nodes"
+                )
+            if repeated > MAX_REPEATED:
+                raise ResourceExhaustedError(
+                    f"the constants up to here repeat their last elements over {repeated} bytes; at most "
+                    f"{MAX_REPEATED} are served of one graph"
+                )
         except OpError as e:
             raise blamed(node.name, e) from None
     return found
@@ -139,6 +160,19 @@ def _check_outputs(opdef: OpDef, attrs: Mapping[str, Any]) -> None:
     for a in opdef.output_args:
         if a.number is not None or a.type in type_lists_of(opdef):
             _required(opdef, attrs, a.number or a.type)
+
+
+def _count_outputs(node: ParsedNode) -> int:
+    return sum(
+        len(node.attrs.get(a.type, ())) if a.type_list else 1 if a.number is None else node.attrs.get(a.number, 1)
+        for a in node.opdef.output_args
+    )
+
+
+def _count_repeated(node: Any, attrs: Mapping[str, Any]) -> int:
+    return sum(
+        repeated_bytes(node.attr[name].tensor, value) for name, value in attrs.items() if isinstance(value, np.ndarray)
+    )
 
 
 def _colocation(node: Any) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """TensorProto: a tensor's value as a protobuf message.
 
 A value stands in `tensor_content` as bytes, or in a list of its dtype's field, where missing elements repeat the last.
-Invariant: decoding allocates no more than the message itself holds: a repeated element is a view of stride 0.
+Invariant: decoding allocates what the message itself holds and at most `MAX_REPEATED` bytes of repeated elements more;
+a constant of one repeated element is a view of stride 0.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tfnb.types import DType, Shape, as_dtype, as_shape
 
 __all__ = [
     "MAX_BYTES",
+    "MAX_REPEATED",
     "decode_array",
     "decode_dtype",
     "decode_shape",
@@ -26,9 +28,13 @@ __all__ = [
     "encode_shape",
     "make_ndarray",
     "make_tensor_proto",
+    "repeated_bytes",
 ]
 
 MAX_BYTES = 1 << 31  # of one constant: what one protobuf message can hold
+# Bytes that one constant may gain because its last element is repeated behind other elements. A constant of a single
+# repeated element is a view of stride 0 and gains nothing, whatever its shape.
+MAX_REPEATED = 1 << 25
 
 # dtype -> the field that lists its elements; 16-bit floats as the integers of their bits
 _FIELDS = {
@@ -101,8 +107,8 @@ def _numbers(flat: np.ndarray, dtype: DType) -> list[Any]:
 def decode_array(message: Any) -> np.ndarray:
     """The read-only array of a TensorProto; no copy where one element is repeated.
 
-    Raises `DTypeError`, `ShapeError`, `ResourceExhaustedError` beyond `MAX_BYTES`, `InvalidArgumentError` for elements
-    that do not fit the shape.
+    Raises `DTypeError`, `ShapeError`, `ResourceExhaustedError` beyond `MAX_BYTES` and `MAX_REPEATED`,
+    `InvalidArgumentError` for elements that do not fit the shape.
     """
     dtype = decode_dtype(message.dtype)
     dims = decode_shape(message.tensor_shape).known()
@@ -113,10 +119,24 @@ def decode_array(message: Any) -> np.ndarray:
     count = math.prod(dims)
     flat = _content(message, dtype, count) if message.tensor_content else _listed(message, dtype, count)
     if flat.size not in (count, 1) and count:
+        if (count - flat.size) * dtype.size > MAX_REPEATED:
+            raise ResourceExhaustedError(
+                f"a constant of shape {Shape(dims)} and dtype {dtype.name} lists {flat.size} elements and repeats the "
+                f"last one to {count * dtype.size} bytes; at most {MAX_REPEATED} bytes of repeated elements are served"
+            )
         flat = np.concatenate([flat, np.broadcast_to(flat[-1:], (count - flat.size,))])
     found = flat[:count].reshape(dims) if flat.size >= count else np.broadcast_to(flat.reshape(()), dims)
     found.flags.writeable = False
     return found
+
+
+def repeated_bytes(message: Any, array: np.ndarray) -> int:
+    """How many bytes of `array`, which was decoded from `message`, are copies of the last element that it lists."""
+    if message.tensor_content or not array.size or not any(array.strides):
+        return 0
+    dtype = decode_dtype(message.dtype)
+    listed = len(getattr(message, _FIELDS[dtype.name])) // (2 if dtype.is_complex else 1)
+    return max(array.size - listed, 0) * dtype.size
 
 
 def _content(message: Any, dtype: DType, count: int) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -242,8 +243,13 @@ def _outputs(node: Any, specs: _Specs) -> tuple[int, ...]:
 
 
 def _dtype(enum: int) -> str:
+    return _dtype_name(enum % 100)
+
+
+@cache
+def _dtype_name(enum: int) -> str:
     try:
-        return decode_dtype(enum % 100).name
+        return decode_dtype(enum).name
     except (OpError, KeyError, ValueError):
         return ""
 

@@ -7,7 +7,7 @@ a box that is both a node and a scope (`w` with `w/read`) holds its node as its 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,16 +123,17 @@ def draft(names: Sequence[str]) -> Draft:
 
 def _unwrap(found: Draft) -> None:
     """A scope that holds nothing but one other box gives way to it, which takes its name in."""
-    for box in range(len(found.parent) - 1, 0, -1):
+    instead: dict[int, int] = {}  # of a box that gives way, the box that takes its place
+    for box in range(len(found.parent) - 1, 0, -1):  # a scope's parts come before the scope
         parts = found.parts[box]
         if len(parts) == 1 and found.node[box] < 0:
-            (only,) = parts
-            parent = found.parent[box]
+            only = instead[box] = instead.get(parts[0], parts[0])
             found.label[only] = f"{found.label[box]}/{found.label[only]}"
-            found.parent[only] = parent
-            found.parts[parent][found.parts[parent].index(box)] = only
+            found.parent[only] = found.parent[box]
             found.parts[box] = []
             found.parent[box] = -1  # no longer of the tree
+    for parts in found.parts:
+        parts[:] = [instead.get(part, part) for part in parts]
 
 
 def number(found: Draft) -> tuple[Tree, np.ndarray]:
@@ -199,14 +200,16 @@ def _fold_series(
         stem = (match[1] if match else found.label[part]).rstrip("_")
         stems.setdefault((stem, alike[part]), []).append(part)
     small = len(found.parts[box]) <= SMALL
-    for (_, _), members in stems.items():
+    groups = []
+    for members in stems.values():
         if len(members) < (SERIES if found.parts[members[0]] else SERIES_OF_NODES):
             continue
         if len(members) == len(found.parts[box]) and found.series[box]:
             continue
         if small and _encloses(members, after):
             continue
-        _group(found, box, members, _series_label([found.label[m] for m in members]))
+        groups.append((members, _series_label([found.label[m] for m in members])))
+    _group(found, box, groups)
 
 
 def _encloses(members: Sequence[int], after: Sequence[Sequence[int]]) -> bool:
@@ -230,9 +233,9 @@ def _fold_kinds(found: Draft, box: int, alike: Sequence[int]) -> None:
     for part in found.parts[box]:
         if not found.series[part]:
             kinds.setdefault(alike[part], []).append(part)
-    for members in kinds.values():
-        if 2 < len(members) < len(found.parts[box]):
-            _group(found, box, members, f"{found.label[members[0]]} and like")
+    many = len(found.parts[box])
+    groups = [(m, f"{found.label[m[0]]} and like") for m in kinds.values() if 2 < len(m) < many]
+    _group(found, box, groups)
 
 
 def _fold_runs(found: Draft, box: int) -> None:
@@ -240,26 +243,30 @@ def _fold_runs(found: Draft, box: int) -> None:
     while len(found.parts[box]) > MOST_PARTS:
         parts = list(found.parts[box])
         length = min(MOST_PARTS, -(-len(parts) // 12))
-        for at in range(0, len(parts), length):
-            members = parts[at : at + length]
-            if len(members) > 1:
-                first, last = found.label[members[0]], found.label[members[-1]]
-                _group(found, box, members, f"{first[:40]} … {last[:40]}")
+        runs = [parts[at : at + length] for at in range(0, len(parts), length)]
+        groups = [(r, f"{found.label[r[0]][:40]} … {found.label[r[-1]][:40]}") for r in runs if len(r) > 1]
+        _group(found, box, groups)
 
 
-def _group(found: Draft, box: int, members: Iterable[int], label: str) -> None:
-    """A box in the place of the first member, with all of them inside."""
-    inside = list(members)
-    own = set(inside)
-    series = found.add(box, label)
-    found.parts[box].pop()
-    found.parts[box] = [
-        series if p == inside[0] else p for p in found.parts[box] if p == inside[0] or p not in own
-    ]
-    found.parts[series] = inside
-    found.series[series] = True
-    for part in inside:
-        found.parent[part] = series
+def _group(found: Draft, box: int, groups: Sequence[tuple[list[int], str]]) -> None:
+    """For each (members, label) a box in the place of the first member, with all members inside.
+
+    All groups of a box are made in one pass over its parts, of which there may be hundreds of thousands.
+    """
+    if not groups:
+        return
+    parts = found.parts[box]
+    first_of: dict[int, int] = {}  # the first member of a group, and the new box
+    inside: set[int] = set()
+    for members, label in groups:
+        series = first_of[members[0]] = found.add(box, label)
+        inside.update(members)
+        found.parts[series] = members
+        found.series[series] = True
+        for part in members:
+            found.parent[part] = series
+    old = parts[: len(parts) - len(groups)]  # the new boxes were added behind
+    found.parts[box] = [first_of.get(p, p) for p in old if p in first_of or p not in inside]
 
 
 def _series_label(labels: Sequence[str]) -> str:

@@ -102,7 +102,7 @@ class TraceDocument:
         self._first = True
 
     def turn(self, state: dict[str, Any], messages: list[Any]) -> tuple[dict[str, Any], Answers, float]:
-        out = {"key": state["key"]} if self._first and "key" in state else {}
+        out = {"key": state["key"]} if self._first and isinstance(state.get("key"), str) else {}
         self._first = False
         found = (self._timeline.answer(message) for message in messages if isinstance(message, dict))
         return out, [answer for answer in found if answer is not None], 0.0

@@ -59,9 +59,12 @@ class DocumentHandler(_Handler):
     @web.authenticated
     @authorized("read", resource="contents")
     async def post(self) -> None:
-        told = self.get_json_body()
+        try:
+            told = self.get_json_body()
+        except UnicodeDecodeError:
+            told = None
         if not (isinstance(told, dict) and isinstance(told.get("path"), str) and _NAME.match(str(told.get("name")))):
-            self.say(400, "needed an object with name, kind and path")
+            self.say(400, "needed an object in JSON and UTF-8, with name, kind and path")
             return
         contents = self.contents_manager
         root = getattr(contents, "root_dir", None)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import OpError
 from tfnb.notebook.viewer.media import MAKERS, Content, array_of
 from tfnb.summary.reader import Item, Run, Series
 from tfnb.summary.sampling import thinned
@@ -77,7 +76,7 @@ def _guarded(make: Callable[[Any], Content], kept: int = 512) -> Callable[[Item]
         told = {"step": item.item.step, "wall": item.item.wall_time}
         try:
             return {**told, **make(item.item.value())}
-        except (OpError, OSError, ValueError, TypeError, LookupError, StopIteration, SyntaxError) as fault:
+        except Exception as fault:  # decoders of pictures and sounds raise errors of many kinds
             return {**told, "note": f"cannot be shown: {fault}"[:300]}
 
     return lambda item: made(_Key(item))

@@ -12,7 +12,7 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 
 from tfnb.errors import OpError
 from tfnb.ir.builder import GraphBuilder
-from tfnb.ir.protos import proto
+from tfnb.ir.graphdef.message import as_message
 from tfnb.summary.reader import Run
 
 __all__ = ["hyper_parameters", "parameter_rows", "parameters_of_run"]
@@ -58,10 +58,8 @@ def parameters_of_run(run: Run) -> list[list[Any]]:
     if not graphs:
         return []
     try:
-        graph = proto("graph").GraphDef.FromString(graphs[-1].load().graph_def)
-    except (OpError, OSError, ValueError):
-        return []
-    except Exception:  # protobuf's DecodeError, which derives from Exception only
+        graph = as_message("graph", "GraphDef", graphs[-1].load().graph_def)
+    except OpError:
         return []
     shapes: dict[str, tuple[int, ...] | None] = {}
     for node in graph.node:

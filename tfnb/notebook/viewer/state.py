@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.viewer.content import KINDS, Content, content_of, scalars_of
 from tfnb.notebook.viewer.parameters import (
     hyper_parameters,
@@ -244,8 +245,14 @@ class ViewState:
         )
 
     def table(self, numbers: Iterable[int] | None = None) -> EventTable:
-        """The scalars of all runs, or of some, under the names they have here."""
+        """The scalars of all runs, or of some, under the names they have here.
+
+        Raises `InvalidArgumentError` for the number of a run that is not here.
+        """
         chosen = range(len(self.runs)) if numbers is None else sorted(numbers)
+        unknown = [n for n in chosen if not 0 <= n < len(self.runs)]
+        if unknown:
+            raise InvalidArgumentError(f"there is no run of the number {unknown[0]}, only 0 to {len(self.runs) - 1}")
         renamed = {}
         for n in chosen:
             run = self.runs[n]
