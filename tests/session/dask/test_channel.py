@@ -21,7 +21,7 @@ from tfnb.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from tfnb.session.dask import channel
+from tfnb.session.dask import channel as channels
 from tfnb.session.dask.channel import Channel, Peer, Tls
 from tfnb.session.dask.pump import Inbox as Waiting
 from tfnb.session.dask.pump import Pump
@@ -267,7 +267,7 @@ def test_many_unfinished_messages_are_limited():
      ("127.evil.example", True), ("127.0.0.1.evil.example", True), ("::", True), ("10.0.0.1", True), ("", True)],
 )  # fmt: skip
 def test_only_numbers_of_loopback_stay_on_this_machine(host, wide):
-    assert channel._is_wide(host) == wide
+    assert channels._is_wide(host) == wide
 
 
 def test_what_comes_in_parts_is_limited():
