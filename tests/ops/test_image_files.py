@@ -103,3 +103,14 @@ def test_frames_of_different_sizes_are_refused():
         decode(bytes(data))
     with pytest.raises(InvalidArgumentError, match="several frames"):
         decode(out.getvalue())
+
+
+def test_a_gif_that_claims_more_than_its_bytes_can_hold():
+    """One pixel on a canvas of 81 million; a plain picture of 4 million is as small as can be, and is read."""
+    frame = b"\x2c" + struct.pack("<HHHHB", 0, 0, 1, 1, 0) + b"\x02\x02\x4c\x01\x00"
+    lie = b"GIF89a" + struct.pack("<HHBBB", 9000, 9000, 0x80, 0, 0) + bytes(6) + frame + b"\x3b"
+    with pytest.raises(InvalidArgumentError, match="9000 x 9000 pixels cannot be in a file of 35 bytes"):
+        decode(lie, frames="all")
+    out = io.BytesIO()
+    Image.new("P", (2000, 2000)).save(out, "GIF")
+    assert decode(out.getvalue()).shape == (2000, 2000, 3)

@@ -146,8 +146,8 @@ RANGE = OpDef(
     doc="""start, start + delta, start + 2 delta, ... up to but without limit.
 
     start, limit, delta: scalars of one dtype. output: a vector of that dtype of size ceil((limit - start) /
-    delta). Errors: delta is 0 or leads away from limit; a number is
-    not finite.""",
+    delta). Errors: delta is 0 or leads away from limit, or a
+    number is not finite.""",
     infer=_range_shape,
     host=_host_range,
     lower=_lower_range,
@@ -323,8 +323,8 @@ def range_(
     """start, start + delta, ... up to but without limit; `range(n)` counts from 0.
 
     The scalars may be of different dtypes; the widest of int32, int64, float32, float64 among them (or `dtype`)
-    is the result's. Errors: delta is 0 or leads away from limit; a number is
-    not finite.
+    is the result's. Errors: delta is 0 or leads away from limit, or a
+    number is not finite.
     """
     if limit is None:
         start, limit = 0, start

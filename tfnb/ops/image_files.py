@@ -23,6 +23,8 @@ __all__ = ["LIMIT", "decode", "jpeg_shape", "with_channels"]
 
 # Elements of one image: width x height x frames x the channels of the file or of the result, whichever are more.
 LIMIT = 1 << 28
+_LZW = 2731  # pixels that a byte of a GIF can stand for at most: 12 bits name a run of 4096
+_SMALL_CANVAS = 1 << 20  # pixels of a GIF whose first frame need not fill it
 _INFLATED = 1 << 20  # bytes inflated at once
 _BLOCK = 1 << 16  # pixels that are made grey at once
 _PLUGINS = {
@@ -210,9 +212,12 @@ def _jpeg(data: bytes, channels: int, ratio: int, recover: bool) -> np.ndarray:
 
 
 def _gif(data: bytes, most: int, wanted: int) -> np.ndarray:
-    """(frames, height, width, 3) of the first `most` frames (0: all). `wanted`: channels of the result, for its size."""
+    """(frames, height, width, 3) of the first `most` frames (0: all). `wanted`: channels of the result."""
     image = _opened("GIF", data)
     size = image.size
+    _check_size("GIF", *size, max(3, wanted))
+    if size[0] * size[1] > max(len(data) * _LZW, _SMALL_CANVAS):
+        raise InvalidArgumentError(f"GIF: {size[0]} x {size[1]} pixels cannot be in a file of {len(data)} bytes")
     frames: list[np.ndarray] = []
     while True:
         if image.size != size:
