@@ -11,7 +11,7 @@ TEST_WORKERS ?= 2
 export PYTHONUNBUFFERED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test spread lab bench check oracle clean
+.PHONY: help demo test spread fuzz lab bench check oracle clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -50,6 +50,9 @@ test: check ## the checks, then every test (browser tests where chromium is foun
 spread: $(READY) ## the tests of control flow and training on 2 and 3 devices and 2 and 4 tasks of Dask
 	@$(PY) scripts/spread.py $(SPREAD_ARGS)
 
+fuzz: $(READY) ## millions of damaged and hostile inputs for everything that reads files or messages
+	@PYTHONPATH=tests $(PY) -m fuzz $(FUZZ_ARGS)
+
 check: $(FRONTEND) ## lint, layers, sizes, types
 	@$(PY) -m ruff check .
 	@$(PY) -m pytest -q tests/test_layers.py
@@ -68,6 +71,6 @@ oracle: $(ORACLE_READY) ## compare values and gradients with real TensorFlow
 	@$(ORACLE_PY) -m pytest -m oracle tests/oracle $(PYTEST_ARGS)
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(ORACLE_VENV) demo.html dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	rm -rf $(VENV) $(ORACLE_VENV) demo.html fuzz-failures dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
 		tfnb/labextension labextension/node_modules labextension/lib
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -55,7 +55,7 @@ class Tasks:
 
     def _start(self) -> tf.train.DaskCluster:
         distributed = importlib.import_module("distributed")  # tests of one process need no Dask
-        processes = distributed.LocalCluster(n_workers=self._n, threads_per_worker=1, dashboard_address=":0")
+        processes = distributed.LocalCluster(n_workers=self._n, threads_per_worker=1, dashboard_address="127.0.0.1:0")
         client = self._open.enter_context(distributed.Client(self._open.enter_context(processes)))
         return self._open.enter_context(tf.train.DaskCluster(client, patience=300.0, worker=self._n))
 

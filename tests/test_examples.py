@@ -38,6 +38,16 @@ def accuracy(text):
     return float(re.findall(r"test accuracy.*: ([\d.]+)", text)[-1])
 
 
+def test_no_example_opens_a_dashboard_to_others():
+    """Dask's dashboard asks for no password, and listens at every address of the machine unless told another."""
+    for path in [*EXAMPLES.rglob("*.*"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]:
+        if path.suffix not in (".py", ".ipynb", ".md"):
+            continue
+        text = path.read_text(encoding="utf-8").replace("\\", "")
+        for call in re.findall(r"LocalCluster\((.+)\)", text):
+            assert re.search(r'dashboard_address=("127.0.0.1:\d+"|None)', call), f"{path.name}: {call}"
+
+
 def test_figure_1_as_printed():
     # Real TensorFlow reads 87.1 to 87.7% with these digits and weights from 0 to 1.
     assert accuracy(run(EXAMPLES / "osdi16_figure1.py")) >= 0.85

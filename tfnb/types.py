@@ -177,7 +177,7 @@ def as_dtype(value: Any) -> DType:
     if found is None:
         try:
             np_type = np.dtype(value)
-        except TypeError:
+        except Exception:  # NumPy parses a text, and raises SyntaxError, ValueError and others for a wrong one
             np_type = None
         if np_type is not None:
             found = string if np_type.kind in "SUOT" else _BY_NUMPY.get(np_type)

@@ -8,7 +8,7 @@ import os, signal, time
 import numpy as np
 import tfnb as tf
 from distributed import Client, LocalCluster
-local = LocalCluster(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=":0")
+local = LocalCluster(n_workers=3, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
 client = Client(local)
 cluster = tf.train.DaskCluster(client, ps=1, worker=2)
 with tf.device("/job:ps/task:0"):

@@ -41,6 +41,13 @@ def test_a_value_that_does_not_fit_is_refused(value, dtype):
         to_numpy(value, as_dtype(dtype))
 
 
+@pytest.mark.parametrize("text", ["i4,(1000000000,)f8", "(2,)f4", ",", "V100000000000", "(", "f" * 300])
+def test_a_text_that_is_no_dtype_is_refused(text):
+    """NumPy parses texts of many forms, and raises errors of many classes."""
+    with pytest.raises(tf.errors.InvalidArgumentError, match="is not a dtype"):
+        tf.as_dtype(text)
+
+
 def test_ragged_and_foreign_values_are_refused():
     with pytest.raises((DTypeError, ValueError)):
         to_numpy([[1, 2], [3]])

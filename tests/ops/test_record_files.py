@@ -5,13 +5,16 @@ from __future__ import annotations
 import gzip
 import os
 import struct
+import tracemalloc
 import zlib
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError
+from tfnb.ops import record_files
 from tfnb.ops.record_files import FixedLengthFile, TextFile, TFRecordFile, masked_crc
 
 
@@ -137,3 +140,67 @@ def test_who_cannot_be_made_leaves_no_open_file(tmp_path):
     with pytest.raises(InvalidArgumentError, match="multiple") as kept_too:
         FixedLengthFile(str(path), 2, exact=True)
     assert len(os.listdir("/proc/self/fd")) == before, (kept, kept_too)
+
+
+@pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
+def test_a_large_record_is_held_once(tmp_path, compression):
+    """Beside the record itself, only a piece of the file is in memory; what stands around it is read as ever."""
+    large = np.random.default_rng(0).bytes(12 << 20)
+    path = tmp_path / "x"
+    path.write_bytes(PACK[compression](framed([b"before", large, b"after", large[:9]])))
+    file = TFRecordFile(str(path), compression)
+    assert file.take(1) == [b"before"]
+    tracemalloc.start()
+    try:
+        held, peak = file.take(1), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert held == [large] and file.places == [22] and peak < 1.4 * len(large)
+    assert file.take(9) == [b"after", large[:9]]
+    damaged = bytearray(framed([b"before", large, b"after"]))
+    damaged[1000] ^= 1
+    path.write_bytes(PACK[compression](bytes(damaged)))
+    assert TFRecordFile(str(path), compression, skip_corrupt=True).take(9) == [b"before", b"after"]
+    file = TFRecordFile(str(path), compression)
+    assert file.take(9) == [b"before"]
+    with pytest.raises(DataLossError, match="corrupted record at 22"):
+        file.take(9)
+
+
+@pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
+def test_what_a_header_claims_is_compared_with_the_file(tmp_path, compression, monkeypatch):
+    path = tmp_path / "x"
+    monkeypatch.setattr(record_files, "MAX_INFLATED_RECORD", 10_000_000)
+    monkeypatch.setattr(record_files, "MAX_RECORD", 10_000_000)
+    for length, what in ((1 << 39, "truncated record, which claims 549755813888 bytes, at 0"),
+                         (11_000_000, "record of 11000000 bytes, more than the 10000000 that are read")):  # fmt: skip
+        head = struct.pack("<Q", length)
+        head += struct.pack("<I", masked_crc(head))
+        path.write_bytes(PACK[compression](head + bytes(12_000_000)))
+        with pytest.raises(DataLossError, match=what):
+            TFRecordFile(str(path), compression).take(1)
+
+
+@pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
+def test_lines_of_a_compressed_file_have_a_limit(tmp_path, compression, monkeypatch):
+    monkeypatch.setattr(record_files, "MAX_INFLATED_RECORD", 1000)
+    path = tmp_path / "x"
+    path.write_bytes(PACK[compression](b"short\n" + b"x" * 2_000_000))
+    file = TextFile(str(path), compression=compression)
+    assert file.take(1) == [b"short"]
+    with pytest.raises(DataLossError, match="record 1 is longer than the 1000 bytes"):
+        file.take(1)
+    with pytest.raises(DataLossError, match="longer than"):
+        TextFile(str(path), 2, compression)
+    path.write_bytes(PACK[compression](b"short\n" * 100)[:-9])
+    with pytest.raises(DataLossError, match="the compressed data is broken at record 0"):
+        TextFile(str(path), 200, compression)
+
+
+def test_many_large_records_are_given_a_few_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(record_files, "_AT_ONCE", 1000)
+    path = tmp_path / "x"
+    path.write_bytes(bytes(10_000))
+    file = FixedLengthFile(str(path), 5000, hop=1)
+    assert len(file.take(5000)) == 1 and len(file.take(1)) == 1
+    assert len(FixedLengthFile(str(path), 10).take(5000)) == 100

@@ -100,19 +100,22 @@ ONES_LIKE = OpDef(
 
 
 def range_size(start: Any, limit: Any, delta: Any) -> int:
-    """How many numbers `Range` gives. Raises `InvalidArgumentError` for a zero step or a wrong direction."""
+    """How many numbers `Range` gives. Raises `InvalidArgumentError` for a zero step, a wrong direction, no end."""
     first, last, step = (v.item() for v in map(np.asarray, (start, limit, delta)))
+    if not all(map(math.isfinite, (first, last, step))):
+        raise InvalidArgumentError(f"Range: from {first} to {last} by {step} is no finite range")
     if step == 0:
         raise InvalidArgumentError("Range: delta must not be 0")
     if (step > 0) != (last > first) and last != first:
         raise InvalidArgumentError(
             f"Range: start {first} and limit {last} do not fit the step {step}"
         )
-    return (
-        max(0, math.ceil((last - first) / step))
-        if isinstance(step, float)
-        else max(0, -((first - last) // step))
-    )
+    if not isinstance(step, float):
+        return max(0, -((first - last) // step))
+    count = (last - first) / step
+    if not math.isfinite(count):
+        raise InvalidArgumentError(f"Range: from {first} to {last} by {step} are more numbers than can be counted")
+    return max(0, math.ceil(count))
 
 
 def _range_shape(c: Infer) -> Shape:
@@ -143,7 +146,8 @@ RANGE = OpDef(
     doc="""start, start + delta, start + 2 delta, ... up to but without limit.
 
     start, limit, delta: scalars of one dtype. output: a vector of that dtype of size ceil((limit - start) /
-    delta). Errors: delta is 0 or leads away from limit.""",
+    delta). Errors: delta is 0 or leads away from limit, or a
+    number is not finite.""",
     infer=_range_shape,
     host=_host_range,
     lower=_lower_range,
@@ -319,7 +323,8 @@ def range_(
     """start, start + delta, ... up to but without limit; `range(n)` counts from 0.
 
     The scalars may be of different dtypes; the widest of int32, int64, float32, float64 among them (or `dtype`)
-    is the result's. Errors: delta is 0 or leads away from limit.
+    is the result's. Errors: delta is 0 or leads away from limit, or a
+    number is not finite.
     """
     if limit is None:
         start, limit = 0, start

@@ -18,7 +18,7 @@ from tfnb.ir.record import record
 from tfnb.ops.dataset_sources import Element, Rows, Source
 from tfnb.ops.files import csv_fields, csv_value
 from tfnb.ops.handles import make_handle
-from tfnb.ops.record_files import RecordFile
+from tfnb.ops.record_files import BROKEN, RecordFile
 from tfnb.types import DType, Shape, float32, float64, int32, int64, scalar, string
 
 __all__ = ["API", "CSV_DATASET", "CSV_TYPES", "OPS", "CsvFile"]
@@ -38,25 +38,49 @@ class CsvFile(RecordFile):
     def take(self, n: int) -> list[bytes]:
         found: list[bytes] = []
         for line in self._found:
-            whole = line
-            while self._quotes and whole.count(b'"') % 2:
-                more = next(self._found, None)
-                if more is None:
-                    break
-                whole += b"\n" + more
-            found.append(whole.removesuffix(b"\r"))
+            if self._quotes and line.count(b'"') & 1:
+                line = self._to_the_other_quote(line)
+            found.append(line.removesuffix(b"\r"))
             self.position += 1
             if len(found) >= n:
                 break
         return found
 
+    def _to_the_other_quote(self, line: bytes) -> bytes:
+        """The record that begins with this line, in which a quote is open: the lines up to where it is closed."""
+        whole = bytearray(line)
+        for more in self._found:
+            whole += b"\n"
+            whole += more
+            if len(whole) > self._max_record:
+                raise self._too_long()
+            if more.count(b'"') & 1:
+                break
+        return bytes(whole)
+
     def _lines(self) -> Iterator[bytes]:
-        rest = b""
-        while chunk := self._file.read(_CHUNK):
-            *whole, rest = (rest + chunk).split(b"\n")
-            yield from whole
-        if rest:
-            yield rest
+        """Each line once; a line is put together once, however many pieces of the file it reaches over."""
+        begun: list[bytes] = []  # the pieces of the line that is not at its end yet
+        size = 0
+        while chunk := self._chunk():
+            first, *whole = chunk.split(b"\n")
+            begun.append(first)
+            size += len(first)
+            if size > self._max_record:
+                raise self._too_long()
+            if whole:
+                yield b"".join(begun)
+                last = whole.pop()
+                yield from whole
+                begun, size = [last], len(last)
+        if size:
+            yield b"".join(begun)
+
+    def _chunk(self) -> bytes:
+        try:
+            return self._file.read(_CHUNK)  # type: ignore[no-any-return]
+        except BROKEN as e:
+            raise self._lost(e) from None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""Reading image files: PNG, JPEG and GIF by Pillow, BMP and 16-bit PNG by their plain layout (FEATURES O6).
+"""Reading image files: PNG, JPEG and GIF by Pillow, BMP by its plain layout (FEATURES O6).
 
-The formats are told apart by their first bytes. Invariant: a file is refused by what its header claims before memory
-for its pixels is taken, and whatever is wrong with its bytes is an `InvalidArgumentError`.
+The formats are told apart by their first bytes. Invariant: a file is refused by what its header claims, and by what the
+caller wants of it, before memory for its pixels is taken; whatever is wrong with its bytes is an
+`InvalidArgumentError`.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, OpError, UnimplementedError
+from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ops.lazy_library import library
+from tfnb.ops.record_files import DEFLATE
 
 __all__ = ["LIMIT", "decode", "jpeg_shape", "with_channels"]
 
-LIMIT = 1 << 28  # elements of one image with all its frames
-# what deflate can make of a byte at most (zlib's technical notes); a header that claims more is a lie
-_DEFLATE = 1032
+# Elements of one image: width x height x frames x the channels of the file or of the result, whichever are more.
+LIMIT = 1 << 28
+_LZW = 2731  # pixels that a byte of a GIF can stand for at most: 12 bits name a run of 4096
+_SMALL_CANVAS = 1 << 20  # pixels of a GIF whose first frame need not fill it
+_INFLATED = 1 << 20  # bytes inflated at once
+_BLOCK = 1 << 16  # pixels that are made grey at once
 _PLUGINS = {
     "PNG": ("PIL.PngImagePlugin", "PngImageFile"),
     "JPEG": ("PIL.JpegImagePlugin", "JpegImageFile"),
@@ -97,37 +102,64 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
         at = end
 
 
-def _png_header(data: bytes) -> tuple[int, int, int, int, int, list[bytes]]:
-    """(width, height, depth, colour type, interlace, compressed data) of a whole PNG file."""
+# Adam7: where each pass begins (x, y), and its steps.
+_PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+
+
+def _filtered_bytes(width: int, height: int, bits: int, interlace: int) -> int:
+    """The bytes of the rows of a PNG image before they are compressed, each with a byte for its filter."""
+    total = 0
+    for x, y, dx, dy in _PASSES if interlace else ((0, 0, 1, 1),):
+        across, down = max(-((x - width) // dx), 0), max(-((y - height) // dy), 0)
+        total += down * (1 + (across * bits + 7) // 8) if across else 0
+    return total
+
+
+def _png_header(data: bytes, wanted: int) -> tuple[int, int]:
+    """(depth, colour type) of a whole PNG file, of which `wanted` channels are to be made (0: those that it has)."""
     header: tuple[int, ...] | None = None
-    body = []
+    body: list[memoryview] = []  # the compressed data
     for kind, start, length in _chunks(data):
         if kind == b"IHDR" and length == 13:
             header = struct.unpack(">IIBBBBB", data[start : start + 13])
         elif header is None:
             raise InvalidArgumentError("PNG: the first chunk is no IHDR of 13 bytes")
         elif kind == b"IDAT":
-            body.append(data[start : start + length])
+            body.append(memoryview(data)[start : start + length])
     if header is None or header[3] not in _PNG_CHANNELS or header[2] not in (1, 2, 4, 8, 16):
         raise InvalidArgumentError(f"PNG: invalid header {header}")
     width, height, depth, colour, _, _, interlace = header
-    _check_size("PNG", width, height, 4 if colour == 3 else _PNG_CHANNELS[colour])
-    row = (width * _PNG_CHANNELS[colour] * depth + 7) // 8 + (0 if interlace else 1)
-    held = sum(map(len, body))
-    if row * height > held * _DEFLATE + _DEFLATE:
+    _check_size("PNG", width, height, max(4 if colour == 3 else _PNG_CHANNELS[colour], wanted))
+    needed, held = _filtered_bytes(width, height, _PNG_CHANNELS[colour] * depth, interlace), sum(map(len, body))
+    if needed > held * DEFLATE + DEFLATE:
         raise InvalidArgumentError(
             f"PNG: {width} x {height} pixels cannot be in {held} bytes of compressed data"
         )
-    return width, height, depth, colour, interlace, body
-
-
-def _png(data: bytes) -> np.ndarray:
-    """(height, width, channels) of uint8, or uint16 for depth 16."""
-    width, height, depth, colour, interlace, body = _png_header(data)
     if depth == 16 and colour:
-        if interlace:
-            raise UnimplementedError("PNG: interlaced colour of 16 bits is not supported")
-        return _png16(b"".join(body), width, height, _PNG_CHANNELS[colour])
+        _check_inflated(body, needed)
+    return depth, colour
+
+
+def _check_inflated(body: list[memoryview], needed: int) -> None:
+    """Is there data for all pixels? Pillow leaves those black that are missing."""
+    inflate, found = zlib.decompressobj(), 0
+    try:
+        for piece in body:
+            left: Any = piece
+            while len(left):
+                found += len(inflate.decompress(left, _INFLATED))
+                left = inflate.unconsumed_tail
+    except zlib.error as e:
+        raise InvalidArgumentError(f"PNG: the compressed data is corrupt: {e}") from e
+    if found < needed:
+        raise InvalidArgumentError(f"PNG: {found} bytes of pixels, needed {needed}")
+
+
+def _png(data: bytes, wanted: int) -> np.ndarray:
+    """(height, width, channels) of uint8, or uint16 for depth 16. `wanted`: channels of the result, for its size."""
+    depth, colour = _png_header(data, wanted)
+    if depth == 16 and colour:
+        return _png16(data, colour)
     image = _loaded("PNG", _opened("PNG", data), data)
     if depth == 16:
         return np.asarray(image).astype(np.uint16)[..., None]
@@ -139,45 +171,23 @@ def _png(data: bytes) -> np.ndarray:
     return found[..., None] if found.ndim == 2 else found
 
 
-def _png16(body: bytes, width: int, height: int, channels: int) -> np.ndarray:
-    """16 bits a channel, which Pillow cuts to 8: inflated and unfiltered row by row."""
-    step, row = 2 * channels, 2 * channels * width
-    try:
-        raw = zlib.decompressobj().decompress(body, (row + 1) * height)
-    except zlib.error as e:
-        raise InvalidArgumentError(f"PNG: the compressed data is corrupt: {e}") from e
-    if len(raw) < (row + 1) * height:
-        raise InvalidArgumentError(f"PNG: {len(raw)} bytes of pixels, needed {(row + 1) * height}")
-    lines = np.frombuffer(raw, np.uint8).reshape(height, row + 1)
-    out = np.zeros((height, row), np.uint8)
-    above = np.zeros(row, np.uint8)
-    for y in range(height):
-        above = out[y] = _unfiltered(int(lines[y, 0]), lines[y, 1:], above, step)
-    return out.view(">u2").astype(np.uint16).reshape(height, width, channels)
-
-
-def _unfiltered(kind: int, line: np.ndarray, above: np.ndarray, step: int) -> np.ndarray:
-    """One row, by the five filters of the PNG specification (section 9)."""
-    if kind == 0:
-        return line
-    if kind == 1:
-        return np.asarray(line.reshape(-1, step).cumsum(0, dtype=np.uint8).reshape(-1))
-    if kind == 2:
-        return np.asarray(line + above)
-    if kind not in (3, 4):
-        raise InvalidArgumentError(f"PNG: row filter {kind}; there are 0 to 4")
-    found, up = [0] * step, [0] * step + above.tolist()
-    for i, v in enumerate(line.tolist()):
-        left, over, corner = found[i], up[i + step], up[i]
-        if kind == 3:
-            guess = (left + over) // 2
-        else:
-            p = left + over - corner
-            guess = min(
-                (abs(p - left), 0, left), (abs(p - over), 1, over), (abs(p - corner), 2, corner)
-            )[2]
-        found.append((v + guess) & 255)
-    return np.array(found[step:], np.uint8)
+def _png16(data: bytes, colour: int) -> np.ndarray:
+    """Colour of 16 bits a channel, of which Pillow keeps 8: it is asked twice, for the upper and for the lower ones."""
+    if colour == 4:  # grey and alpha take as many bytes as 8 bits of red, green, blue and alpha
+        at = len(_SIGNATURE) + 8
+        header = b"IHDR" + data[at : at + 8] + bytes([8, 6]) + data[at + 10 : at + 13]
+        seal = struct.pack(">I", zlib.crc32(header))
+        as_bytes = data[: at - 4] + header + seal + data[at + 17 :]
+        pairs = np.asarray(_loaded("PNG", _opened("PNG", as_bytes), data))
+        return pairs.view(">u2").astype(np.uint16)
+    found: np.ndarray | None = None
+    for layout in (";16B", ";16L"):  # of two bytes, the first or the second one
+        image = _opened("PNG", data)
+        image.tile = [(*tile[:3], image.mode + layout) for tile in image.tile]
+        half = np.asarray(_loaded("PNG", image, data)).astype(np.uint16)
+        found = half if found is None else np.bitwise_or(np.left_shift(found, 8, out=found), half, out=found)
+    assert found is not None
+    return found
 
 
 def jpeg_shape(data: bytes) -> tuple[int, int, int]:
@@ -201,28 +211,39 @@ def _jpeg(data: bytes, channels: int, ratio: int, recover: bool) -> np.ndarray:
     return found[..., None] if found.ndim == 2 else found
 
 
-def _gif(data: bytes, first: bool) -> np.ndarray:
-    """(frames, height, width, 3)."""
+def _gif(data: bytes, most: int, wanted: int) -> np.ndarray:
+    """(frames, height, width, 3) of the first `most` frames (0: all). `wanted`: channels of the result."""
     image = _opened("GIF", data)
-    _check_size("GIF", image.width, image.height, 3)
+    size = image.size
+    _check_size("GIF", *size, max(3, wanted))
+    if size[0] * size[1] > max(len(data) * _LZW, _SMALL_CANVAS):
+        raise InvalidArgumentError(f"GIF: {size[0]} x {size[1]} pixels cannot be in a file of {len(data)} bytes")
     frames: list[np.ndarray] = []
     while True:
-        _check_size("GIF", image.width, image.height, 3 * (len(frames) + 1))
+        if image.size != size:
+            raise InvalidArgumentError(
+                f"GIF: frame {len(frames)} is of {image.width} x {image.height} pixels, the first one of "
+                f"{size[0]} x {size[1]}; needed frames of one size"
+            )
+        _check_size("GIF", image.width, image.height, max(3, wanted) * (len(frames) + 1))
         rgba = np.asarray(_loaded("GIF", image, data).convert("RGBA"))
-        frames.append(np.where(rgba[..., 3:] == 0, 0, rgba[..., :3]).astype(np.uint8))
+        frame = np.ascontiguousarray(rgba[..., :3])
+        if not rgba[..., 3].all():
+            frame[rgba[..., 3] == 0] = 0
+        frames.append(frame)
+        if len(frames) == most:
+            break
         try:
             image.seek(len(frames))
         except EOFError:
             break
         except Exception as e:
             raise InvalidArgumentError(f"invalid GIF data in frame {len(frames)}: {e}") from e
-        if first:
-            break
     return np.stack(frames)
 
 
-def _bmp(data: bytes) -> np.ndarray:
-    """8, 24 or 32 bits a pixel, uncompressed; one byte is a grey value."""
+def _bmp(data: bytes, wanted: int) -> np.ndarray:
+    """8, 24 or 32 bits a pixel, uncompressed; one byte is a grey value. `wanted`: as `_png`."""
     if len(data) < 32:
         raise InvalidArgumentError(f"BMP: the file ends at byte {len(data)}, inside its header")
     start, width, height = struct.unpack_from("<i4xii", data, 10)
@@ -230,7 +251,7 @@ def _bmp(data: bytes) -> np.ndarray:
     if bits not in (8, 24, 32):
         raise InvalidArgumentError(f"BMP: {bits} bits a pixel; needed 8, 24 or 32")
     rows, channels = abs(height), bits // 8
-    _check_size("BMP", width, rows, channels)
+    _check_size("BMP", width, rows, max(channels, wanted))
     stride = (width * channels + 3) // 4 * 4
     if start < 0 or start + stride * (rows - 1) + width * channels > len(data):
         raise InvalidArgumentError(
@@ -240,6 +261,17 @@ def _bmp(data: bytes) -> np.ndarray:
     found = np.frombuffer(body, np.uint8).reshape(rows, stride)[:, : width * channels]
     found = found.reshape(rows, width, channels)[:: -1 if height > 0 else 1]
     return found[..., [2, 1, 0, 3][:channels]] if channels > 1 else found
+
+
+def _grey(colour: np.ndarray) -> np.ndarray:
+    """The luma of red, green and blue, in blocks: the sums need four bytes a channel, the result one or two a pixel."""
+    flat = colour.reshape(-1, 3)
+    found = np.empty(len(flat), colour.dtype)
+    for begin in range(0, len(flat), _BLOCK):
+        red, green, blue = flat[begin : begin + _BLOCK].T.astype(np.uint32)
+        # of 32768, as libpng's fixed point
+        found[begin : begin + _BLOCK] = (9798 * red + 19235 * green + 3735 * blue) >> 15
+    return found.reshape(*colour.shape[:-1], 1)
 
 
 def with_channels(image: np.ndarray, channels: int) -> np.ndarray:
@@ -252,8 +284,7 @@ def with_channels(image: np.ndarray, channels: int) -> np.ndarray:
     if channels == 1:
         if have <= 2:
             return colour
-        weights = np.array([9798, 19235, 3735], np.uint32)  # of 32768, as libpng's fixed point
-        return (colour.astype(np.uint32) @ weights >> 15).astype(image.dtype)[..., None]
+        return _grey(colour)
     colour = np.repeat(colour, 3, axis=-1) if have <= 2 else colour
     if channels == 3:
         return colour
@@ -274,7 +305,7 @@ def decode(
 
     `frames` of a GIF: "all" gives them in a fourth dimension in front, "first" that one, "only" refuses more than one.
     uint8, or uint16 for a PNG of that depth. Raises `InvalidArgumentError` for a format not in `only`, damaged data, an
-    image larger than `LIMIT`, or an animation where one picture is needed.
+    image or a result larger than `LIMIT`, or an animation where one picture is needed.
     """
     kind = _format(data)
     if kind not in only:
@@ -286,8 +317,8 @@ def decode(
             raise InvalidArgumentError(f"JPEG has no {channels} channels; needed 0, 1 or 3")
         return _jpeg(data, channels, ratio, recover)
     if kind == "GIF":
-        found = _gif(data, first=frames == "first")
+        found = _gif(data, {"all": 0, "first": 1, "only": 2}[frames], channels)
         if frames == "only" and len(found) > 1:
-            raise InvalidArgumentError(f"got {len(found)} frames; use decode_gif or decode_image")
+            raise InvalidArgumentError("got an animation of several frames; use decode_gif or decode_image")
         return with_channels(found if frames == "all" else found[0], channels)
-    return with_channels(_png(data) if kind == "PNG" else _bmp(data), channels)
+    return with_channels(_png(data, channels) if kind == "PNG" else _bmp(data, channels), channels)

@@ -2,7 +2,8 @@
 
 Records are taken many at a time, so the work per record is a slice and a checksum; readers and data sets share it.
 Invariant: a record that is given passed its checksums; an error names the file and the offset, and what came before
-it is still given.
+it is still given. Memory for a record is taken as its bytes come, never because a header claims a length, and no
+record is longer than `MAX_RECORD`, in a compressed file `MAX_INFLATED_RECORD`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import gzip
 import importlib
 import io
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -31,13 +33,20 @@ from tfnb.errors import (
     UnknownError,
 )
 
-__all__ = ["FixedLengthFile", "RecordFile", "TFRecordFile", "TextFile", "masked_crc"]
+__all__ = [
+    "BROKEN", "DEFLATE", "MAX_INFLATED_RECORD", "MAX_RECORD", "FixedLengthFile", "RecordFile", "TFRecordFile",
+    "TextFile", "masked_crc",
+]  # fmt: skip
 
 _WORD = 0xFFFFFFFF
 _DELTA = 0xA282EAD8  # of TensorFlow's masked checksums
 _CHUNK = 1 << 20  # bytes read at once
 _MAX_HEADS = 4096  # record headers that are remembered as good
-_LARGEST = 1 << 40  # bytes: a longer record is no record
+MAX_RECORD = 1 << 31  # bytes of a record, or of a line: a protobuf message cannot be longer
+MAX_INFLATED_RECORD = 1 << 30  # the same in a compressed file, where few bytes can claim many
+DEFLATE = 1032  # bytes that deflate can make of one byte at most (zlib's technical notes)
+_LARGE = 4 * _CHUNK  # bytes of a record that is not read together with its neighbours
+_AT_ONCE = 1 << 26  # bytes after which `take` gives what it has, though more records were asked for
 
 
 @cache
@@ -101,7 +110,8 @@ def _decompressed(file: Any, compression: str) -> Any:
 class RecordFile:
     """A file of records. `take(n)` gives the next `n` at most, none at the end; `places` where each of them stood.
 
-    `position` is the place of the next record, for `skip_to`.
+    `position` is the place of the next record, for `skip_to`. Large records are given a few at a time, so that what is
+    held at once does not depend on `n`.
     """
 
     def __init__(self, name: bytes | str, compression: str = "") -> None:
@@ -109,6 +119,8 @@ class RecordFile:
         self._disk = open_file(name)
         self.places: list[int] = []
         self.position = 0
+        self._inflated = compression not in ("", "NONE")
+        self._max_record = MAX_INFLATED_RECORD if self._inflated else MAX_RECORD
         with self._closed_on_error():
             self._file = _decompressed(self._disk, compression)
 
@@ -138,11 +150,23 @@ class RecordFile:
         if disk is not None:
             disk.close()
 
+    def _most_bytes(self) -> int:
+        """More bytes than this cannot be in the file as it is now; of what is no regular file that is not known."""
+        found = os.fstat(self._disk.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            return MAX_RECORD
+        return found.st_size * DEFLATE if self._inflated else found.st_size
+
+    def _too_long(self) -> DataLossError:
+        return DataLossError(
+            f"{self.name}: record {self.position} is longer than the {self._max_record} bytes that are read of one"
+        )
+
     def _lost(self, e: Exception) -> DataLossError:
         return DataLossError(f"{self.name}: the compressed data is broken at record {self.position}: {e}")
 
 
-_BROKEN = (zlib.error, EOFError, gzip.BadGzipFile)
+BROKEN = (zlib.error, EOFError, gzip.BadGzipFile)  # what damaged compressed data raises
 
 
 class TextFile(RecordFile):
@@ -154,19 +178,34 @@ class TextFile(RecordFile):
             self._file = io.BufferedReader(_Raw(self._file), _CHUNK)
         with self._closed_on_error():
             for _ in range(skip_lines):
-                self._file.readline()
+                self._line()
         self.position = skip_lines
 
     def take(self, n: int) -> list[bytes]:
-        try:
-            lines = list(islice(self._file, n))
-        except _BROKEN as e:
-            raise self._lost(e) from None
+        lines = self._inflated_lines(n) if self._inflated else list(islice(self._file, n))
         self.places = list(range(self.position + 1, self.position + 1 + len(lines)))
         self.position += len(lines)
         if any(b"\r" in line for line in lines):
             return [line.rstrip(b"\n").rstrip(b"\r") for line in lines]
         return [line.rstrip(b"\n") for line in lines]
+
+    def _inflated_lines(self, n: int) -> list[bytes]:
+        """As many lines as are asked for, unless they are large: a compressed file can hold far more than its size."""
+        lines: list[bytes] = []
+        size = 0
+        while len(lines) < n and size < _AT_ONCE and (line := self._line()):
+            lines.append(line)
+            size += len(line)
+        return lines
+
+    def _line(self) -> bytes:
+        try:
+            line: bytes = self._file.readline(self._max_record + 1)
+        except BROKEN as e:
+            raise self._lost(e) from None
+        if len(line) > self._max_record:
+            raise self._too_long()
+        return line
 
 
 class _Raw(io.RawIOBase):
@@ -207,7 +246,7 @@ class FixedLengthFile(RecordFile):
         self._file.seek(header)
 
     def take(self, n: int) -> list[bytes]:
-        n = max(0, min(n, self._count - self.position))
+        n = max(0, min(n, self._count - self.position, max(_AT_ONCE // max(self._length, self._hop), 1)))
         if not n:
             self.places = []
             return []
@@ -250,7 +289,8 @@ class TFRecordFile(RecordFile):
     def take(self, n: int) -> list[bytes]:
         found: list[bytes] = []
         self._offsets = []
-        while len(found) < n:
+        enough = self.position + _AT_ONCE
+        while len(found) < n and self.position < enough:
             if self._ended:
                 if found or self._error is None:
                     break
@@ -261,6 +301,8 @@ class TFRecordFile(RecordFile):
                 base = self.position - begin
                 self.position = base + self._at
                 found += self._checked(datas, begin, base)
+            elif not self._ended and self._needed > _LARGE:
+                found += self._large(self._needed - 16)
             elif not self._ended and not self._fill(self._needed):
                 break
         return found
@@ -292,9 +334,17 @@ class TFRecordFile(RecordFile):
 
     def _check_head(self, head: bytes, at: int) -> int | None:
         length, crc = struct.unpack("<QI", head)
-        if masked_crc(head[:8]) != crc or length > _LARGEST:
-            self._fail(self.position + at - self._at, "corrupted record")
+        offset = self.position + at - self._at
+        if masked_crc(head[:8]) != crc:
+            self._fail(offset, "corrupted record")
             return None
+        if length > _LARGE:
+            if length > self._most_bytes():
+                self._fail(offset, f"truncated record, which claims {length} bytes,")
+                return None
+            if length > self._max_record:
+                self._fail(offset, f"record of {length} bytes, more than the {self._max_record} that are read of one,")
+                return None
         if len(self._heads) >= _MAX_HEADS:
             self._heads.clear()
         self._heads[head] = length
@@ -322,18 +372,46 @@ class TFRecordFile(RecordFile):
         self._offsets.append(offsets[good])
         return [d for d, fine in zip(datas, good.tolist(), strict=True) if fine]
 
+    def _large(self, length: int) -> list[bytes]:
+        """The next record, whose header is in the buffer, read into memory of its own: without a second copy of it."""
+        offset, held = self.position, io.BytesIO()
+        held.write(memoryview(self._buffer)[self._at + 12 :])
+        self._buffer, self._at, self._needed = b"", 0, 12
+        try:
+            while (left := length + 4 - held.tell()) > 0:
+                more = self._file.read(min(left, _CHUNK))
+                if not more:
+                    self._fail(offset, "truncated record")
+                    return []
+                held.write(more)
+        except BROKEN as e:
+            self._fail(offset, f"broken compression ({e})")
+            return []
+        self.position += length + 16
+        (stored,) = struct.unpack("<I", held.getbuffer()[length:])
+        held.truncate(length)
+        data = held.getvalue()
+        if masked_crc(data) == stored:
+            self._offsets.append(np.array([offset]))
+            return [data]
+        if self._skip:
+            self.skipped += 1
+        else:
+            self._fail(offset, "corrupted record")
+        return []
+
     def _fill(self, needed: int) -> bool:
         """Reads on until `needed` bytes are there for the next record, or it is known broken; False at the end."""
         parts = [self._buffer[self._at :]]
         have = len(parts[0])
         try:
             while have < needed:
-                more = self._file.read(max(_CHUNK, min(needed - have, 64 * _CHUNK)))
+                more = self._file.read(_CHUNK)
                 if not more:
                     break
                 parts.append(more)
                 have += len(more)
-        except _BROKEN as e:
+        except BROKEN as e:
             self._fail(self.position, f"broken compression ({e})")
             return True
         self._buffer, self._at = b"".join(parts), 0

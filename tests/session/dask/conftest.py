@@ -16,7 +16,7 @@ SERVE = "import sys, tfnb as tf; tf.train.Server(eval(sys.argv[1]), sys.argv[2],
 @pytest.fixture(scope="session")
 def dask():
     """A client of a Dask cluster with four workers, one process each."""
-    cluster = LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address=":0")
+    cluster = LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
     try:
         with Client(cluster) as client:
             yield client

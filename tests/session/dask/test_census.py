@@ -68,7 +68,7 @@ def test_tasks_devices_and_who_sends_what(dask):
 
 def test_a_task_that_pauses_is_late_and_one_that_died_is_lost():
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as local,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as local,
         Client(local) as client,
         tf.train.DaskCluster(client, ps=1, worker=1) as cluster,
     ):

@@ -21,6 +21,7 @@ from tfnb.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
+from tfnb.session.dask import channel as channels
 from tfnb.session.dask.channel import Channel, Peer, Tls
 from tfnb.session.dask.pump import Inbox as Waiting
 from tfnb.session.dask.pump import Pump
@@ -204,6 +205,69 @@ def test_malformed_messages_end_their_connection_only(pair):
     one.send(two.peer, tensor(1, "after", np.ones(2)))
     assert [k for k, _ in box.wait_for(1)] == ["after"]
     one.give_up(line)
+
+
+@pytest.mark.parametrize("dtype", ["i4,(1000000000,)f8", "(2,)f4", ",", "V100000000000"])
+def test_a_peer_that_says_nonsense_is_refused(pair, dtype):
+    """A dtype is a text, which NumPy may parse in many ways."""
+    one, two, box = pair
+    line = one.line(two.peer)
+    raw, data = next(iter(frames(tensor(1, "k", np.zeros(2, np.float32)), 1)))
+    subject = struct.pack("<BBQ", len(dtype), 1, 2) + dtype.encode() + b"k"
+    line._sock.sendall(raw[:6] + struct.pack("<H", len(subject)) + raw[8:40] + subject + bytes(data))
+    with pytest.raises(EOFError):
+        line.read(True)
+    assert f"dtype {dtype!r} is not known" in str(box.errors[0])
+    one.send(two.peer, tensor(1, "after", np.ones(2)))
+    assert [k for k, _ in box.wait_for(1)] == ["after"]
+    one.give_up(line)
+
+
+def test_what_a_receiver_does_not_expect_is_refused_too(pair):
+    """Whatever a message makes the receiver raise, it is counted and told, and other connections go on."""
+    one, two, box = pair
+    receive = box.receive
+
+    def fail(head, value, line):
+        two._receive = receive
+        raise KeyError("not ours")
+
+    two._receive = fail
+    one.send(two.peer, tensor(1, "bad", np.ones(2)))
+    until(lambda: box.errors)
+    assert "KeyError: 'not ours'" in str(box.errors[0])
+    three = Channel("127.0.0.1", Inbox().receive, lambda e: None)
+    three.send(two.peer, tensor(1, "after", np.ones(2)))
+    assert [k for k, _ in box.wait_for(1)] == ["after"]
+    three.close()
+
+
+def test_many_unfinished_messages_are_limited():
+    """One byte each: what is counted is what they take, not what they say."""
+    box = Inbox()
+    one = Channel("127.0.0.1", box.receive, box.errors.append)
+    two = Channel("127.0.0.1", box.receive, box.errors.append, limit=1 << 16)
+    line = one.line(two.peer)
+    raw, _ = next(iter(frames(tensor(1, "k", np.zeros(2, np.uint8)), 1)))
+    for number in range(100):
+        head = raw[:8] + struct.pack("<II", number, 1) + raw[16:]
+        with suppress(OSError):
+            line._sock.sendall(head + b"x")
+    with pytest.raises((EOFError, OSError)):
+        line.read(True)
+    assert [type(e) for e in box.errors] == [ResourceExhaustedError]
+    until(lambda: not two._budget._used)
+    one.close()
+    two.close()
+
+
+@pytest.mark.parametrize(
+    ("host", "wide"),
+    [("127.0.0.1", False), ("127.9.9.9", False), ("localhost", False), ("::1", False), ("[::1]", False), ("0.0.0.0", True),
+     ("127.evil.example", True), ("127.0.0.1.evil.example", True), ("::", True), ("10.0.0.1", True), ("", True)],
+)  # fmt: skip
+def test_only_numbers_of_loopback_stay_on_this_machine(host, wide):
+    assert channels._is_wide(host) == wide
 
 
 def test_what_comes_in_parts_is_limited():

@@ -210,7 +210,7 @@ def test_who_is_slow_to_answer_is_waited_for(dask):
 
 def test_a_worker_lost_for_good_is_told_of_and_one_that_comes_later_has_its_role(caplog):
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as workers,
         Client(workers, set_as_default=False) as client,
         tf.train.DaskCluster(client, ps=1, worker=1) as cluster,
     ):

@@ -28,7 +28,7 @@ def test_a_training_that_is_killed_again_and_again(tmp_path, way, rounds):
 @pytest.fixture
 def four_workers():
     """A client of workers that no test before has killed."""
-    made = LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address=":0")
+    made = LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
     with made as cluster, Client(cluster, set_as_default=False) as client:
         yield client
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 import threading
 import time
 import types
@@ -18,6 +19,7 @@ from tfnb.errors import (
     UnavailableError,
 )
 from tfnb.session.dask import directory
+from tfnb.session.dask.server import withdraw
 
 pytestmark = pytest.mark.opencl
 
@@ -106,6 +108,29 @@ def test_which_task_this_is():
 def test_nothing_listens_beyond_loopback_without_keys():
     with pytest.raises(PermissionDeniedError, match="TLS"):
         tf.train.Server({"ps": ["0.0.0.0:0"]})
+
+
+def has_ipv6():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no loopback of IPv6")
+def test_addresses_of_ipv6(serve):
+    with tf.train.Server(tf.train.ClusterSpec({"worker": ["[::1]:0"]})) as server:
+        assert server.target.startswith("grpc://[::1]:") and not server.target.endswith(":0")
+        with tf.Session(server.target) as sess:
+            assert sess.run(tf.constant(2) * 3) == 6
+        withdraw(server.target)  # from here on it is a server somewhere else
+        with tf.Session(server.target) as sess:
+            assert sess.run(tf.constant(2) * 4) == 8
+    with pytest.raises(PermissionDeniedError, match="TLS"):
+        tf.train.Server({"ps": ["[::]:0"]})
+    with pytest.raises(InvalidArgumentError, match=r"'::1:2222' is not an address like .*'\[::1\]:2222'"):
+        tf.train.Server({"ps": ["::1:2222"]})
 
 
 def test_a_session_is_closed_while_a_task_answers(addresses, monkeypatch):

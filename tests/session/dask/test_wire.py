@@ -158,3 +158,15 @@ def test_strings_whose_lengths_lie():
     head = GOOD._replace(subject=subject("string", (2,)), nbytes=20, length=20)
     with pytest.raises(InvalidArgumentError, match="strings of 'key'"):
         as_array(head, bytearray(np.array([3, 2**63], "<u8").tobytes() + b"abcd"))
+
+
+def test_long_heads_are_not_remembered():
+    """A peer could fill the memory of the other side with them: 4,096 of 60 KB each."""
+    def read(key):
+        raw, _ = next(iter(frames(Message(Kind.TENSOR, 1, key, np.zeros(0)), 1)))
+        return unpack(memoryview(raw), 1 << 20)[0].key
+
+    wire._read_again.cache_clear()
+    assert [read(k) for k in ("short", "short")] == ["short"] * 2
+    assert read("x" * 60_000) == "x" * 60_000
+    assert wire._read_again.cache_info()[:2] == (1, 1) and wire._read_again.cache_info().currsize == 1

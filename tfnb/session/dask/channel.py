@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import ipaddress
 import secrets
 import socket
 import ssl
@@ -20,7 +21,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfnb.errors import ClosedSessionError, OpError, PermissionDeniedError, UnavailableError
+from tfnb.errors import (
+    ClosedSessionError,
+    OpError,
+    PermissionDeniedError,
+    UnavailableError,
+    UnknownError,
+)
 from tfnb.session.dask.stream import Budget, Idle, Stream
 from tfnb.session.dask.wire import Head, Message
 
@@ -44,7 +51,7 @@ class Peer(NamedTuple):
 
     @property
     def endpoint(self) -> str:
-        return f"{self.host}:{self.port}"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 class Tls(NamedTuple):
@@ -229,6 +236,8 @@ class Channel:
             self._refuse(e)
         except (OSError, EOFError):
             pass  # the peer is gone, or this side is
+        except Exception as e:  # the connection ends, which is told as any refusal is; the task goes on
+            self._refuse(UnknownError(f"{type(e).__name__}: {e}"))
         finally:
             self.give_up(stream)
 
@@ -313,4 +322,8 @@ class Channel:
 
 
 def _is_wide(host: str) -> bool:
-    return not (host.startswith("127.") or host in ("localhost", "::1", "[::1]"))
+    """Can others than this machine reach the host? Only numbers of loopback, and its name, are known not to be."""
+    try:
+        return not ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:  # a name: who knows where it leads
+        return host != "localhost"

@@ -20,6 +20,7 @@ from tfnb.errors import InvalidArgumentError, OpError, Origin, UnknownError
 
 __all__ = ["Refusals", "decode_error", "encode_error", "heard", "told"]
 
+_LONGEST_NAME = 80  # characters
 _QUIET = 10.0  # seconds between two lines about refused messages
 _log = logging.getLogger("tfnb")
 
@@ -45,15 +46,22 @@ def encode_error(error: BaseException, task: str) -> dict[str, Any]:
 
 
 def decode_error(given: Mapping[str, Any]) -> OpError:
-    """The error that another task told of."""
-    kind = getattr(errors, str(given.get("class")), None)
+    """The error that another task told of. Raises `InvalidArgumentError` where that has another form."""
+    kind = getattr(errors, str(given.get("class"))[:_LONGEST_NAME], None)
     made = kind if isinstance(kind, type) and issubclass(kind, OpError) else UnknownError
     node = given.get("node")
-    op = None
-    if node:
-        name, type_, where = node
-        op = _RemoteNode(name, type_, None if where is None else Origin(where[0], int(where[1]), where[2]))
-    return made(f"{given.get('message')} (at {given.get('task')})", op)
+    return made(f"{given.get('message')} (at {given.get('task')})", None if node is None else _decode_node(node))
+
+
+def _decode_node(given: Any) -> _RemoteNode:
+    try:
+        name, type_, where = given
+        if where is None:
+            return _RemoteNode(str(name), str(type_), None)
+        filename, line, function = where
+        return _RemoteNode(str(name), str(type_), Origin(str(filename), int(line), str(function)))
+    except (TypeError, ValueError, OverflowError) as e:
+        raise InvalidArgumentError(f"a message tells of a node in another form than ours: {e}") from None
 
 
 class Refusals:
@@ -88,6 +96,9 @@ def heard(value: np.ndarray) -> OpError | None:
     if not value.size:
         return None
     try:
-        return decode_error(dict(json.loads(value.tobytes())))
-    except ValueError as e:
+        given = json.loads(value.tobytes()) if value.dtype == np.uint8 else None
+    except (ValueError, RecursionError) as e:
         raise InvalidArgumentError(f"a message tells of an error in no JSON: {e}") from e
+    if not isinstance(given, dict):
+        raise InvalidArgumentError(f"a message tells of an error in another form than ours: {str(given)[:80]}")
+    return decode_error(given)

@@ -14,7 +14,7 @@ from typing import Any
 
 from distributed import Security
 from distributed.core import Server as CommServer
-from distributed.utils import LoopRunner, get_ip, sync
+from distributed.utils import LoopRunner, get_ip, get_ipv6, sync
 
 from tfnb.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError, UnavailableError
 from tfnb.session.config import ConfigProto
@@ -52,13 +52,22 @@ def is_loopback(host: str) -> bool:
 
 
 def _numeric(host: str) -> str:
-    """A host's address. Raises `UnavailableError` for a name that has none."""
+    """A host's address, of IPv6 without brackets. Raises `UnavailableError` for a name that has none."""
+    bare = host.removeprefix("[").removesuffix("]")
     try:
-        return socket.gethostbyname(host)
-    except OSError as e:
+        found = socket.getaddrinfo(bare, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as e:
         raise UnavailableError(
             f"the host {host!r} is not known: {e}; needed a name or address of a machine that can be reached"
         ) from e
+    # A name that has addresses of both kinds goes by the one of IPv4, at which older servers listen.
+    found.sort(key=lambda info: info[0] != socket.AF_INET)
+    return str(found[0][4][0])
+
+
+def _url(scheme: str, host: str, port: int) -> str:
+    """The address of a comm, as Dask writes it."""
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _secure(security: Security | None, host: str) -> Security:
@@ -83,8 +92,8 @@ def tls_of(security: Any) -> Tls | None:
 
 def _split(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
-    if not host or not port.isdigit():
-        raise InvalidArgumentError(f"{address!r} is not an address like 'localhost:2222'")
+    if not host or not port.isdigit() or (":" in host and not (host.startswith("[") and host.endswith("]"))):
+        raise InvalidArgumentError(f"{address!r} is not an address like 'localhost:2222' or '[::1]:2222'")
     return host, int(port)
 
 
@@ -160,7 +169,7 @@ class Server:
     async def _listen(self, host: Host, numeric: str) -> tuple[CommServer, int]:
         server = CommServer({HANDLER: host.handle}, needs_workdir=False)
         scheme = "tls" if self._security.require_encryption else "tcp"
-        await server.listen(f"{scheme}://{numeric}:{self._port}", **self._security.get_listen_args("worker"))
+        await server.listen(_url(scheme, numeric, self._port), **self._security.get_listen_args("worker"))
         return server, int(server.port)
 
     def join(self) -> None:
@@ -215,7 +224,7 @@ def _master_of(
 
     def locate(name: str, silent: str | None) -> str:
         host, port = _split(addresses[name])
-        return f"{scheme}://{_numeric(host)}:{port}"
+        return _url(scheme, _numeric(host), port)
 
     directory = Directory(locate, home.name, home.channel.peer, security)
     try:
@@ -252,11 +261,15 @@ def _from_outside(address: str, config: ConfigProto) -> Master:
     """A master in a process that is no task of the cluster: it becomes one, for what cannot be sent away."""
     host, port = _split(address)
     security = _secure(None, host)
-    own = "127.0.0.1" if is_loopback(host) else get_ip(host, port)
+    numeric = _numeric(host)
+    if is_loopback(host):
+        own = "::1" if ":" in numeric else "127.0.0.1"
+    else:
+        own = get_ipv6(numeric, port) if ":" in numeric else get_ip(numeric, port)
     home = Task(full_name("client", 0), own, config, tls_of(security))
     try:
         scheme = "tls" if security.require_encryption else "tcp"
-        there = f"{scheme}://{_numeric(host)}:{port}"
+        there = _url(scheme, numeric, port)
         asking = Directory(lambda name, silent: there, home.name, home.channel.peer, security)
         try:
             said = asking.ask(there, "hello", name=home.name, peer=list(home.channel.peer))

@@ -37,6 +37,7 @@ __all__ = ["Budget", "Idle", "Stream"]
 _SMALL = 1 << 14  # bytes: what waits in the buffer until all of it is there
 _BUFFER = LONGEST_HEAD + _SMALL
 _AHEAD = 4096  # bytes read beyond a large frame: the next head, not much of its data, which would be copied
+_BESIDE = 1 << 10  # bytes that an unfinished message takes beside its data
 _PARTS = 512  # buffers that one call of the system takes
 _Waits = ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError
 
@@ -163,11 +164,11 @@ class Stream:
         """A frame of a large message begins; so much of it lies in the buffer."""
         assembly = self._partial.get(head.number)
         if assembly is None:
-            self._budget.take(head.nbytes)
+            self._budget.take(head.nbytes + _BESIDE)
             try:
                 assembly = Assembly(head)
             except BaseException:
-                self._budget.give(head.nbytes)
+                self._budget.give(head.nbytes + _BESIDE)
                 raise
             self._partial[head.number] = assembly
         self._rest, self._current = assembly.place(head), head.number
@@ -185,7 +186,7 @@ class Stream:
         assembly = self._partial[self._current]
         if assembly.is_placed:
             del self._partial[self._current]
-            self._budget.give(assembly.head.nbytes)
+            self._budget.give(assembly.head.nbytes + _BESIDE)
             self.messages.append((assembly.head, assembly.value()))
 
     # ---- writing ---------------------------------------------------------------------------
@@ -280,7 +281,7 @@ class Stream:
         self.cut()
         self._sock.close()
         for assembly in self._partial.values():
-            self._budget.give(assembly.head.nbytes)
+            self._budget.give(assembly.head.nbytes + _BESIDE)
         self._partial.clear()
 
 

@@ -29,6 +29,7 @@ _FIXED = struct.Struct("<4sBBHIIQQQ")
 _MAGIC = b"tfn2"
 _MOST_DIMS = 32
 _REMEMBERED = 4096
+_SHORT = 1 << 10  # bytes of a head's subject that is remembered: 4,096 of them are 4 MB, whoever sends them
 _TINY = 1 << 12  # bytes of data that are copied behind their head
 LONGEST_HEAD = _FIXED.size + 0xFFFF
 
@@ -96,7 +97,6 @@ def _subject(key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     return _written(key, as_dtype(dtype), shape)
 
 
-@lru_cache(_REMEMBERED)
 def _read(data: bytes) -> tuple[Subject, int]:
     """What `_written` wrote, and the bytes of such a tensor, -1 where that depends on its strings."""
     try:
@@ -115,6 +115,9 @@ def _read(data: bytes) -> tuple[Subject, int]:
     if dtype.kind == "r":
         raise InvalidArgumentError(f"{name} stands for an object of its own process and cannot be sent")
     return Subject(key, dtype, shape), -1 if dtype is string else math.prod(shape) * dtype.size
+
+
+_read_again = lru_cache(_REMEMBERED)(_read)
 
 
 def pack(head: Head) -> bytes:
@@ -144,7 +147,7 @@ def unpack(data: memoryview, limit: int) -> tuple[Head, int] | None:
     end = _FIXED.size + size
     if len(data) < end:
         return None
-    subject, expected = _read(bytes(data[_FIXED.size : end]))
+    subject, expected = (_read_again if size <= _SHORT else _read)(bytes(data[_FIXED.size : end]))
     head = Head(kind, number, step, subject, nbytes, length, offset, bool(flags & 1), bool(flags & 2))
     if expected != nbytes or length != nbytes or offset or nbytes > limit:
         _check(head, limit)
@@ -229,11 +232,17 @@ def _texts(head: Head, data: Any) -> np.ndarray:
 
 
 class Assembly:
-    """A tensor whose frames are still coming; they lie at once where they will stay."""
+    """A tensor whose frames are still coming; they lie at once where they will stay.
+
+    Raises `ResourceExhaustedError` where there is no memory for it.
+    """
 
     def __init__(self, head: Head) -> None:
         self.head = head
-        self._data = np.empty(head.nbytes, np.uint8)
+        try:
+            self._data = np.empty(head.nbytes, np.uint8)
+        except MemoryError:
+            raise ResourceExhaustedError(f"no memory for the {head.nbytes} bytes of {head.key!r}") from None
         self._filled = 0
 
     def place(self, head: Head) -> memoryview:

@@ -1,0 +1,1 @@
+"""One file for each reader, with a function `target(folder)` that describes it to the runner."""
