@@ -12,6 +12,7 @@ from typing import Any
 
 from tfnb.client.backward_loop import differentiate
 from tfnb.client.control_context import context_of, loops_around
+from tfnb.client.gradient_paths import open_paths, operations_between
 from tfnb.client.recompute import RECOMPUTE, RecomputeScope
 from tfnb.client.while_context import LOOP, WhileContext
 from tfnb.errors import (
@@ -130,6 +131,7 @@ def gradients(
         raise InvalidArgumentError(f"gradients: {len(seeds)} grad_ys for {len(y_list)} ys")
     with graph.as_default(), graph.name_scope(name) as scope, _source(graph, scope):
         here = loops_around(graph.scopes.control_flow)
+        open_paths(x_list, y_list, stops)
         walk = _Backward(graph, x_list, y_list, stops, colocate_gradients_with_ops, here)
         for y, seed in zip(y_list, seeds, strict=True):
             walk.add(y, _seed(y, seed))
@@ -214,7 +216,7 @@ class _Backward:
         self.levels = levels
         self.partial: dict[Tensor, list[Grad]] = {}
         self.repeated = {x.op.extra[RECOMPUTE] for x in xs if RECOMPUTE in x.op.extra}
-        self.between = set(found := _between(xs, ys, stops))
+        self.between = set(found := operations_between(xs, ys, stops))
         self.pending: dict[_Unit, int] = dict.fromkeys(map(self.unit, found), 0)
         for unit in self.pending:
             for t in self.inputs(unit):
@@ -362,26 +364,6 @@ def _checked(op: Operation, t: Tensor, grad: Grad) -> Grad:
             f"the gradient of {op.type} is {grad.dtype.name}, its input {t.name} {t.dtype.name}", op
         )
     return grad
-
-
-def _between(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -> list[Operation]:
-    """The ops on some path from an x to a y, found backwards from ys among those that xs reach."""
-    reached: set[Operation] = set()
-    stack = [x.op for x in xs]
-    while stack:
-        op = stack.pop()
-        if op not in reached:
-            reached.add(op)
-            stack.extend(c for t in op.outputs for c in t.consumers())
-    found: dict[Operation, None] = {}
-    back = [y.op for y in ys]
-    while back:
-        op = back.pop()
-        if op in reached and op not in found:
-            found[op] = None
-            if not any(t in stops for t in op.outputs):
-                back.extend(t.op for t in op.inputs)
-    return list(found)
 
 
 def _sum(parts: Sequence[Grad]) -> Grad:

@@ -1,0 +1,60 @@
+"""Which operations gradients pass on the way from ys to xs (white paper, section 4.1).
+
+What a backward loop reads of its forward loop comes by no edge of the graph. Where such a value lies on the way, it is
+first moved to a place that gradients can pass. Invariant: only ops that lie on a path from an x to a y are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfnb.client.backward_loop import SAVED
+from tfnb.client.gradient_sums import PRODUCTS
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.loop_products import LOOP_PRODUCTS_SUM
+from tfnb.ops.loop_stack import LOOP_STACK_POP
+
+__all__ = ["open_paths", "operations_between"]
+
+
+def operations_between(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -> list[Operation]:
+    """The ops on some path from an x to a y, found backwards from ys among those that xs reach."""
+    reached: set[Operation] = set()
+    stack = [x.op for x in xs]
+    while stack:
+        op = stack.pop()
+        if op not in reached:
+            reached.add(op)
+            stack.extend(c for t in op.outputs for c in t.consumers())
+            if SAVED in op.extra:
+                stack.append(op.extra[SAVED].pop)
+    found: dict[Operation, None] = {}
+    back = [y.op for y in ys]
+    while back:
+        op = back.pop()
+        if op in reached and op not in found:
+            found[op] = None
+            if not any(t in stops for t in op.outputs):
+                back.extend(t.op for t in op.inputs)
+                if SAVED in op.extra:
+                    back.append(op.extra[SAVED].push)
+    return list(found)
+
+
+def open_paths(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -> None:
+    """Lets gradients pass what backward loops on the way read of their forward loops, and the sums they make."""
+    while True:
+        found = operations_between(xs, ys, stops)
+        saved = [op for op in found if op.opdef is LOOP_STACK_POP and SAVED in op.extra and _has_gradient(op.y)]
+        sums = [op for op in found if op.opdef is LOOP_PRODUCTS_SUM and PRODUCTS in op.extra]
+        if not saved and not sums:
+            return
+        for op in saved:
+            op.extra[SAVED].loop.let_gradients_pass(op.extra[SAVED])
+        for op in sums:
+            op.extra.pop(PRODUCTS)(op)
+
+
+def _has_gradient(t: Tensor) -> bool:
+    return t.dtype.is_floating or t.dtype.is_complex
