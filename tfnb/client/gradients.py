@@ -214,6 +214,7 @@ class _Backward:
         self.colocate = colocate
         self.stops = stops
         self.levels = levels
+        self.loop_variables = {m.op: loop for loop in levels for m in loop.merges}
         self.partial: dict[Tensor, list[Grad]] = {}
         self.repeated = {x.op.extra[RECOMPUTE] for x in xs if RECOMPUTE in x.op.extra}
         self.between = set(found := operations_between(xs, ys, stops))
@@ -293,6 +294,14 @@ class _Backward:
                 for t, g in differentiate(self.graph, unit, arrived, self.between, walk):
                     self.add(t, g)
             return
+        if unit in self.loop_variables:
+            loop = self.loop_variables[unit]
+            raise GraphError(
+                f"gradients: taken inside the loop {loop.name}, they reach its loop variable {unit.name} and would have "
+                "to go on into the iterations before. Take gradients by the arguments of the body or by tensors that "
+                "the loop only reads, put the loop variable into stop_gradients, or differentiate after the loop",
+                unit.inputs[0].op,
+            )
         function = gradient_function(unit)
         if function is not None:
             with self._named(unit.name), self._placed(unit):
