@@ -297,8 +297,8 @@ class _Backward:
         if unit in self.loop_variables:
             loop = self.loop_variables[unit]
             raise GraphError(
-                f"gradients: taken inside the loop {loop.name}, they reach its loop variable {unit.name} and would have "
-                "to go on into the iterations before. Take gradients by the arguments of the body or by tensors that "
+                f"gradients: taken inside the loop {loop.name}, they reach its loop variable {unit.name} and would "
+                "have to go on into the iterations before. Take gradients by the arguments of the body or by tensors that "
                 "the loop only reads, put the loop variable into stop_gradients, or differentiate after the loop",
                 unit.inputs[0].op,
             )
