@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from tfnb.client import logging_api as logging
 from tfnb.client.backward_loop import differentiate
 from tfnb.client.control_context import context_of, loops_around
 from tfnb.client.gradient_paths import open_paths, operations_between
@@ -31,6 +32,7 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops import CATALOG
 from tfnb.ops.concat import concat
 from tfnb.ops.constants import ones_like, zeros_like
+from tfnb.ops.convert import alike_indices
 from tfnb.ops.math_binary import ADD_N
 from tfnb.ops.variants import VARIANT_ADD
 from tfnb.types import variant
@@ -116,7 +118,8 @@ def gradients(
 
     `grad_ys` are initial gradients, of the shapes of `ys` (ones by default). Gradients are not followed behind
     `stop_gradients`. Returns one Tensor, `IndexedSlices` (for rows gathered from x) or None (y does not depend on
-    x) per x. Raises `NotFoundError` for an op without a gradient, `DTypeError` for integer ys.
+    x) per x. Integer ys add nothing. Raises `NotFoundError` for an op without a gradient, `DTypeError` for complex ys
+    without `grad_ys`.
     """
     graph = graph_of([*_listed(ys), *_listed(xs)])
     y_list = [graph.to_tensor(y) for y in _listed(ys)]
@@ -131,10 +134,17 @@ def gradients(
         raise InvalidArgumentError(f"gradients: {len(seeds)} grad_ys for {len(y_list)} ys")
     with graph.as_default(), graph.name_scope(name) as scope, _source(graph, scope):
         here = loops_around(graph.scopes.control_flow)
+        if not any(_has_gradient(y) for y in y_list):
+            logging.warning(
+                "gradients: none of %s is a floating or complex tensor, so there are no gradients; cast before you "
+                "differentiate", [f"{y.name} ({y.dtype.name})" for y in y_list],
+            )  # fmt: skip
+        pairs = [(y, _seed(y, seed)) for y, seed in zip(y_list, seeds, strict=True) if _has_gradient(y)]
+        y_list = [y for y, _ in pairs]
         open_paths(x_list, y_list, stops)
         walk = _Backward(graph, x_list, y_list, stops, colocate_gradients_with_ops, here)
-        for y, seed in zip(y_list, seeds, strict=True):
-            walk.add(y, _seed(y, seed))
+        for y, seed in pairs:
+            walk.add(y, seed)
         walk.run()
         return [walk.gradient(x) for x in x_list]
 
@@ -162,10 +172,16 @@ def _as_ref(graph: Any, x: Any) -> Tensor:
     return graph.as_graph_element(x, allow_operation=False)
 
 
+def _has_gradient(t: Tensor) -> bool:
+    return t.dtype.is_floating or t.dtype.is_complex
+
+
 def _seed(y: Tensor, seed: Any) -> Grad:
-    if not (y.dtype.is_floating or y.dtype.is_complex):
+    if seed is None and y.dtype.is_complex:
         raise DTypeError(
-            f"gradients: {y.name} is {y.dtype.name}; only floating tensors have gradients", y.op
+            f"gradients: {y.name} is {y.dtype.name}, and a complex y needs grad_ys; or differentiate a real number "
+            "that depends on it",
+            y.op,
         )
     if seed is None:
         return ones_like(y)
@@ -380,7 +396,7 @@ def _sum(parts: Sequence[Grad]) -> Grad:
     if len(slices) == len(parts):
         return IndexedSlices(
             concat([s.values for s in slices], 0),
-            concat([s.indices for s in slices], 0),
+            concat(alike_indices([s.indices for s in slices]), 0),
             slices[0].dense_shape,
         )
     dense = [p.__tensor__() if isinstance(p, IndexedSlices) else p for p in parts]
