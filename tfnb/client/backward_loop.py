@@ -31,7 +31,7 @@ from tfnb.ops.shaping import IDENTITY, SHAPE
 from tfnb.ops.tensor_array import TENSOR_ARRAY_READ
 from tfnb.types import Shape, int32, variant
 
-__all__ = ["SAVED", "BackwardLoop", "Saved", "differentiate"]
+__all__ = ["SAVED", "BackwardLoop", "Saved", "differentiate", "unswitched"]
 
 SAVED = "saved"  # key in Operation.extra of a LoopStackPush and its LoopStackPop: their `Saved`
 
@@ -66,6 +66,17 @@ class BackwardLoop(WhileContext):
         with self._building_forward():
             self._handle: Tensor = LOOP_STACK(name="stack", graph=graph)
             self.count = self._count_iterations()
+
+    def resume(self, forward: WhileContext, stack: Tensor, kept: Operation, push: Operation, pop: Operation) -> None:
+        """Takes up a saved tensor of a graph that was read from a file: `pop` reads here what `push` saved."""
+        if not hasattr(self, "forward"):
+            self.forward, self._handle, self._kept = forward, stack, kept
+            self._number, self.index = unswitched(push.inputs[1]), unswitched(pop.inputs[1])
+            self._slots, self._saved, self._closed, self._read, self._known = 0, [], True, {}, {}
+        self._slots = max(self._slots, push.attrs.slot + 1)
+        saved = Saved(self, conditions_of(push.inputs[2], forward, self._known), push, pop)
+        push.extra[SAVED] = pop.extra[SAVED] = saved
+        self._read[push.inputs[2]] = pop.y
 
     def _building_forward(self) -> Any:
         return Detached(self.graph, self.forward.outer)
@@ -104,7 +115,7 @@ class BackwardLoop(WhileContext):
         if t in self.forward.made_outside:  # a constant Enter
             return self.enter(t.op.inputs[0])
         with Detached(self.graph, self):
-            if t.op.opdef is SWITCH:  # into a branch: its condition is wanted anyway
+            if t.op.opdef is SWITCH and t.op.inputs[1] != self.forward.pred:  # into a branch: its condition is wanted anyway
                 data, pred = (self.enter(x) for x in t.op.inputs)
                 found: Tensor = SWITCH(self.inside(data), self.inside(pred))[t.index]
                 return found
@@ -172,7 +183,7 @@ class BackwardLoop(WhileContext):
             pop, TENSOR_ARRAY_READ, (self.enter(array.handle), pop.inputs[1], flow), TENSOR_ARRAY_READ.attrs(),
             {"dtype": t.dtype},
         )  # fmt: skip
-        del push.extra[SAVED], pop.extra[SAVED]
+        del pop.extra[SAVED]
 
     def add_op(self, op: Operation) -> None:
         self._want_shape_only(op)
@@ -195,6 +206,13 @@ class BackwardLoop(WhileContext):
             zero = self.graph.constant(np.zeros((), t.dtype.np))
             op.opdef, op.inputs = FILL, (shape, zero)
             op.attrs, op.types = FILL.attrs(), {"T": t.dtype, "index_type": int32}
+
+
+def unswitched(t: Tensor) -> Tensor:
+    """The tensor that came into the branches in which this one stands for it."""
+    while t.op.opdef is SWITCH:
+        t = t.op.inputs[0]
+    return t
 
 
 def _written(array: TensorArray, index: Tensor, value: Tensor, conditions: Sequence[Condition]) -> TensorArray:

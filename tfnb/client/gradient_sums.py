@@ -13,21 +13,19 @@ import numpy as np
 
 from tfnb.client.control_context import Detached, context_of
 from tfnb.client.tensor_array import TensorArray
-from tfnb.client.while_context import WhileContext
+from tfnb.client.while_context import LOOP, WhileContext
 from tfnb.ir.builder import redefine
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
-from tfnb.ops.constants import zeros_like
+from tfnb.ops.constants import FILL, zeros_like
 from tfnb.ops.loop_products import LOOP_PRODUCTS, LOOP_PRODUCTS_ADD, LOOP_PRODUCTS_SUM
 from tfnb.ops.math_binary import ADD
 from tfnb.ops.matmul import MAT_MUL
 from tfnb.ops.shaping import IDENTITY, shape_of
 from tfnb.types import Shape, float32, float64
 
-__all__ = ["PRODUCTS", "total"]
-
-PRODUCTS = "products"  # key in Operation.extra of a LoopProductsSum: the function that lets gradients pass it
+__all__ = ["add_one_by_one", "total"]
 
 Finish = Callable[[], Any]
 
@@ -81,23 +79,21 @@ def _product(back: Any, t: Tensor, grad: Tensor) -> Finish:
     k, value = _variable(back, flow)
     left, right = grad.op.inputs
     back.close(k, LOOP_PRODUCTS_ADD(back.enter(handle), value, left, right))
-
-    def finish() -> Tensor:
-        found: Tensor = LOOP_PRODUCTS_SUM(handle, back.exits[k], shape_of(t), T=grad.dtype, shape=grad.shape)
-        found.op.extra[PRODUCTS] = lambda op: _add_one_by_one(back, t, grad, op)
-        return found
-
-    return finish
+    return lambda: LOOP_PRODUCTS_SUM(handle, back.exits[k], shape_of(t), T=grad.dtype, shape=grad.shape)
 
 
-def _add_one_by_one(back: Any, t: Tensor, grad: Tensor, op: Operation) -> None:
-    """Makes a sum of products, `op`, that of adding them up in a loop variable, which gradients pass."""
+def add_one_by_one(op: Operation) -> None:
+    """Makes a LoopProductsSum the sum of a loop variable to which the products are added, which gradients pass."""
+    _, flow, shape = op.inputs
+    back = flow.op.extra[LOOP]
+    _, _, left, right = back.results[back.exits.index(flow)].op.inputs
     with Detached(back.graph, back.outer):
-        zero = zeros_like(t)
+        zero: Tensor = FILL(shape, back.graph.constant(np.zeros((), op.y.dtype.np)))
+        zero.set_shape(op.y.shape)
     with Detached(back.graph, back):
         k, value = _variable(back, zero)
-        back.close(k, ADD(value, grad))
-    redefine(op, IDENTITY, (back.exits[k],), IDENTITY.attrs(), {"T": grad.dtype})
+        back.close(k, ADD(value, MAT_MUL(left, right, transpose_a=True)))
+    redefine(op, IDENTITY, (back.exits[k],), IDENTITY.attrs(), {"T": op.y.dtype})
 
 
 def _collected(back: Any, x: Tensor) -> Callable[[], Tensor]:

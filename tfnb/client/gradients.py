@@ -14,6 +14,7 @@ from tfnb.client import logging_api as logging
 from tfnb.client.backward_loop import differentiate
 from tfnb.client.control_context import context_of, loops_around
 from tfnb.client.gradient_paths import open_paths, operations_between
+from tfnb.client.loop_structure import UNCLEAR
 from tfnb.client.recompute import RECOMPUTE, RecomputeScope
 from tfnb.client.while_context import LOOP, WhileContext
 from tfnb.errors import (
@@ -34,6 +35,7 @@ from tfnb.ops.concat import concat
 from tfnb.ops.constants import ones_like, zeros_like
 from tfnb.ops.convert import alike_indices
 from tfnb.ops.math_binary import ADD_N
+from tfnb.ops.tensor_array import TENSOR_ARRAY_GRAD
 from tfnb.ops.variants import VARIANT_ADD
 from tfnb.types import variant
 
@@ -151,8 +153,14 @@ def gradients(
 
 @contextmanager
 def _source(graph: Any, scope: str) -> Iterator[None]:
-    """Tells the gradients of tensor arrays which call they belong to."""
+    """Tells the gradients of tensor arrays which call they belong to; no two calls share their arrays.
+
+    A name scope alone does not tell calls apart: a graph read from a file may hold gradients of the same scope.
+    """
     scopes = graph.scopes
+    others = {op.attrs.source for op in graph.get_operations() if op.opdef is TENSOR_ARRAY_GRAD}
+    while scope in others:
+        scope += "_"
     before, scopes.gradient_source = scopes.gradient_source, scope
     try:
         yield
@@ -314,9 +322,15 @@ class _Backward:
             loop = self.loop_variables[unit]
             raise GraphError(
                 f"gradients: taken inside the loop {loop.name}, they reach its loop variable {unit.name} and would "
-                "have to go on into the iterations before. Take gradients by the arguments of the body or by tensors that "
-                "the loop only reads, put the loop variable into stop_gradients, or differentiate after the loop",
+                "have to go on into the iterations before. Take gradients by the arguments of the body or by tensors "
+                "that the loop only reads, put the loop variable into stop_gradients, or differentiate after the loop",
                 unit.inputs[0].op,
+            )
+        if UNCLEAR in unit.extra:
+            raise GraphError(
+                f"gradients: {unit.extra[UNCLEAR]}. Build the loop in this program, or export it together with its "
+                "gradients",
+                unit,
             )
         function = gradient_function(unit)
         if function is not None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tfnb.client.graph_def import library, write_message
 from tfnb.client.keys import GraphKeys
+from tfnb.client.loop_structure import restore_loops
 from tfnb.client.variables import Variable
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.builder import all_or_nothing
@@ -170,7 +171,9 @@ def import_scoped_meta_graph(
         if import_scope:
             with graph.name_scope(import_scope) as scope:
                 pass
+        before = graph.version
         import_graph_def(graph, nodes, library, input_map, None, scope)
+        restore_loops(graph, graph.get_operations()[before:])
         found = _collections(graph, message, scope, makers or {})
         graph_collections = {key: items for key, items in found.items() if items}
     for key, items in graph_collections.items():

@@ -30,7 +30,7 @@ from tfnb.ir.scopes import Names, Scopes, check_name
 from tfnb.ir.tensor import Tensor, call_operator, is_tensor_like
 from tfnb.types import DType, Shape, TensorSpec, as_dtype, as_shape
 
-__all__ = ["GraphBuilder", "all_or_nothing", "claim_name", "infer_specs", "pack_outputs", "redefine", "replace_input"]
+__all__ = ["GraphBuilder", "all_or_nothing", "claim_frame", "claim_name", "infer_specs", "pack_outputs", "redefine", "replace_input"]
 
 
 def infer_specs(
@@ -365,6 +365,12 @@ def claim_name(graph: GraphBuilder, name: str) -> None:
         if name in graph._by_name:
             raise GraphError(f"the graph has an operation {name!r} already")
         graph._names.unique(name)
+
+
+def claim_frame(graph: GraphBuilder, name: str) -> str:
+    """The name itself for a loop's frame that was read from a file, or another when the graph has that one."""
+    with graph._lock:
+        return graph._names.unique(name)
 
 
 def replace_input(op: Operation, index: int, value: Tensor) -> None:
