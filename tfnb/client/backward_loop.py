@@ -21,6 +21,7 @@ from tfnb.client.tensor_array import TensorArray
 from tfnb.client.while_context import WhileContext
 from tfnb.errors import UnimplementedError
 from tfnb.ir.builder import redefine
+from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import FILL, ZEROS_LIKE, zeros_like
@@ -103,7 +104,8 @@ class BackwardLoop(WhileContext):
     def enter(self, t: Tensor) -> Tensor:
         if self.has(t) or not self.is_forward(t):
             return super().enter(t)
-        if t.spec.ref or t.op.opdef.kind in PLACES:
+        waits = t.op.opdef.kind is Kind.CONST and t.op.control_inputs  # for the iteration of the forward loop
+        if t.spec.ref or (t.op.opdef.kind in PLACES and not waits):
             return t
         found = self._read.get(t)
         if found is None:
@@ -115,6 +117,8 @@ class BackwardLoop(WhileContext):
         if t in self.forward.made_outside:  # a constant Enter
             return self.enter(t.op.inputs[0])
         with Detached(self.graph, self):
+            if t.op.opdef.kind is Kind.CONST:
+                return self.graph.constant(t.op.attrs.value)
             if t.op.opdef is SWITCH and t.op.inputs[1] != self.forward.pred:  # into a branch: its condition is wanted anyway
                 data, pred = (self.enter(x) for x in t.op.inputs)
                 found: Tensor = SWITCH(self.inside(data), self.inside(pred))[t.index]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.client.control_context import CondContext
+from tfnb.client.keys import GraphKeys
 from tfnb.client.structure import flatten, pack, same_structure, slice_indices
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
@@ -55,6 +56,8 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
         pivots = IDENTITY(when_true, name="switch_t"), IDENTITY(when_false, name="switch_f")
         pred = IDENTITY(pred, name="pred_id")
         branches = CondContext(pred, pivots[0], 1), CondContext(pred, pivots[1], 0)
+        for branch in branches:
+            graph.add_to_collection(GraphKeys.COND_CONTEXT, branch)
         taken, flat_taken = _branch(branches[0], true_fn, "true_fn", strict)
         other, flat_other = _branch(branches[1], false_fn, "false_fn", strict)
         if not same_structure(taken, other):

@@ -1,6 +1,7 @@
 """MetaGraphDef: a graph with what a program needs besides its nodes, its collections of variables and names.
 
-Variables are kept as VariableDef messages, so `tf.Variable` objects come back. Invariant: what a collection holds that
+Variables are kept as VariableDef messages, so `tf.Variable` objects come back; loops and branches as WhileContextDef and
+CondContextDef, which TensorFlow needs for gradients of the graph. Invariant: what a collection holds that
 no message can hold (functions, Python objects) is left out, never pickled.
 """
 
@@ -11,6 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tfnb.client.control_context import Context
+from tfnb.client.control_flow_def import context_messages, restored_loops
 from tfnb.client.graph_def import library, write_message
 from tfnb.client.keys import GraphKeys
 from tfnb.client.loop_structure import restore_loops
@@ -108,6 +111,8 @@ def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
     if items and key in _VARIABLES and all(isinstance(x, Variable) for x in items):
         messages = [x.to_proto(scope.rstrip("/")) for x in items]
         found.bytes_list.value.extend(m.SerializeToString() for m in messages)
+    elif items and all(isinstance(x, Context) for x in items):
+        found.bytes_list.value.extend(m.SerializeToString() for m in context_messages(items, scope))
     elif names and len(names) == len(items):
         found.node_list.value.extend(names)
     elif all(isinstance(x, (str, bytes)) for x in items):
@@ -199,6 +204,8 @@ def _collections(graph: Any, message: Any, scope: str, makers: Mapping[str, Any]
                 found[key] = [_variable(content, scope, variables) for content in values]
             elif kind == "bytes_list" and key in makers:
                 found[key] = [makers[key](content, scope.rstrip("/") or None) for content in values]
+            elif kind == "bytes_list" and key == GraphKeys.WHILE_CONTEXT:
+                found[key] = restored_loops(graph, values, scope)
             elif key not in (GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT, GraphKeys.QUEUE_RUNNERS):
                 found[key] = values
         except OpError as e:
