@@ -162,3 +162,31 @@ def test_structures():
     for leaves in ([1, 2, 3], [1, 2, 3, 4, 5]):
         with pytest.raises(errors.InvalidArgumentError):
             pack(value, leaves)
+
+
+@pytest.mark.parametrize("other", [tf.int32, tf.int64])
+@pytest.mark.parametrize("taken", [True, False])
+def test_rows_of_branches_by_indices_of_two_dtypes(taken, other):
+    v, p = tf.constant([10.0]), tf.placeholder(tf.bool, [])
+    rows = tf.cond(
+        p,
+        lambda: tf.IndexedSlices(v + 1, tf.constant([0])),
+        lambda: tf.IndexedSlices(v - 1, tf.constant([2], other)),
+    )
+    assert rows.indices.dtype is other
+    with tf.Session() as session:
+        assert session.run([rows.values, rows.indices], {p: taken}) == ([11, 0] if taken else [9, 2])
+
+
+@pytest.mark.parametrize("ids", [tf.int32, tf.int64])
+def test_rows_looked_up_in_a_branch_in_a_loop(ids):
+    table = tf.constant(np.arange(10.0).reshape(5, 2))
+
+    def body(i, s):
+        found = tf.cond(i < 2, lambda: tf.gather(table, tf.argmax(s, 1, output_type=ids) + 1), lambda: s)
+        return i + 1, s + found
+
+    y = tf.while_loop(lambda i, s: i < 4, body, [0, tf.zeros([1, 2], tf.float64)])[1]
+    with tf.Session() as session:
+        slope = session.run(tf.convert_to_tensor(tf.gradients(y, table)[0]))
+    np.testing.assert_array_equal(slope[:, 0], [0, 4, 4, 0, 0])

@@ -27,12 +27,38 @@ def test_unrelated_integer_and_foreign():
     x, i = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.int32, [2])
     assert tf.gradients(x * 2, [i, x])[0] is None
     assert tf.gradients(tf.cast(i, tf.float32), i) == [None]
-    with pytest.raises(errors.DTypeError):
-        tf.gradients(i * 2, i)
     with tf.Graph().as_default():
         foreign = tf.constant(1.0)
     with pytest.raises(errors.GraphError):
         tf.gradients(x, foreign)
+
+
+def test_integers_among_the_ys_add_nothing(caplog):
+    x = tf.constant(2.0)
+    turns, y = tf.while_loop(lambda i, x: i < 10, lambda i, x: [i + 1, x * 2.0], [0, x])
+    with tf.Session() as session:
+        assert session.run(tf.gradients([turns, y], x)) == [1024.0]
+    assert not caplog.records
+    assert tf.gradients(turns * 2, [turns, x]) == [None, None]
+    assert "none of" in caplog.text and "int32" in caplog.text
+
+
+def test_complex_ys_need_seeds():
+    x = tf.constant(7 + 3j, tf.complex64)
+    with pytest.raises(errors.DTypeError, match="grad_ys"):
+        tf.gradients(x * x, x)
+    with tf.Session() as session:
+        assert session.run(tf.gradients(x * x, x, tf.constant(1j, tf.complex64))) == [np.conj(2 * (7 + 3j)) * 1j]
+
+
+@pytest.mark.parametrize("dtypes", [(tf.int32, tf.int64), (tf.int64, tf.int64), (tf.int64, tf.int32)])
+def test_rows_by_indices_of_two_dtypes(dtypes):
+    table = tf.constant(np.ones((4, 2)))
+    y = tf.gather(table, tf.constant([0, 1], dtypes[0])) + tf.gather(table, tf.constant([2, 1], dtypes[1]))
+    (grad,) = tf.gradients(y, table)
+    assert isinstance(grad, tf.IndexedSlices)
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run(tf.convert_to_tensor(grad))[:, 0], [1, 2, 1, 0])
 
 
 def test_seeds_are_checked():

@@ -9,24 +9,45 @@ backward loop sees the forward loop's iteration n - 1 - k.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfnb.client.control_context import PLACES, Detached, context_of
 from tfnb.client.gradient_sums import total
+from tfnb.client.liveness import Condition, Conditions, conditions_of
+from tfnb.client.tensor_array import TensorArray
 from tfnb.client.while_context import WhileContext
-from tfnb.errors import GraphError, InternalError, UnimplementedError
+from tfnb.errors import UnimplementedError
+from tfnb.ir.builder import redefine
+from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import FILL, ZEROS_LIKE, zeros_like
-from tfnb.ops.control_flow import CONTROL_TRIGGER, SWITCH
+from tfnb.ops.control_flow import CONTROL_TRIGGER, MERGE, SWITCH
 from tfnb.ops.loop_stack import LOOP_STACK, LOOP_STACK_POP, LOOP_STACK_PUSH
 from tfnb.ops.math_binary import ADD
 from tfnb.ops.shaping import IDENTITY, SHAPE
+from tfnb.ops.tensor_array import TENSOR_ARRAY_READ
 from tfnb.types import Shape, int32, variant
 
-__all__ = ["BackwardLoop", "differentiate"]
+__all__ = ["SAVED", "BackwardLoop", "Saved", "differentiate", "unswitched"]
+
+SAVED = "saved"  # key in Operation.extra of a LoopStackPush and its LoopStackPop: their `Saved`
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """A tensor of a forward loop that its backward loop reads: saved by `push`, read by `pop`.
+
+    `conditions` say in which iterations of the forward loop the tensor is computed at all.
+    """
+
+    loop: BackwardLoop
+    conditions: tuple[Condition, ...]
+    push: Operation
+    pop: Operation
 
 
 class BackwardLoop(WhileContext):
@@ -39,10 +60,24 @@ class BackwardLoop(WhileContext):
         self.forward = forward
         self.index: Any = None
         self._slots = 0
-        self._pairs: list[tuple[Operation, Operation]] = []  # what keeps a tensor, and what takes it
+        self._read: dict[Tensor, Tensor] = {}  # tensor of the forward loop -> its value here
+        self._saved: list[Saved] = []
+        self._closed = False
+        self._known: Conditions = {}
         with self._building_forward():
             self._handle: Tensor = LOOP_STACK(name="stack", graph=graph)
             self.count = self._count_iterations()
+
+    def resume(self, forward: WhileContext, stack: Tensor, kept: Operation, push: Operation, pop: Operation) -> None:
+        """Takes up a saved tensor of a graph that was read from a file: `pop` reads here what `push` saved."""
+        if not hasattr(self, "forward"):
+            self.forward, self._handle, self._kept = forward, stack, kept
+            self._number, self.index = unswitched(push.inputs[1]), unswitched(pop.inputs[1])
+            self._slots, self._saved, self._closed, self._read, self._known = 0, [], True, {}, {}
+        self._slots = max(self._slots, push.attrs.slot + 1)
+        saved = Saved(self, conditions_of(push.inputs[2], forward, self._known), push, pop)
+        push.extra[SAVED] = pop.extra[SAVED] = saved
+        self._read[push.inputs[2]] = pop.y
 
     def _building_forward(self) -> Any:
         return Detached(self.graph, self.forward.outer)
@@ -69,11 +104,12 @@ class BackwardLoop(WhileContext):
     def enter(self, t: Tensor) -> Tensor:
         if self.has(t) or not self.is_forward(t):
             return super().enter(t)
-        if t.spec.ref or t.op.opdef.kind in PLACES:
+        waits = t.op.opdef.kind is Kind.CONST and t.op.control_inputs  # for the iteration of the forward loop
+        if t.spec.ref or (t.op.opdef.kind in PLACES and not waits):
             return t
-        found = self.entered.get(t)
+        found = self._read.get(t)
         if found is None:
-            found = self.entered[t] = self._again(t)
+            found = self._read[t] = self._again(t)
         return found
 
     def _again(self, t: Tensor) -> Tensor:
@@ -81,7 +117,9 @@ class BackwardLoop(WhileContext):
         if t in self.forward.made_outside:  # a constant Enter
             return self.enter(t.op.inputs[0])
         with Detached(self.graph, self):
-            if t.op.opdef is SWITCH:  # into a branch: its condition is wanted anyway
+            if t.op.opdef.kind is Kind.CONST:
+                return self.graph.constant(t.op.attrs.value)
+            if t.op.opdef is SWITCH and t.op.inputs[1] != self.forward.pred:  # into a branch: its condition is wanted anyway
                 data, pred = (self.enter(x) for x in t.op.inputs)
                 found: Tensor = SWITCH(self.inside(data), self.inside(pred))[t.index]
                 return found
@@ -94,13 +132,23 @@ class BackwardLoop(WhileContext):
             pushed = LOOP_STACK_PUSH(
                 self._handle, self._number, t, slot=slot, swap_memory=self.forward.swap_memory
             )
-        at = self.index
-        for branch in reversed(_branches(context_of(t.op), self.forward)):
-            at = SWITCH(at, self.enter(branch.pred))[branch.branch]
+        conditions = conditions_of(t, self.forward, self._known)
+        at = self.under(conditions, self.index)
         found: Tensor = LOOP_STACK_POP(self._handle, at, T=t.dtype, slot=slot)
         found.set_shape(t.shape)
-        self._pairs.append((pushed.op, found.op))
+        saved = Saved(self, conditions, pushed.op, found.op)
+        pushed.op.extra[SAVED] = found.op.extra[SAVED] = saved
+        if self._closed:
+            self._wait_for([saved])
+        else:
+            self._saved.append(saved)
         return found
+
+    def under(self, conditions: Sequence[Condition], t: Tensor) -> Tensor:
+        """The tensor `t` of this loop where the conditions held in the forward iteration, else a dead one."""
+        for pred, branch in conditions:
+            t = SWITCH(t, self.enter(pred))[branch]
+        return t
 
     def keep_what_is_read(self) -> None:
         """Lets the forward loop wait for, and so run, what the finished backward loop really reads."""
@@ -111,8 +159,35 @@ class BackwardLoop(WhileContext):
             if op not in live and self.holds(op):
                 live.add(op)
                 stack += [*(t.op for t in op.inputs), *op.control_inputs]
-        pushed = [push for push, pop in self._pairs if pop in live]
-        self._kept.control_inputs = [*self._kept.control_inputs, *pushed]
+        self._wait_for([saved for saved in self._saved if saved.pop in live])
+        self._closed = True
+
+    def _wait_for(self, saved: Sequence[Saved]) -> None:
+        self._kept.control_inputs = [*self._kept.control_inputs, *(x.push for x in saved)]
+
+    def let_gradients_pass(self, saved: Saved) -> None:
+        """Moves a saved tensor from the stack to a TensorArray.
+
+        The forward loop writes the array and this loop reads it. The flow of the array is an ordinary loop variable of
+        the forward loop and an ordinary input of this one, so gradients find their way from each read to its write.
+        """
+        push, pop, loop = saved.push, saved.pop, self.forward
+        t = push.inputs[2]
+        with self._building_forward():
+            array = TensorArray(t.dtype, size=0, dynamic_size=True, infer_shape=False, element_shape=t.shape)
+            loop.add_variable(array.flow)
+        k = len(loop.merges) - 1
+        with Detached(self.graph, loop):
+            flow = loop.take(loop.merges[k])
+            loop.close(k, _written(array.with_flow(flow), self._number, t, saved.conditions).flow)
+        with Detached(self.graph, self):
+            flow = self.under(saved.conditions, self.enter(loop.exits[k]))
+        self._kept.control_inputs = [op for op in self._kept.control_inputs if op is not push]
+        redefine(
+            pop, TENSOR_ARRAY_READ, (self.enter(array.handle), pop.inputs[1], flow), TENSOR_ARRAY_READ.attrs(),
+            {"dtype": t.dtype},
+        )  # fmt: skip
+        del pop.extra[SAVED]
 
     def add_op(self, op: Operation) -> None:
         self._want_shape_only(op)
@@ -137,15 +212,25 @@ class BackwardLoop(WhileContext):
             op.attrs, op.types = FILL.attrs(), {"T": t.dtype, "index_type": int32}
 
 
-def _branches(context: Any, loop: WhileContext) -> list[Any]:
-    """The conditionals between a context in `loop` and the loop, innermost first."""
-    found = []
-    while context is not loop:
-        if context is None or context.is_loop:
-            raise InternalError("a gradient reads a tensor of an inner loop directly")
-        found.append(context)
-        context = context.outer
-    return found
+def unswitched(t: Tensor) -> Tensor:
+    """The tensor that came into the branches in which this one stands for it."""
+    while t.op.opdef is SWITCH:
+        t = t.op.inputs[0]
+    return t
+
+
+def _written(array: TensorArray, index: Tensor, value: Tensor, conditions: Sequence[Condition]) -> TensorArray:
+    """The array with `value` as an element where all conditions hold, and else as it is."""
+    flow, others = array.flow, []
+    for pred, branch in conditions:
+        switch = SWITCH(flow, pred)
+        others.append((switch[1 - branch], branch))
+        flow = switch[branch]
+    flow = array.with_flow(flow).write(index, value).flow
+    for other, branch in reversed(others):
+        flow = MERGE([flow, other] if branch == 0 else [other, flow])[0]
+        flow.op.extra["pred"] = other.op.inputs[1]
+    return array.with_flow(flow)
 
 
 def differentiate(
@@ -154,25 +239,20 @@ def differentiate(
     """Gradients by what came into the loop: pairs of a tensor outside and its gradient.
 
     `arrived[k]` is the gradient of exit k or None; `between` the operations on a path that is asked for; `walk(loop,
-    xs, ys, dys)` gives the gradients by xs of ys within one iteration. Raises `GraphError` for a loop without
-    gradients: `back_prop=False`, or a backward loop.
+    xs, ys, dys)` gives the gradients by xs of ys within one iteration. A loop with `back_prop=False` has no gradients.
     """
-    if isinstance(loop, BackwardLoop):
-        raise GraphError(
-            f"second-order gradients through a loop ({loop.name}) are not supported", loop.enters[0].op
-        )
     if not loop.back_prop:
         return []
     lists = [m for m, g in zip(loop.merges, arrived, strict=True) if g is not None and m.dtype is variant]
     if lists:
         raise UnimplementedError(f"gradients do not pass through lists of tensors in a loop ({loop.name})", lists[0].op)
     variables = [
-        k for k, m in enumerate(loop.merges) if m.op in between and m.dtype.is_floating
+        k for k, m in enumerate(loop.merges) if m.op in between and _has_gradient(m)
     ]
     captured = [
         (inside.op.inputs[0], inside)
         for inside in list(loop.entered.values())
-        if inside.op in between and inside.dtype.is_floating
+        if inside.op in between and _has_gradient(inside)
     ]
     if not variables and not captured:
         return []
@@ -199,6 +279,10 @@ def differentiate(
     ]
     result += [(t, finish()) for (t, _), finish in zip(captured, totals, strict=True)]
     return result
+
+
+def _has_gradient(t: Tensor) -> bool:
+    return t.dtype.is_floating or t.dtype.is_complex
 
 
 def _positive(taken: list[Any]) -> Any:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from tfnb.client.control_context import CondContext
-from tfnb.client.structure import flatten, pack, same_structure
+from tfnb.client.keys import GraphKeys
+from tfnb.client.structure import flatten, pack, same_structure, slice_indices
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph, graph_of
@@ -23,7 +24,7 @@ from tfnb.ops.convert import cast
 from tfnb.ops.logging import assert_that
 from tfnb.ops.reduce_api import reduce_any, reduce_sum
 from tfnb.ops.shaping import IDENTITY
-from tfnb.types import bool_, int32, scalar
+from tfnb.types import bool_, int32, int64, scalar
 
 __all__ = ["API", "case", "cond", "smart_cond"]
 
@@ -54,12 +55,20 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
         when_false, when_true = SWITCH(pred, pred, name="Switch")
         pivots = IDENTITY(when_true, name="switch_t"), IDENTITY(when_false, name="switch_f")
         pred = IDENTITY(pred, name="pred_id")
-        taken, flat_taken = _branch(CondContext(pred, pivots[0], 1), true_fn, "true_fn", strict)
-        other, flat_other = _branch(CondContext(pred, pivots[1], 0), false_fn, "false_fn", strict)
+        branches = CondContext(pred, pivots[0], 1), CondContext(pred, pivots[1], 0)
+        for branch in branches:
+            graph.add_to_collection(GraphKeys.COND_CONTEXT, branch)
+        taken, flat_taken = _branch(branches[0], true_fn, "true_fn", strict)
+        other, flat_other = _branch(branches[1], false_fn, "false_fn", strict)
         if not same_structure(taken, other):
             raise InvalidArgumentError(
                 f"cond: true_fn returned {taken!r}, false_fn the different {other!r}"
             )
+        for k, is_indices in enumerate(slice_indices(taken)):
+            if is_indices and flat_taken[k].dtype is not flat_other[k].dtype:
+                for branch, flat in zip(branches, (flat_taken, flat_other), strict=True):
+                    with branch.opened():
+                        flat[k] = cast(flat[k], int64)
         for a, b in zip(flat_taken, flat_other, strict=True):
             if a.dtype is not b.dtype:
                 kinds = f"{a.dtype.name} ({a.name}), false_fn {b.dtype.name} ({b.name})"

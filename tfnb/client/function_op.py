@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfnb.client.gradients import gradients
+from tfnb.client.loop_structure import restore_loops
 from tfnb.client.structure import flatten
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, UnimplementedError
 from tfnb.ir.default import get_default_graph, graph_of
@@ -176,7 +177,9 @@ def make_gradient(
         if again is not None:
             results = again(args)
         else:
+            before = body.version
             table = copy_into(function, body, args)
+            restore_loops(body, body.get_operations()[before:])
             results = [table[t] for t in function.results]
         pairs = [(y, g) for y, g in zip(results, seeds, strict=True) if _differentiable(y)]
         if not pairs:

@@ -13,17 +13,19 @@ import numpy as np
 
 from tfnb.client.control_context import Detached, context_of
 from tfnb.client.tensor_array import TensorArray
-from tfnb.client.while_context import WhileContext
+from tfnb.client.while_context import LOOP, WhileContext
+from tfnb.ir.builder import redefine
 from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
-from tfnb.ops.constants import zeros_like
+from tfnb.ops.constants import FILL, zeros_like
 from tfnb.ops.loop_products import LOOP_PRODUCTS, LOOP_PRODUCTS_ADD, LOOP_PRODUCTS_SUM
 from tfnb.ops.math_binary import ADD
 from tfnb.ops.matmul import MAT_MUL
-from tfnb.ops.shaping import shape_of
+from tfnb.ops.shaping import IDENTITY, shape_of
 from tfnb.types import Shape, float32, float64
 
-__all__ = ["total"]
+__all__ = ["add_one_by_one", "total"]
 
 Finish = Callable[[], Any]
 
@@ -78,6 +80,20 @@ def _product(back: Any, t: Tensor, grad: Tensor) -> Finish:
     left, right = grad.op.inputs
     back.close(k, LOOP_PRODUCTS_ADD(back.enter(handle), value, left, right))
     return lambda: LOOP_PRODUCTS_SUM(handle, back.exits[k], shape_of(t), T=grad.dtype, shape=grad.shape)
+
+
+def add_one_by_one(op: Operation) -> None:
+    """Makes a LoopProductsSum the sum of a loop variable to which the products are added, which gradients pass."""
+    _, flow, shape = op.inputs
+    back = flow.op.extra[LOOP]
+    _, _, left, right = back.results[back.exits.index(flow)].op.inputs
+    with Detached(back.graph, back.outer):
+        zero: Tensor = FILL(shape, back.graph.constant(np.zeros((), op.y.dtype.np)))
+        zero.set_shape(op.y.shape)
+    with Detached(back.graph, back):
+        k, value = _variable(back, zero)
+        back.close(k, ADD(value, MAT_MUL(left, right, transpose_a=True)))
+    redefine(op, IDENTITY, (back.exits[k],), IDENTITY.attrs(), {"T": op.y.dtype})
 
 
 def _collected(back: Any, x: Tensor) -> Callable[[], Tensor]:

@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from tfnb.client import logging_api as logging
 from tfnb.client.backward_loop import differentiate
 from tfnb.client.control_context import context_of, loops_around
+from tfnb.client.gradient_paths import open_paths, operations_between
+from tfnb.client.loop_structure import UNCLEAR
 from tfnb.client.recompute import RECOMPUTE, RecomputeScope
 from tfnb.client.while_context import LOOP, WhileContext
 from tfnb.errors import (
@@ -30,7 +33,9 @@ from tfnb.ir.tensor import Tensor
 from tfnb.ops import CATALOG
 from tfnb.ops.concat import concat
 from tfnb.ops.constants import ones_like, zeros_like
+from tfnb.ops.convert import alike_indices
 from tfnb.ops.math_binary import ADD_N
+from tfnb.ops.tensor_array import TENSOR_ARRAY_GRAD
 from tfnb.ops.variants import VARIANT_ADD
 from tfnb.types import variant
 
@@ -115,7 +120,8 @@ def gradients(
 
     `grad_ys` are initial gradients, of the shapes of `ys` (ones by default). Gradients are not followed behind
     `stop_gradients`. Returns one Tensor, `IndexedSlices` (for rows gathered from x) or None (y does not depend on
-    x) per x. Raises `NotFoundError` for an op without a gradient, `DTypeError` for integer ys.
+    x) per x. Integer ys add nothing. Raises `NotFoundError` for an op without a gradient, `DTypeError` for complex ys
+    without `grad_ys`.
     """
     graph = graph_of([*_listed(ys), *_listed(xs)])
     y_list = [graph.to_tensor(y) for y in _listed(ys)]
@@ -130,17 +136,31 @@ def gradients(
         raise InvalidArgumentError(f"gradients: {len(seeds)} grad_ys for {len(y_list)} ys")
     with graph.as_default(), graph.name_scope(name) as scope, _source(graph, scope):
         here = loops_around(graph.scopes.control_flow)
+        if not any(_has_gradient(y) for y in y_list):
+            logging.warning(
+                "gradients: none of %s is a floating or complex tensor, so there are no gradients; cast before you "
+                "differentiate", [f"{y.name} ({y.dtype.name})" for y in y_list],
+            )  # fmt: skip
+        pairs = [(y, _seed(y, seed)) for y, seed in zip(y_list, seeds, strict=True) if _has_gradient(y)]
+        y_list = [y for y, _ in pairs]
+        open_paths(x_list, y_list, stops)
         walk = _Backward(graph, x_list, y_list, stops, colocate_gradients_with_ops, here)
-        for y, seed in zip(y_list, seeds, strict=True):
-            walk.add(y, _seed(y, seed))
+        for y, seed in pairs:
+            walk.add(y, seed)
         walk.run()
         return [walk.gradient(x) for x in x_list]
 
 
 @contextmanager
 def _source(graph: Any, scope: str) -> Iterator[None]:
-    """Tells the gradients of tensor arrays which call they belong to."""
+    """Tells the gradients of tensor arrays which call they belong to; no two calls share their arrays.
+
+    A name scope alone does not tell calls apart: a graph read from a file may hold gradients of the same scope.
+    """
     scopes = graph.scopes
+    others = {op.attrs.source for op in graph.get_operations() if op.opdef is TENSOR_ARRAY_GRAD}
+    while scope in others:
+        scope += "_"
     before, scopes.gradient_source = scopes.gradient_source, scope
     try:
         yield
@@ -160,10 +180,16 @@ def _as_ref(graph: Any, x: Any) -> Tensor:
     return graph.as_graph_element(x, allow_operation=False)
 
 
+def _has_gradient(t: Tensor) -> bool:
+    return t.dtype.is_floating or t.dtype.is_complex
+
+
 def _seed(y: Tensor, seed: Any) -> Grad:
-    if not (y.dtype.is_floating or y.dtype.is_complex):
+    if seed is None and y.dtype.is_complex:
         raise DTypeError(
-            f"gradients: {y.name} is {y.dtype.name}; only floating tensors have gradients", y.op
+            f"gradients: {y.name} is {y.dtype.name}, and a complex y needs grad_ys; or differentiate a real number "
+            "that depends on it",
+            y.op,
         )
     if seed is None:
         return ones_like(y)
@@ -212,9 +238,10 @@ class _Backward:
         self.colocate = colocate
         self.stops = stops
         self.levels = levels
+        self.loop_variables = {m.op: loop for loop in levels for m in loop.merges}
         self.partial: dict[Tensor, list[Grad]] = {}
         self.repeated = {x.op.extra[RECOMPUTE] for x in xs if RECOMPUTE in x.op.extra}
-        self.between = set(found := _between(xs, ys, stops))
+        self.between = set(found := operations_between(xs, ys, stops))
         self.pending: dict[_Unit, int] = dict.fromkeys(map(self.unit, found), 0)
         for unit in self.pending:
             for t in self.inputs(unit):
@@ -291,6 +318,20 @@ class _Backward:
                 for t, g in differentiate(self.graph, unit, arrived, self.between, walk):
                     self.add(t, g)
             return
+        if unit in self.loop_variables:
+            loop = self.loop_variables[unit]
+            raise GraphError(
+                f"gradients: taken inside the loop {loop.name}, they reach its loop variable {unit.name} and would "
+                "have to go on into the iterations before. Take gradients by the arguments of the body or by tensors "
+                "that the loop only reads, put the loop variable into stop_gradients, or differentiate after the loop",
+                unit.inputs[0].op,
+            )
+        if UNCLEAR in unit.extra:
+            raise GraphError(
+                f"gradients: {unit.extra[UNCLEAR]}. Build the loop in this program, or export it together with its "
+                "gradients",
+                unit,
+            )
         function = gradient_function(unit)
         if function is not None:
             with self._named(unit.name), self._placed(unit):
@@ -364,32 +405,12 @@ def _checked(op: Operation, t: Tensor, grad: Grad) -> Grad:
     return grad
 
 
-def _between(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -> list[Operation]:
-    """The ops on some path from an x to a y, found backwards from ys among those that xs reach."""
-    reached: set[Operation] = set()
-    stack = [x.op for x in xs]
-    while stack:
-        op = stack.pop()
-        if op not in reached:
-            reached.add(op)
-            stack.extend(c for t in op.outputs for c in t.consumers())
-    found: dict[Operation, None] = {}
-    back = [y.op for y in ys]
-    while back:
-        op = back.pop()
-        if op in reached and op not in found:
-            found[op] = None
-            if not any(t in stops for t in op.outputs):
-                back.extend(t.op for t in op.inputs)
-    return list(found)
-
-
 def _sum(parts: Sequence[Grad]) -> Grad:
     slices = [p for p in parts if isinstance(p, IndexedSlices)]
     if len(slices) == len(parts):
         return IndexedSlices(
             concat([s.values for s in slices], 0),
-            concat([s.indices for s in slices], 0),
+            concat(alike_indices([s.indices for s in slices]), 0),
             slices[0].dense_shape,
         )
     dense = [p.__tensor__() if isinstance(p, IndexedSlices) else p for p in parts]

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from tfnb.client.functional_forms import FunctionalForms
+from tfnb.client.loop_structure import restore_loops
 from tfnb.errors import DTypeError, GraphError, NotFoundError
 from tfnb.ir.builder import GraphBuilder, all_or_nothing
 from tfnb.ir.default import get_default_graph
@@ -55,10 +56,14 @@ def import_graph_def(
     """
     graph = get_default_graph()
     with all_or_nothing(graph):
+        before = graph.version
         if name == "":
-            return decode_graph_def(graph, graph_def, library, input_map, return_elements)
-        with graph.name_scope(name or "import") as scope:
-            return decode_graph_def(graph, graph_def, library, input_map, return_elements, scope)
+            found = decode_graph_def(graph, graph_def, library, input_map, return_elements)
+        else:
+            with graph.name_scope(name or "import") as scope:
+                found = decode_graph_def(graph, graph_def, library, input_map, return_elements, scope)
+        restore_loops(graph, graph.get_operations()[before:])
+        return found
 
 
 def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:

@@ -1,6 +1,7 @@
 """MetaGraphDef: a graph with what a program needs besides its nodes, its collections of variables and names.
 
-Variables are kept as VariableDef messages, so `tf.Variable` objects come back. Invariant: what a collection holds that
+Variables are kept as VariableDef messages, so `tf.Variable` objects come back; loops and branches as WhileContextDef and
+CondContextDef, which TensorFlow needs for gradients of the graph. Invariant: what a collection holds that
 no message can hold (functions, Python objects) is left out, never pickled.
 """
 
@@ -11,8 +12,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tfnb.client.control_context import Context
+from tfnb.client.control_flow_def import context_messages, restored_loops
 from tfnb.client.graph_def import library, write_message
 from tfnb.client.keys import GraphKeys
+from tfnb.client.loop_structure import restore_loops
 from tfnb.client.variables import Variable
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.builder import all_or_nothing
@@ -107,6 +111,8 @@ def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
     if items and key in _VARIABLES and all(isinstance(x, Variable) for x in items):
         messages = [x.to_proto(scope.rstrip("/")) for x in items]
         found.bytes_list.value.extend(m.SerializeToString() for m in messages)
+    elif items and all(isinstance(x, Context) for x in items):
+        found.bytes_list.value.extend(m.SerializeToString() for m in context_messages(items, scope))
     elif names and len(names) == len(items):
         found.node_list.value.extend(names)
     elif all(isinstance(x, (str, bytes)) for x in items):
@@ -170,7 +176,9 @@ def import_scoped_meta_graph(
         if import_scope:
             with graph.name_scope(import_scope) as scope:
                 pass
+        before = graph.version
         import_graph_def(graph, nodes, library, input_map, None, scope)
+        restore_loops(graph, graph.get_operations()[before:])
         found = _collections(graph, message, scope, makers or {})
         graph_collections = {key: items for key, items in found.items() if items}
     for key, items in graph_collections.items():
@@ -196,6 +204,8 @@ def _collections(graph: Any, message: Any, scope: str, makers: Mapping[str, Any]
                 found[key] = [_variable(content, scope, variables) for content in values]
             elif kind == "bytes_list" and key in makers:
                 found[key] = [makers[key](content, scope.rstrip("/") or None) for content in values]
+            elif kind == "bytes_list" and key == GraphKeys.WHILE_CONTEXT:
+                found[key] = restored_loops(graph, values, scope)
             elif key not in (GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT, GraphKeys.QUEUE_RUNNERS):
                 found[key] = values
         except OpError as e:

@@ -16,7 +16,7 @@ from tfnb.ir.sparse import SparseTensor, SparseTensorValue, parts_of
 from tfnb.ir.tensor import Tensor
 from tfnb.types import Shape, scalar
 
-__all__ = ["COMPOSITES", "flatten", "pack", "part_shapes", "same_structure"]
+__all__ = ["COMPOSITES", "flatten", "pack", "part_shapes", "same_structure", "slice_indices"]
 
 COMPOSITES = (SparseTensor, IndexedSlices, TensorArray)
 
@@ -32,6 +32,16 @@ def flatten(structure: Any) -> list[Any]:
     if isinstance(structure, IndexedSlices):
         return [p for p in (structure.values, structure.indices, structure.dense_shape) if p is not None]
     return [structure.flow] if isinstance(structure, TensorArray) else [structure]
+
+
+def slice_indices(structure: Any) -> list[bool]:
+    """Which leaves are the indices of IndexedSlices, in the order of `flatten`."""
+    if isinstance(structure, Mapping):
+        return [found for key in sorted(structure) for found in slice_indices(structure[key])]
+    if isinstance(structure, (list, tuple)):
+        return [found for part in structure for found in slice_indices(part)]
+    rows = isinstance(structure, IndexedSlices)
+    return [rows and k == 1 for k, _ in enumerate(flatten(structure))]
 
 
 def part_shapes(structure: Any, shape: Shape | None) -> list[Shape | None]:

@@ -2,8 +2,8 @@
 
 `GraphBuilder` is what users know as `tf.Graph`. Operations are added by many threads under one lock; `version`
 counts them, so a session knows what is new (Session.Extend). Invariant: an operation once added never changes,
-except that its static shape may become better known, its device may be set before the first run, and a loop's Merge
-gets the edge that closes the loop.
+except that its static shape may become better known, its device may be set before the first run, a loop's Merge
+gets the edge that closes the loop, and an operation may compute the same values in another way (`redefine`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tfnb.ir.scopes import Names, Scopes, check_name
 from tfnb.ir.tensor import Tensor, call_operator, is_tensor_like
 from tfnb.types import DType, Shape, TensorSpec, as_dtype, as_shape
 
-__all__ = ["GraphBuilder", "all_or_nothing", "claim_name", "infer_specs", "pack_outputs", "replace_input"]
+__all__ = ["GraphBuilder", "all_or_nothing", "claim_frame", "claim_name", "infer_specs", "pack_outputs", "redefine", "replace_input"]
 
 
 def infer_specs(
@@ -374,6 +374,12 @@ def claim_name(graph: GraphBuilder, name: str) -> None:
         graph._names.unique(name)
 
 
+def claim_frame(graph: GraphBuilder, name: str) -> str:
+    """The name itself for a loop's frame that was read from a file, or another when the graph has that one."""
+    with graph._lock:
+        return graph._names.unique(name)
+
+
 def replace_input(op: Operation, index: int, value: Tensor) -> None:
     """Makes `value` input `index` of `op`: the edge that closes a loop cannot be there when its Merge is made."""
     graph = op.graph
@@ -382,6 +388,19 @@ def replace_input(op: Operation, index: int, value: Tensor) -> None:
         op.inputs = (*op.inputs[:index], value, *op.inputs[index + 1 :])
         graph._consumers[(old.op.id, old.index)].remove(op)
         graph._consumers.setdefault((value.op.id, value.index), []).append(op)
+
+
+def redefine(
+    op: Operation, opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any]
+) -> None:
+    """Makes `op` an operation of another type that gives the same values; its name and its readers stay."""
+    graph = op.graph
+    with graph._lock:
+        for t in op.inputs:
+            graph._consumers[(t.op.id, t.index)].remove(op)
+        op.opdef, op.inputs, op.attrs, op.types = opdef, tuple(inputs), attrs, types
+        for t in op.inputs:
+            graph._consumers.setdefault((t.op.id, t.index), []).append(op)
 
 
 def flatten(value: Any) -> Iterator[Any]:

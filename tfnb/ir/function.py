@@ -19,11 +19,12 @@ from typing import Any
 from tfnb.errors import GraphError, InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder, replace_input
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, Kind, OpDef
+from tfnb.ir.graph import graph_from_operations
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.types import ALL, ANY, DType, Shape, TensorSpec, unknown_shape
 
-__all__ = ["ARG", "MAX_NODES", "REF_ARG", "Function", "FunctionBuilder", "copy_into"]
+__all__ = ["ARG", "MAX_NODES", "REF_ARG", "Function", "FunctionBuilder", "copy_into", "in_order"]
 
 MAX_NODES = 1_000_000  # of a function with the functions that it calls put in place
 
@@ -218,7 +219,7 @@ def copy_into(function: Function, target: Any, args: Sequence[Tensor], frame: st
     table = dict(zip(function.args, args, strict=True))
     made: dict[Operation, Any] = {}
     late: list[tuple[Any, int, Tensor]] = []
-    for op in function.body.get_operations():
+    for op in in_order(function.body.get_operations()):
         if op.opdef in _ARGS:
             continue
         known = [table.get(t) for t in op.inputs]
@@ -244,6 +245,12 @@ def copy_into(function: Function, target: Any, args: Sequence[Tensor], frame: st
         else:
             merge.replace_input(index, table[source])
     return table
+
+
+def in_order(ops: Sequence[Operation]) -> list[Operation]:
+    """Operations of a body, each behind its inputs: one that was redefined may read later ones."""
+    by_id = {op.id: op for op in ops}
+    return [by_id[i] for i in graph_from_operations(ops).order]
 
 
 def _wait_for(node: Any, before: Sequence[Any]) -> None:

@@ -18,6 +18,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, unchanged, with_rank
 from tfnb.ops.constants import zeros_like
+from tfnb.ops.convert import alike_indices
 from tfnb.ops.shaping import shape_of
 from tfnb.types import ANY, Shape, scalar, unknown_shape
 
@@ -101,11 +102,18 @@ def _grad_switch(op: Any, when_false: Any, when_true: Any) -> Any:
     if any(isinstance(g, IndexedSlices) for g in sides):
         rows = [_rows(g, data) for g in sides]
         if None not in rows:
-            values = MERGE([SWITCH(r.values, pred)[k] for k, r in enumerate(rows)])[0]
-            indices = MERGE([SWITCH(r.indices, pred)[k] for k, r in enumerate(rows)])[0]
+            values = _chosen([r.values for r in rows], pred)
+            indices = _chosen(alike_indices([r.indices for r in rows]), pred)
             return IndexedSlices(values, indices, shape_of(data)), None
-    full = [zeros_like(data) if g is None else g for g in sides]
-    return MERGE([SWITCH(g, pred)[k] for k, g in enumerate(full)])[0], None
+    return _chosen([zeros_like(data) if g is None else g for g in sides], pred), None
+
+
+def _chosen(sides: Sequence[Any], pred: Any) -> Any:
+    """The one of two tensors that belongs to the branch taken; its own gradient knows the condition too."""
+    switches = [SWITCH(side, pred) for side in sides]
+    found = MERGE([switch[k] for k, switch in enumerate(switches)])[0]
+    found.op.extra["pred"] = switches[0][0].op.inputs[1]
+    return found
 
 
 def _rows(grad: Any, data: Any) -> IndexedSlices | None:

@@ -5,6 +5,7 @@ Invariant: a conversion truncates and wraps as C's does; to bool it asks "not ze
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from tfnb.types import (
     int64,
 )
 
-__all__ = ["API", "CAST", "OPS", "cast", "cast_to"]
+__all__ = ["API", "CAST", "OPS", "alike_indices", "cast", "cast_to"]
 
 
 @record
@@ -105,6 +106,14 @@ def _named(dtype: DType, old: str) -> Any:
 
 
 OPS: tuple[OpDef, ...] = (CAST,)
+
+def alike_indices(indices: Sequence[Any]) -> list[Any]:
+    """Tensors of indices in one dtype: int64 where some are int32 and others int64."""
+    if len({t.dtype for t in indices}) == 1:
+        return list(indices)
+    return [cast_to(t, int64) for t in indices]
+
+
 API: dict[str, Any] = {
     "cast": cast,
     "to_float": _named(float32, "to_float"),

@@ -196,7 +196,11 @@ def _close(call: HostCall, handle: Any) -> tuple[()]:
 
 
 def _gradient_array(op: Any, flow: Any) -> Any:
-    """Handle and flow of the array that collects the gradient of the op's array, after `flow`."""
+    """Handle and flow of the array that collects the gradient of the op's array, after `flow`.
+
+    What is written starts from the flow that this gives: it depends on nothing that was written before. What is read
+    goes on from `flow` itself, so that second-order gradients find the way from the read to what was written.
+    """
     source = op.graph.scopes.gradient_source or "gradients"
     return TENSOR_ARRAY_GRAD(op.inputs[0], flow, source=source)
 
@@ -216,8 +220,8 @@ def _grad_write(op: Any, flow: Any) -> tuple[Any, ...]:
     if not _differentiable(op):
         return None, None, None, flow
     _, index, value, _ = op.inputs
-    handle, made = _gradient_array(op, flow)
-    found = TENSOR_ARRAY_READ(handle, index, made, dtype=value.dtype)
+    handle, _ = _gradient_array(op, flow)
+    found = TENSOR_ARRAY_READ(handle, index, flow, dtype=value.dtype)
     found.set_shape(value.shape)
     return None, None, found, flow
 
@@ -232,10 +236,10 @@ def _grad_scatter(op: Any, flow: Any) -> tuple[Any, ...]:
     if not _differentiable(op):
         return None, None, None, flow
     _, indices, value, _ = op.inputs
-    handle, made = _gradient_array(op, flow)
+    handle, _ = _gradient_array(op, flow)
     dims = value.shape.dims
     found = TENSOR_ARRAY_GATHER(
-        handle, indices, made, dtype=value.dtype, element_shape=None if dims is None else Shape(dims[1:])
+        handle, indices, flow, dtype=value.dtype, element_shape=None if dims is None else Shape(dims[1:])
     )
     found.set_shape(value.shape)
     return None, None, found, flow
@@ -251,10 +255,10 @@ def _grad_split(op: Any, flow: Any) -> tuple[Any, ...]:
     if not _differentiable(op):
         return None, None, None, flow
     value = op.inputs[1]
-    handle, made = _gradient_array(op, flow)
+    handle, _ = _gradient_array(op, flow)
     dims = value.shape.dims
     found, _ = TENSOR_ARRAY_CONCAT(
-        handle, made, dtype=value.dtype, element_shape_except0=None if dims is None else Shape(dims[1:])
+        handle, flow, dtype=value.dtype, element_shape_except0=None if dims is None else Shape(dims[1:])
     )
     found.set_shape(value.shape)
     return None, found, None, flow

@@ -53,12 +53,16 @@ class TensorArrayState:
         return len(self.elements)
 
     def gradient(self, source: str) -> TensorArrayState:
-        """The array that collects the gradient by this one's elements, one per `source`."""
+        """The array that collects the gradient by this one's elements, one per `source`.
+
+        The gradient of a gradient keeps its elements: all who added to one place read the same one.
+        """
         self._check_open()
+        clear = self.clear and self._forward_shapes is None
         found = self.gradients.get(source)
         if found is None:
             found = self.gradients[source] = TensorArrayState(
-                self.dtype, len(self.elements), self.shape, False, self.clear, self.same_shapes,
+                self.dtype, len(self.elements), self.shape, False, clear, self.same_shapes,
                 f"{self.name}_grad", self,
             )  # fmt: skip
         return found

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from tfnb.errors import GraphError
 from tfnb.ir.edit import EditNode, GraphEdit
-from tfnb.ir.function import MAX_NODES, Function, copy_into
+from tfnb.ir.function import MAX_NODES, Function, copy_into, in_order
 from tfnb.ir.graph import Edge, Graph, graph_from_operations
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
@@ -141,4 +141,4 @@ def _decides(nodes: Iterable[EditNode]) -> bool:
 def _plain(function: Function) -> list[Operation]:
     """The body's operations in the order in which they are copied."""
     args = {t.op for t in function.args}
-    return [op for op in function.body.get_operations() if op not in args]
+    return [op for op in in_order(function.body.get_operations()) if op not in args]
