@@ -101,8 +101,9 @@ def _lower_gather(site: LowerSite, idx: tuple[Expr, ...], axis: int) -> Expr:
     if size == 0 or params.size == 0:
         return zero
     row = site.load(1, idx[a : a + len(indices.shape)])
+    row = row if size <= row.dtype.max else s.position(row, size)
     inside = s.and_(s.ge(row, 0), s.lt(row, size))
-    at = s.cast(s.minimum(s.maximum(row, 0), size - 1), int32)
+    at = s.position(s.minimum(s.maximum(row, 0), size - 1), size)
     return s.where(inside, site.load(0, (*idx[:a], at, *idx[a + len(indices.shape) :])), zero)
 
 

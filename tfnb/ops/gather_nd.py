@@ -64,9 +64,10 @@ def _lower_gather_nd(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     inside: Expr | None = None
     for j in range(k):
         i, size = site.load(1, (*idx[:lead], j)), params.shape[j]
+        i = i if size <= i.dtype.max else s.position(i, size)
         test = s.and_(s.ge(i, 0), s.lt(i, size))
         inside = test if inside is None else s.and_(inside, test)
-        own.append(s.cast(s.minimum(s.maximum(i, 0), size - 1), int32))
+        own.append(s.position(s.minimum(s.maximum(i, 0), size - 1), size))
     element = site.load(0, (*own, *idx[lead:]))
     return element if inside is None else s.where(inside, element, zero)
 

@@ -21,7 +21,7 @@ from tfnb.ir.shapes import unchanged
 from tfnb.ops.constants import RANGE
 from tfnb.ops.pack import PACK
 from tfnb.ops.shaping import RANK, RESHAPE, SHAPE, SIZE, shape_of
-from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, Shape, unknown_shape
 
 __all__ = [
     "API",
@@ -158,7 +158,7 @@ def _lower_slice(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     begin, dims, out = site.value(1), site.inputs[0].shape, site.outputs[0].shape
     if begin is not None:
         return site.load(0, tuple(s.add(i, int(b)) for i, b in zip(idx, begin, strict=True)))
-    starts = [s.cast(site.load(1, (k,)), int32) for k in range(len(idx))]  # known to the step only
+    starts = [s.position(site.load(1, (k,)), d) for k, d in enumerate(dims)]  # known to the step only
     inside = (s.minimum(s.maximum(b, 0), d - n) for b, d, n in zip(starts, dims, out, strict=True))
     return site.load(0, tuple(s.add(i, b) for i, b in zip(idx, inside, strict=True)))
 

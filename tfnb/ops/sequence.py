@@ -73,8 +73,8 @@ def _host_reverse(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> np.ndar
 
 def _lower_reverse(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     seq, batch = _sequence_axes(site.attrs, len(idx))
-    n, own = s.cast(site.load(1, (idx[batch],)), int32), list(idx)
-    n = s.minimum(n, site.inputs[0].shape[seq])
+    size, own = site.inputs[0].shape[seq], list(idx)
+    n = s.minimum(s.position(site.load(1, (idx[batch],)), size), size)
     own[seq] = s.where(s.lt(idx[seq], n), n - 1 - idx[seq], idx[seq])
     return site.load(0, own)
 
@@ -124,7 +124,7 @@ def _lower_roll(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
         if n == 0:
             return s.const(0, site.outputs[0].dtype)
         shift = site.load(1, (k,) if axis.ndim else ())
-        own[a] = s.floormod(own[a] - s.cast(s.floormod(shift, n), int32), n)
+        own[a] = s.floormod(own[a] - s.position(s.floormod(shift, n), n), n)
     return site.load(0, own)
 
 
