@@ -28,7 +28,7 @@ from tfnb.ir.opdef import HostCall, Infer, Kind
 from tfnb.ir.scalar_host import host_kernel
 from tfnb.types import DType, Shape, TensorSpec, as_dtype
 
-__all__ = ["Specialized", "specialize"]
+__all__ = ["Specialized", "infer_context", "specialize"]
 
 _MAX_FOLD = 4096  # elements: larger values are cheaper to compute than to carry in the program
 
@@ -170,6 +170,11 @@ def _infer(found: Specialized, node: Node, specs: tuple[TensorSpec, ...]) -> tup
             raise UnimplementedError(f"the shape {shape} of output {k} depends on data")
         infos.append(TensorInfo(spec.dtype, shape.known()))
     return tuple(infos)
+
+
+def infer_context(found: Specialized, node: Node) -> Infer:
+    """What a shape function may look at, once all is known."""
+    return _context(found, node, tuple(_input_spec(found, e) for e in node.inputs))
 
 
 def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...]) -> Infer:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
+from tfnb.ir.bounds import Bound
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
@@ -93,10 +94,11 @@ REVERSE_SEQUENCE = OpDef(
     doc="""Reverses the first seq_lengths[i] elements along `seq_dim` of slice i along `batch_dim`; the rest stays.
 
     input: any dtype. seq_lengths: integers in [0, size of seq_dim], as many as batch_dim has. output: as input.
-    Errors: a length out of range (on the host; a device takes the largest one).""",
+    Errors: a length out of range (a device takes the largest one for a length that it computed itself).""",
     infer=_reversed_shape,
     host=_host_reverse,
     lower=_lower_reverse,
+    bounds=lambda c: [Bound(1, c.shapes[0].known()[_sequence_axes(c.attrs, c.shapes[0].ndims)[0]] + 1, what="length")],
     grad=_grad_reverse,
 )
 
