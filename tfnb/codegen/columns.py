@@ -52,8 +52,8 @@ def _shape(plan: Plan, items: int) -> _Shape:
     tasks = batch * blocks
     splits = min(items, rows // 16) if items > 1 and tasks < items else 1
     splits = max(1, splits)
-    per = -(-rows // splits)
-    splits = -(-rows // per)
+    per = max(1, -(-rows // splits))
+    splits = max(1, -(-rows // per))
     return _Shape(batch, blocks, splits, rows, columns, block, per, -(-columns // plan.lanes) * plan.lanes)
 
 

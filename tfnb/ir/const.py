@@ -19,6 +19,7 @@ from tfnb.types import ALL, Shape, unknown_shape
 __all__ = ["CONST", "MAX_RANK", "ConstAttrs", "constant_shape", "constant_value"]
 
 MAX_RANK = 254  # dimensions of a shape, as in TensorFlow
+_DEPTH = 24  # nodes that are looked through for a value
 _MAX_FOLD = 4096  # elements: shapes and axes are small; larger values wait for the step's own folding
 
 
@@ -47,7 +48,7 @@ def foldable(opdef: OpDef) -> bool:
     return opdef.kind is Kind.COMPUTE and not opdef.stateful and not opdef.writes
 
 
-def constant_value(tensor: Any, depth: int = 24) -> np.ndarray | None:
+def constant_value(tensor: Any, depth: int = _DEPTH) -> np.ndarray | None:
     """The value of a tensor if constants alone determine it and it is small, else None.
 
     A tensor whose input shapes are fully known gives `tf.shape(x)` too.
@@ -90,7 +91,7 @@ def _find_value(tensor: Any, depth: int, memo: dict[Any, Any]) -> np.ndarray | N
     return np.asarray(result)
 
 
-def constant_shape(tensor: Any, depth: int = 24) -> Shape:
+def constant_shape(tensor: Any, depth: int = _DEPTH) -> Shape:
     """The value of an integer vector read as a shape; -1 and what is not known are unknown dimensions."""
     op = tensor.op
     if op.opdef.partial is not None and depth > 0:
@@ -102,6 +103,8 @@ def constant_shape(tensor: Any, depth: int = 24) -> Shape:
         return unknown_shape
     value = constant_value(tensor, depth)
     if value is not None and value.ndim == 1:
+        if value.size > MAX_RANK and depth < _DEPTH:  # numbers that another vector is computed of: they may be no shape
+            return unknown_shape
         if value.size > MAX_RANK:
             raise ShapeError(f"{tensor.name} gives a shape of {value.size} dimensions; at most {MAX_RANK} are served")
         return Shape(tuple(None if v < 0 else int(v) for v in value))
@@ -110,7 +113,7 @@ def constant_shape(tensor: Any, depth: int = 24) -> Shape:
     return unknown_shape
 
 
-def infer_context(opdef: OpDef, inputs: Any, attrs: Any, types: Any, depth: int = 24) -> Infer:
+def infer_context(opdef: OpDef, inputs: Any, attrs: Any, types: Any, depth: int = _DEPTH) -> Infer:
     """The view of a node's inputs that its shape function gets."""
     memo: dict[int, Any] = {}
 
