@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "ops"), str(ROOT / "tests" / "oracle")]
 
-from differences import ELSEWHERE, KINDS, RULES  # noqa: E402
+from differences import ELSEWHERE, KINDS, NOTES, RULES  # noqa: E402
 from pages import settle  # noqa: E402
 
 PAGE = ROOT / "docs" / "differences.md"
@@ -38,6 +38,8 @@ def page() -> str:
         parts.append(
             "\n".join(f"- {r.reason[0].upper()}{r.reason[1:]}: {_names(r.ops)}." for r in rules)
         )
+    parts.append("## In words")
+    parts.append("\n".join(f"- {note}" for note in NOTES))
     parts.append("## Operations that generated cases do not reach")
     parts.append(
         "\n".join(f"- {why[0].upper()}{why[1:]}: {_names(ops)}." for why, ops in ELSEWHERE.items())

@@ -82,3 +82,15 @@ def test_regularizers():
     for bad in (-1.0, "x", True):
         with pytest.raises(errors.InvalidArgumentError):
             tf.contrib.layers.l2_regularizer(bad)
+
+
+def test_each_orthogonal_matrix_is_drawn_anew():
+    with tf.Graph().as_default(), tf.Session() as s:
+        tf.set_random_seed(1)
+        make = tf.orthogonal_initializer()
+        a, b = s.run([make([4, 3]), make([4, 3])])
+        seeded = [s.run(tf.orthogonal_initializer(2.0, seed=5)([2, 6])) for _ in range(2)]
+    np.testing.assert_allclose(a.T @ a, np.eye(3), atol=1e-5)
+    assert not np.allclose(a, b)
+    np.testing.assert_array_equal(*seeded)
+    np.testing.assert_allclose(seeded[0] @ seeded[0].T, 4 * np.eye(2), atol=1e-4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tfnb as tf
@@ -75,3 +76,14 @@ def test_labels_with_an_extra_dimension():
     b = tf.losses.sparse_softmax_cross_entropy([1, 0], logits)
     with tf.Session() as session:
         assert session.run(a) == session.run(b)
+
+
+def test_weights_whose_rank_only_a_run_knows():
+    w = tf.placeholder(tf.float32)
+    loss = tf.losses.compute_weighted_loss(np.ones((4, 2, 3), np.float32), weights=w)
+    with tf.Session() as s:
+        assert s.run(loss, {w: 3.0}) == 3
+        assert s.run(loss, {w: np.ones((4, 1, 3))}) == 1
+        for wrong in ([17.0], np.ones((4, 2, 3, 1)), np.ones((2, 1, 1))):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                s.run(loss, {w: wrong})

@@ -70,3 +70,46 @@ def test_what_is_refused():
         tf.metrics.auc(tf.zeros([3]), tf.zeros([3]), num_thresholds=2)
     with pytest.raises(errors.InvalidArgumentError, match="0 to 1"):
         tf.metrics.sensitivity_at_specificity(tf.zeros([3]), tf.zeros([3]), 2.0)
+
+
+def _updated(pair):
+    with tf.Session() as s:
+        s.run(tf.local_variables_initializer())
+        return s.run(pair[1]), s.run(pair[0])
+
+
+def test_weights_lose_or_gain_a_last_dimension():
+    labels, guesses, weights = [[1], [0], [0]], [1, 1, 1], [[100], [1], [1]]
+    with tf.Graph().as_default():
+        found = _updated(tf.metrics.accuracy(tf.constant(labels), tf.constant(guesses), tf.constant(weights)))
+        np.testing.assert_allclose(found, 100 / 102)
+        values = np.arange(20).reshape(4, 5) % 3 == 0
+        found = _updated(tf.metrics.false_negatives(values, ~values, weights=tf.constant([1.0, 1.5, 2.0, 2.5])))
+        assert found[0] == (values.sum(1) * [1, 1.5, 2, 2.5]).sum()
+        one = _updated(tf.metrics.mean(np.ones((3, 2, 1), np.float32), weights=np.ones((3, 2, 1, 1), np.float32)))
+        assert one[0] == 1
+        with pytest.raises(ValueError, match="weights"):
+            tf.metrics.mean(np.ones((3, 2), np.float32), weights=np.ones((2, 2), np.float32))
+
+
+def test_one_label_a_row_dense_and_sparse():
+    dense = np.array([[3], [2]], np.int64)
+    with tf.Graph().as_default():
+        sparse = tf.SparseTensor([[0], [1]], tf.constant([3, 2], tf.int64), [2])
+        scores = tf.constant([[0.1, 0.3, 0.2, 0.4], [0.1, 0.2, 0.3, 0.4]])
+        for labels in (dense, sparse):
+            assert _updated(tf.metrics.precision_at_k(labels, scores, 1))[0] == 0.5
+        # of a class that no row has there is no share
+        assert np.isnan(_updated(tf.metrics.recall_at_k(dense, scores, 1, class_id=0))).all()
+
+
+def test_classes_given_as_floats_and_classes_that_are_none():
+    with tf.Graph().as_default():
+        assert _updated(tf.metrics.mean_iou(tf.zeros([4]), tf.zeros([4]), 1))[1] == 1
+        labels = tf.placeholder(tf.int32, [2])
+        update = tf.metrics.mean_iou(labels, [0, 1], 2)[1]
+        with tf.Session() as s:
+            s.run(tf.local_variables_initializer())
+            for wrong in ([0, 2], [-1, 0]):
+                with pytest.raises(tf.errors.InvalidArgumentError):
+                    s.run(update, {labels: wrong})

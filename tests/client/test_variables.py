@@ -151,3 +151,13 @@ def test_the_initialiser_of_old_programs_sets_local_variables_too():
     with tf.Session() as session:
         session.run(tf.initialize_all_variables())
         assert session.run([a, b]) == [1, 2]
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_a_whole_slice_of_a_variable_without_a_value(resource):
+    with tf.Graph().as_default(), tf.Session() as s:
+        v = tf.get_variable("v", initializer=[1, 2], use_resource=resource)
+        for change in (v[:].assign([3, 4]), v[0].assign(5)):
+            with pytest.raises(tf.errors.FailedPreconditionError, match="v"):
+                s.run(change)
+        assert not s.run(tf.is_variable_initialized(v))

@@ -7,7 +7,7 @@ import pytest
 from runner import compile_graph, reference, run_graph
 
 import tfnb as tf
-from tfnb.codegen.program import Copy
+from tfnb.codegen.program import Copy, DeviceFacts
 
 RNG = np.random.default_rng(5)
 
@@ -205,3 +205,17 @@ def test_another_batch_size_needs_no_other_text():
         fetches = [loss, tf.gradients(loss, x)[0], tf.concat([x, x], 0), tf.gather(x, tf.constant([1, 2]))]
     texts = {compile_graph(graph, {x: np.zeros((n, 40))}, fetches).modules[0].source for n in (50, 77)}
     assert len(texts) == 1
+
+
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+@pytest.mark.parametrize("shape", [(0, 9938), (0, 3), (5, 0, 20_000), (0,)])
+def test_reductions_over_no_elements(device, shape, kind):
+    x = np.zeros(shape, np.float32)
+    axis = shape.index(0)
+    with tf.Graph().as_default() as graph:
+        a = tf.placeholder(tf.float32, shape)
+        fetches = [tf.reduce_sum(a, axis), tf.reduce_prod(a, axis), tf.reduce_mean(a, axis), tf.reduce_max(a, axis)]
+    found, _ = run_graph(device, graph, {a: x}, fetches, facts=DeviceFacts(kind, units=4))
+    want, _ = reference(graph, {a: x}, fetches)
+    for p, q in zip(found, want, strict=True):
+        np.testing.assert_array_equal(p, q)

@@ -7,6 +7,7 @@ import pytest
 
 from tfnb.errors import DTypeError
 from tfnb.ir.bind import to_numpy
+from tfnb.types import as_dtype
 
 
 @pytest.mark.parametrize(
@@ -24,3 +25,25 @@ def test_zero_bytes_at_the_end_of_strings_stay(value):
 def test_texts_and_numbers_do_not_mix():
     with pytest.raises(DTypeError):
         to_numpy([1, object()])
+
+
+@pytest.mark.parametrize(
+    "value, dtype, expected",
+    [
+        ([np.float64(1.5)], None, np.array([1.5], np.float32)),
+        ([np.int64(3), 4], None, np.array([3, 4], np.int32)),
+        (True, "float32", np.float32(1)),
+        (np.array([1, 2.5], object), "float32", np.array([1, 2.5], np.float32)),
+        (2**70, "float32", np.float32(2**70)),
+    ],
+)
+def test_values_become_arrays_as_in_tensorflow(value, dtype, expected):
+    got = to_numpy(value, None if dtype is None else as_dtype(dtype))
+    assert got.dtype == expected.dtype and np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize("dtype", [None, "string", "float32", "int8"])
+def test_objects_that_are_no_elements_are_refused(dtype):
+    for value in (np.array([None]), np.array([object()]), np.array([[1], [1, 2]], object)):
+        with pytest.raises(DTypeError):
+            to_numpy(value, None if dtype is None else as_dtype(dtype))

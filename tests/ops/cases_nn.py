@@ -83,13 +83,6 @@ _SOFTMAX = (
         Case("LabelTerm", (arr(3, 4), np.array(v, np.int32)), oracle=False)
         for v in ([0, 3, 1], [2, 2, 2])
     ),
-    Case(
-        "LabelTerm",
-        (arr(3, 4), np.array([-1, 4, 1], np.int32)),
-        note="bad",
-        oracle=False,
-        grad=False,
-    ),
 )
 
 _BIAS = (

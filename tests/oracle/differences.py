@@ -14,7 +14,7 @@ from belonging import together
 from building import CATALOG
 from cases import Case
 
-__all__ = ["ELSEWHERE", "KINDS", "RULES", "Rule", "generated_ops", "listed"]
+__all__ = ["ELSEWHERE", "KINDS", "NOTES", "RULES", "Rule", "generated_ops", "listed"]
 
 KINDS = {
     "accepted": "Taken here, refused by TensorFlow",
@@ -484,6 +484,18 @@ RULES: tuple[Rule, ...] = (
         "sparse indices are checked before they are written",
         match="indices of shape|is not inside shape",
     ),
+)
+
+# Differences in words, of what is no single operation or lies outside of the generated cases.
+NOTES: tuple[str, ...] = (
+    "An index, label, start or length that is out of range is an error where the host holds it: where it is constant, fed, "
+    "or made by an operation of the host, also through casts to wider integers, reshapes and the negative indices of "
+    "`x[i]`. Where a device has computed it there is no error: nothing outside of a tensor is read or written, a read "
+    "gives 0 (a loss NaN), an update is dropped, a window is the nearest one. TensorFlow's CPU raises an error there, too; "
+    "its GPU kernels do as tfnb's.",
+    "A number is fed as it is or not at all: `InvalidArgumentError` (a `TypeError`) for integers outside of the dtype, for "
+    "fractions, NaN and infinity where integers are needed, and for complex numbers with an imaginary part where real ones "
+    "are needed. TensorFlow raises `TypeError` for a Python integer and converts all else as NumPy does, without a word.",
 )
 
 # why generated cases do not reach an op -> the ops

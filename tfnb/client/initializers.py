@@ -12,10 +12,15 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import constant, ones, zeros
+from tfnb.ops.convert import cast
+from tfnb.ops.decompositions import qr
+from tfnb.ops.diag import MATRIX_DIAG_PART
+from tfnb.ops.math_unary import SIGN
+from tfnb.ops.matrix_part import matrix_transpose
 from tfnb.ops.random_functions import random_normal, random_uniform, truncated_normal
+from tfnb.ops.shaping import RESHAPE
 from tfnb.types import DType, as_dtype, as_shape, float32
 
 __all__ = ["API", "Constant", "VarianceScaling", "default_initializer"]
@@ -200,7 +205,7 @@ class Identity(Initializer):
 
 
 class Orthogonal(Initializer):
-    """A matrix with orthonormal rows or columns, drawn when the graph is built (QR of a normal matrix)."""
+    """A matrix with orthonormal rows or columns: the QR factor of a normal matrix, drawn at each run."""
 
     def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
         self.gain, self.seed, self.dtype = gain, seed, as_dtype(dtype)
@@ -211,12 +216,11 @@ class Orthogonal(Initializer):
                 f"the orthogonal initializer needs rank 2 or more, got shape {tuple(shape)}"
             )
         rows, cols = math.prod(shape[:-1]), shape[-1]
-        seed = self.seed if self.seed is not None else get_default_graph().seed
-        draw = np.random.default_rng(seed).standard_normal((max(rows, cols), min(rows, cols)))
-        q, r = np.linalg.qr(draw)
-        q = q * np.sign(np.diag(r))
-        q = q.T if rows < cols else q
-        return constant((self.gain * q).reshape(shape), dtype)
+        wide = dtype if dtype.size > 2 else float32
+        q, r = qr(random_normal([max(rows, cols), min(rows, cols)], dtype=wide, seed=self.seed))
+        q = q * SIGN(MATRIX_DIAG_PART(r))
+        q = matrix_transpose(q) if rows < cols else q
+        return cast(self.gain * RESHAPE(q, shape), dtype)
 
 
 def glorot_uniform(seed: int | None = None, dtype: Any = float32) -> VarianceScaling:

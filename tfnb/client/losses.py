@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.client.keys import GraphKeys
+from tfnb.client.weights import of_rank, weighted
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.tensor import Tensor
@@ -24,7 +25,7 @@ from tfnb.ops.losses import (
 from tfnb.ops.math_binary import ADD_N, DIV_NO_NAN, MINIMUM, SQUARED_DIFFERENCE
 from tfnb.ops.math_unary import ABS, LOG
 from tfnb.ops.reduce_api import reduce_sum
-from tfnb.ops.shaping import RESHAPE, STOP_GRADIENT, expand_dims, size, squeeze
+from tfnb.ops.shaping import RESHAPE, STOP_GRADIENT, size
 from tfnb.types import float32
 
 __all__ = ["API", "Reduction", "compute_weighted_loss"]
@@ -67,36 +68,26 @@ def compute_weighted_loss(losses: Any, weights: Any = 1.0, scope: str | None = N
         given = graph.to_tensor(losses)
         each = given if given.dtype.is_floating and given.dtype.size > 2 else cast(given, float32)
         w = cast(weights, each.dtype)
-        _check_weights(w, each)
-        weighted = each * w
+        product = weighted(each, w)
         if reduction == Reduction.NONE:
-            loss = weighted
+            loss = product
         else:
-            loss = reduce_sum(weighted)
+            loss = reduce_sum(product)
             if reduction != Reduction.SUM:
-                loss = DIV_NO_NAN(loss, _divisor(reduction, weighted, w), name="value")
+                loss = DIV_NO_NAN(loss, _divisor(reduction, product, w), name="value")
         loss = cast_to(loss, given.dtype) if given.dtype.is_floating else loss
         add_loss(loss, loss_collection)
         return loss
 
 
-def _divisor(reduction: str, weighted: Tensor, w: Tensor) -> Tensor:
+def _divisor(reduction: str, product: Tensor, w: Tensor) -> Tensor:
     if reduction == Reduction.SUM_OVER_BATCH_SIZE:
-        return cast(size(weighted), weighted.dtype)
+        return cast(size(product), product.dtype)
     if reduction == Reduction.SUM_BY_NONZERO_WEIGHTS:
-        w = cast(NOT_EQUAL(w, 0), weighted.dtype)
+        w = cast(NOT_EQUAL(w, 0), product.dtype)
     if w.shape.ndims == 0:
-        return w * cast(size(weighted), weighted.dtype)
-    return reduce_sum(ones_like(weighted) * w)
-
-
-def _check_weights(w: Tensor, losses: Tensor) -> None:
-    if w.shape.dims is None or losses.shape.dims is None or w.shape.dims == ():
-        return
-    pairs = list(zip(w.shape.dims, losses.shape.dims, strict=False))
-    fits = all(a == 1 or a is None or b is None or a == b for a, b in pairs)
-    if len(w.shape.dims) != len(losses.shape.dims) or not fits:
-        raise ShapeError(f"weights of shape {w.shape} do not fit losses of shape {losses.shape}")
+        return w * cast(size(product), product.dtype)
+    return reduce_sum(ones_like(product) * w)
 
 
 def _pair(name: str, a: Any, b: Any, scope: str | None) -> Any:
@@ -255,20 +246,11 @@ def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0, s
     with graph.as_default(), opened as scope:
         y, z = graph.to_tensor(labels), graph.to_tensor(logits)
         rank = None if z.shape.ndims is None else z.shape.ndims - 1
-        y = _of_rank(y, rank)
+        y = of_rank(y, rank)
         loss = sparse_softmax_cross_entropy_with_logits(labels=y, logits=z)
         if isinstance(weights, Tensor) or hasattr(weights, "__tensor__"):
-            weights = _of_rank(graph.to_tensor(weights), rank)
+            weights = of_rank(graph.to_tensor(weights), rank)
         return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
-
-
-def _of_rank(t: Tensor, rank: int | None) -> Tensor:
-    """`t` without, or with, a last dimension of 1, if that gives it the rank."""
-    if rank is None or t.shape.ndims in (None, 0, rank):
-        return t
-    if t.shape.ndims == rank + 1 and t.shape.as_list()[-1] in (1, None):
-        return squeeze(t, [-1])
-    return expand_dims(t, -1) if t.shape.ndims == rank - 1 else t
 
 
 def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:

@@ -13,19 +13,20 @@ from typing import Any
 from tfnb.client.keys import GraphKeys
 from tfnb.client.variable_scope import variable_scope
 from tfnb.client.variables import Variable
+from tfnb.client.weights import of_rank, weighted
 from tfnb.errors import ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.tensor import Tensor
+from tfnb.ops.array_functions import confusion_matrix
 from tfnb.ops.compare import EQUAL, GREATER, LESS
 from tfnb.ops.constants import ones_like, zeros
 from tfnb.ops.convert import cast
-from tfnb.ops.diag import DIAG_PART, one_hot
+from tfnb.ops.diag import DIAG_PART
 from tfnb.ops.math_binary import DIV_NO_NAN
 from tfnb.ops.math_unary import ABS, NEG, SQRT, SQUARE
-from tfnb.ops.matmul import matmul
 from tfnb.ops.reduce_api import reduce_mean, reduce_sum
-from tfnb.ops.shaping import EXPAND_DIMS, IDENTITY, RESHAPE, squeeze
-from tfnb.types import DType, float32, float64
+from tfnb.ops.shaping import IDENTITY, RESHAPE, squeeze
+from tfnb.types import DType, float32, float64, int64
 
 __all__ = ["API", "accuracy", "alike", "counter", "finished", "mean", "metric_scope"]
 
@@ -70,15 +71,18 @@ def alike(labels: Tensor, predictions: Tensor) -> tuple[Any, Any]:
     return labels, predictions
 
 
+def spread_weights(values: Tensor, weights: Tensor) -> Tensor:
+    """The weights in the shape and dtype of `values`. A last dimension of 1 that is too much goes, and a missing one is
+    added. Raises `ShapeError` for weights that do not fit."""
+    return weighted(ones_like(values), of_rank(cast(weights, values.dtype), values.shape.ndims))
+
+
 def _weighted(values: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
     """(values * weights, weights of the values' shape); weights broadcast."""
-    full = ones_like(values)
     if weights is None:
-        return values, full
-    w = cast(weights, values.dtype)
-    if w.shape.ndims is not None and w.shape.ndims + 1 == values.shape.ndims:
-        w = EXPAND_DIMS(w, -1)
-    return values * w, full * w
+        return values, ones_like(values)
+    w = spread_weights(values, weights)
+    return values * w, w
 
 
 def _added(*more: tuple[Variable, Tensor]) -> list[Tensor]:
@@ -176,11 +180,9 @@ def mean_cosine_distance(labels: Any, predictions: Any, dim: int, weights: Any =
 
 def _confusion(labels: Tensor, predictions: Tensor, n: int, weights: Tensor | None) -> Tensor:
     """How often each class (row) was taken for each (column), float64."""
-    y = one_hot(RESHAPE(labels, [-1]), n, dtype=float64)
-    p = one_hot(RESHAPE(predictions, [-1]), n, dtype=float64)
-    if weights is not None:
-        y = y * RESHAPE(cast(weights, float64), [-1, 1])
-    return matmul(y, p, transpose_a=True)
+    y, p = (RESHAPE(cast(v, int64), [-1]) for v in (labels, predictions))
+    w = None if weights is None else RESHAPE(cast(weights, float64), [-1])
+    return confusion_matrix(y, p, n, float64, weights=w)
 
 
 def mean_iou(labels: Any, predictions: Any, num_classes: int, weights: Any = None,

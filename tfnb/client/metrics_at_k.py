@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfnb.client.metrics import Pair, counter, finished, metric_scope
+from tfnb.client.metrics import Pair, counter, finished, metric_scope, spread_weights
 from tfnb.ir.default import graph_of
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ops.compare import EQUAL, LOGICAL_AND, LOGICAL_NOT
 from tfnb.ops.constants import range_
 from tfnb.ops.convert import cast
-from tfnb.ops.math_binary import DIV_NO_NAN, MINIMUM
+from tfnb.ops.math_binary import DIV_NO_NAN, MINIMUM, REAL_DIV
 from tfnb.ops.reduce_api import reduce_any, reduce_sum
+from tfnb.ops.repeat import pad
 from tfnb.ops.scan import cumsum
 from tfnb.ops.sets import set_difference, set_intersection, set_size
 from tfnb.ops.shaping import EXPAND_DIMS, SHAPE
@@ -29,7 +30,13 @@ __all__ = ["API"]
 def _labels(labels: Any, predicted: Any) -> Any:
     """The true classes: a SparseTensor, or int64 with one dimension of several (perhaps one) classes per row."""
     if isinstance(labels, (SparseTensor, SparseTensorValue)):
-        return SparseTensor.from_value(labels)
+        given = SparseTensor.from_value(labels)
+        rank = given.indices.shape.as_list()[-1] if given.indices.shape.ndims == 2 else None
+        if rank is None or predicted.shape.ndims is None or rank >= predicted.shape.ndims:
+            return given
+        more = predicted.shape.ndims - rank  # one class for each row: rows of one class
+        indices = pad(given.indices, [[0, 0], [0, more]])
+        return SparseTensor(indices, given.values, pad(given.dense_shape, [[0, more]], constant_values=1))
     y = cast(labels, int64)
     return EXPAND_DIMS(y, -1) if y.shape.ndims is not None and y.shape.ndims < predicted.shape.ndims else y
 
@@ -55,13 +62,13 @@ def _is_sparse(x: Any) -> bool:
 def _total(name: str, counts: Any, weights: Any) -> Pair:
     """(the total over all batches, what adds this one)."""
     if weights is not None:
-        counts = counts * cast(weights, float64)
+        counts = counts * spread_weights(counts, weights)
     total = counter(name, (), float64)
     return total.read_value(), total.assign_add(reduce_sum(counts))
 
 
 def _at_top_k(name: str, other: str, doc: str) -> Any:
-    """A ratio of what is true and predicted to that and what is `other`."""
+    """A ratio of what is true and predicted to that and what is `other`; NaN where neither was there."""
 
     def metric(labels: Any, predictions_idx: Any, k: int | None = None, class_id: int | None = None,
                weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
@@ -72,7 +79,7 @@ def _at_top_k(name: str, other: str, doc: str) -> Any:
             hits, add_hits = _total("true_positives", _counts("tp", y, p, class_id), w)
             rest, add_rest = _total(other, _counts(other, y, p, class_id), w)
             return finished(
-                DIV_NO_NAN(hits, hits + rest), DIV_NO_NAN(add_hits, add_hits + add_rest), metrics_collections,
+                REAL_DIV(hits, hits + rest), REAL_DIV(add_hits, add_hits + add_rest), metrics_collections,
                 updates_collections,
             )  # fmt: skip
 

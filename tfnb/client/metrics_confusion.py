@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfnb.client.metrics import alike, counter, finished, metric_scope
+from tfnb.client.metrics import alike, counter, finished, metric_scope, spread_weights
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor
@@ -37,7 +37,7 @@ Pair = tuple[Any, Any]
 def _count(name: str, y: Tensor, p: Tensor, weights: Tensor | None) -> Pair:
     hits = cast(OUTCOMES[name](y, p), float32)
     if weights is not None:
-        hits = hits * (cast(weights, float32) * ones_like(hits))
+        hits = hits * spread_weights(hits, weights)
     count = counter("count", [])
     return count.value(), count.assign_add(reduce_sum(hits))
 
@@ -94,7 +94,7 @@ def _at_thresholds(
     true = LOGICAL_AND(RESHAPE(y, [1, -1]), ones_like(over, dtype=bool_))
     w = None
     if weights is not None:
-        w = RESHAPE(cast(weights, float32) * ones_like(p), [1, -1])
+        w = RESHAPE(spread_weights(p, weights), [1, -1])
     found = {}
     for name in names:
         hits = cast(OUTCOMES[name](true, over), float32)

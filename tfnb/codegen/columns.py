@@ -52,8 +52,8 @@ def _shape(plan: Plan, items: int) -> _Shape:
     tasks = batch * blocks
     splits = min(items, rows // 16) if items > 1 and tasks < items else 1
     splits = max(1, splits)
-    per = -(-rows // splits)
-    splits = -(-rows // per)
+    per = max(1, -(-rows // splits))
+    splits = max(1, -(-rows // per))
     return _Shape(batch, blocks, splits, rows, columns, block, per, -(-columns // plan.lanes) * plan.lanes)
 
 
@@ -104,7 +104,7 @@ class _Main(Body):
         x = self.kernel.fresh()
         kind = f"{register_type(r.combine.dtype)}{self.lanes}"
         self.inner.append(f"{kind} {x} = {self.printer.broadcast(r.body)};")
-        return (x, f"(int{self.lanes})(q)") if r.combine.arg else (x,)
+        return (x, f"({register_type(r.combine.result)}{self.lanes})(q)") if r.combine.arg else (x,)
 
     def blocked(self) -> bool:
         sums = any(r.combine.dtype.is_floating and r.combine.name in ("sum", "prod") for r in self.plan.reductions)
@@ -255,8 +255,7 @@ class _Final(Body):
         for r in self.plan.reductions:
             states = accs[r.name]
             if r.combine.arg:
-                kind = f"(int{self.lanes})"
-                self.inner.append(f"{states[1]} = {states[1]} == {kind}(INT_MAX) ? {kind}(0) : {states[1]};")
+                self.inner.append(r.combine.shown(states[1], self.lanes))
             self.printer.locals[r.name] = r.combine.outcome(states)
         terms = [self.printer.broadcast(e) for _, e in self.plan.kept]
         at = self.printer.position(self.nest.kept_at, INNER, raw=True)

@@ -9,21 +9,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tfnb.codegen.ctypes import constant, mask_like, register_type, wrapped
+from tfnb.codegen.ctypes import (
+    constant,
+    mask_like,
+    mask_type,
+    register_size,
+    register_type,
+    wrapped,
+)
 from tfnb.codegen.kerneltext import KernelText
-from tfnb.types import DType, int32
+from tfnb.types import DType, int32, int64
 
 __all__ = ["Combine"]
 
-FIRST_NONE = "INT_MAX"  # the index of an accumulator that has seen no better value than the neutral one
+# the index of an accumulator that has seen no better value than the neutral one
+FIRST_NONE = {int32: "INT_MAX", int64: "LONG_MAX"}
 
 
 @dataclass(frozen=True, slots=True)
 class Combine:
-    """The code of one reduction; `dtype` is that of the values that are combined."""
+    """The code of one reduction; `dtype` is that of the values that are combined, `result` that of the result."""
 
     name: str
     dtype: DType
+    result: DType
 
     @property
     def arg(self) -> bool:
@@ -32,16 +41,12 @@ class Combine:
     @property
     def states(self) -> tuple[DType, ...]:
         """The dtypes of the accumulators."""
-        return (self.dtype, int32) if self.arg else (self.dtype,)
-
-    @property
-    def result(self) -> DType:
-        return int32 if self.arg else self.dtype
+        return (self.dtype, self.result) if self.arg else (self.dtype,)
 
     def neutral(self, state: int, vector: bool = False) -> str:
         """What an accumulator starts with."""
         if state == 1:
-            return FIRST_NONE
+            return FIRST_NONE[self.result]
         if self.name in ("any", "all"):
             return "0" if self.name == "any" else "-1" if vector else "1"
         if self.name in ("sum", "prod"):
@@ -83,21 +88,29 @@ class Combine:
         a, at = acc
         if self.dtype.is_floating:
             better = f"({better} | (({x[0]} != {x[0]}) & ({a} == {a})))"
-        tie = f"(({x[0]} == {a}) & {self._mask(f'({x[1]} < {at})', lanes, True)})"
+        tie = f"(({x[0]} == {a}) & {self._mask(f'({x[1]} < {at})', lanes, self.result, self.dtype)})"
         test = kernel.fresh()
-        wide = {8: "long", 4: "int", 2: "short", 1: "char"}[self.dtype.size if lanes > 1 else 4]
-        kind = wide + (str(lanes) if lanes > 1 else "")
+        kind = f"{mask_type(self.dtype)}{lanes}" if lanes > 1 else "int"
         return [
             f"{kind} {test} = {better} | {tie};",
             f"{a} = {test} ? {x[0]} : {a};",
-            f"{at} = {self._mask(test, lanes, False)} ? {x[1]} : {at};",
+            f"{at} = {self._mask(test, lanes, self.dtype, self.result)} ? {x[1]} : {at};",
         ]
 
-    def _mask(self, text: str, lanes: int, to_value: bool) -> str:
-        """A mask between the width of the index (int) and that of the values."""
-        if lanes == 1 or self.dtype.size == 4:
+    @staticmethod
+    def _mask(text: str, lanes: int, of: DType, to: DType) -> str:
+        """A mask of lanes as wide as those of `of`, as one of lanes as wide as those of `to`."""
+        if lanes == 1 or register_size(of) == register_size(to):
             return text
-        return mask_like(text, self.dtype, lanes) if to_value else f"convert_int{lanes}({text})"
+        return f"convert_{mask_type(to)}{lanes}({text})"
+
+    def shown(self, index: str, lanes: int = 1) -> str:
+        """A statement: an index that is still the neutral one becomes 0."""
+        none, zero = FIRST_NONE[self.result], "0"
+        if lanes > 1:
+            kind = f"({register_type(self.result)}{lanes})"
+            none, zero = f"{kind}({none})", f"{kind}(0)"
+        return f"{index} = {index} == {none} ? {zero} : {index};"
 
     def across(self, kernel: KernelText, acc: tuple[str, ...], lanes: int) -> tuple[list[str], tuple[str, ...]]:
         """Combines the lanes: statements, and the scalar states."""
@@ -106,7 +119,7 @@ class Combine:
         if self.arg:
             value, at = kernel.fresh(), kernel.fresh()
             return [
-                f"{kind} {value}; int {at};",
+                f"{kind} {value}; {register_type(self.result)} {at};",
                 f"across_{self.name}({acc[0]}, {acc[1]}, &{value}, &{at});",
             ], (value, at)
         name = kernel.fresh()

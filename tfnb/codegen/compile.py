@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from tfnb.codegen.assemble import Assembler
+from tfnb.codegen.bounds import checks_of
 from tfnb.codegen.epilogue import fuse_epilogues
 from tfnb.codegen.group import Cyclic, Group, group
 from tfnb.codegen.inline import inline
@@ -43,11 +44,13 @@ def compile_cluster(
     `FailedPreconditionError` naming the node to blame.
     """
     found = specialize(cluster, inputs, shape_values, variables, facts, settings.optimize)
+    checks = checks_of(cluster, found)
     lowered, groups, reasons = _scheduled(cluster, found, facts, settings)
     assembler = Assembler(cluster, found, lowered, facts, settings.optimize)
     for g in groups:
         assembler.add(g)
-    return replace(assembler.program(tuple(inputs), tuple(reasons)), reads=reads_of(cluster, found))
+    program = assembler.program(tuple(inputs), tuple(reasons))
+    return replace(program, reads=reads_of(cluster, found), checks=checks)
 
 
 def _scheduled(

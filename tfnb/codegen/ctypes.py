@@ -14,7 +14,9 @@ import numpy as np
 
 from tfnb.types import DType, float32
 
-__all__ = ["constant", "mask_like", "memory_type", "register_type", "vector_lanes", "wrapped"]
+__all__ = [
+    "constant", "mask_like", "mask_type", "memory_type", "register_size", "register_type", "vector_lanes", "wrapped",
+]  # fmt: skip
 
 
 def memory_type(dtype: DType) -> str:
@@ -34,12 +36,19 @@ def vector_lanes(dtypes: Any) -> int:
     return 8 if any(d.size == 8 for d in dtypes) else 16
 
 
+def register_size(dtype: DType) -> int:
+    """Bytes of an element in a register."""
+    return 4 if dtype.is_bool or (dtype.is_floating and dtype.size == 2) else dtype.size
+
+
+def mask_type(dtype: DType) -> str:
+    """The element type of masks whose lanes are as wide as those of `dtype`."""
+    return {1: "char", 2: "short", 4: "int", 8: "long"}[register_size(dtype)]
+
+
 def mask_like(mask: str, dtype: DType, lanes: int) -> str:
     """A mask of ints as one whose lanes are as wide as those of `dtype`."""
-    size = 4 if dtype.is_bool or dtype.is_floating and dtype.size == 2 else dtype.size
-    if size == 4:
-        return mask
-    return f"convert_{ {1: 'char', 2: 'short', 8: 'long'}[size]}{lanes}({mask})"
+    return mask if register_size(dtype) == 4 else f"convert_{mask_type(dtype)}{lanes}({mask})"
 
 
 def constant(value: Any, dtype: DType) -> str:

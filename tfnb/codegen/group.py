@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 
 from tfnb.codegen.indexing import Indexing, index_vars
 from tfnb.codegen.inline import squeeze
-from tfnb.codegen.nest import LONG_FROM, make_nest
+from tfnb.codegen.nest import make_nest
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.values import (
+    LONG_FROM,
     CallDef,
     CopyDef,
     Definition,
@@ -32,7 +33,6 @@ from tfnb.codegen.whynot import WhyNot
 from tfnb.errors import InternalError
 from tfnb.ir.kernelcall import Epilogue
 from tfnb.ir.scalar import Expr, arg, substitute
-from tfnb.types import DType, int32
 
 __all__ = ["Cyclic", "Group", "Member", "group", "is_large", "row_splits"]
 
@@ -445,13 +445,8 @@ def _add(g: Group, m: Member, joined: _Joined) -> None:
     g.reads |= {x.value.value for e in joined.exprs for x in loads_of(e)} if m.bodies else set(m.reads)
     if isinstance(m.definition, ReduceDef):
         d = m.definition
-        result = local(d.values[0].number, accumulator(d))
+        result = local(d.values[0].number, d.accumulator)
         g.results[d.values[0]] = (substitute(d.finish, {arg(0, result.dtype): result}), joined.level + 1, False)
         return
     for v, e in zip(m.values, joined.exprs, strict=True) if m.bodies else ():
         g.results[v] = (e, joined.level, joined.full)
-
-
-def accumulator(d: ReduceDef) -> DType:
-    """The dtype a reduction's result has before `finish`."""
-    return int32 if d.combine.startswith("arg") else d.body.dtype

@@ -8,6 +8,7 @@ definition's expressions name only values that an earlier definition, or nobody,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from tfnb.codegen.values import (
     ReduceDef,
     Value,
     View,
+    accumulator,
     compute_dtype,
     element,
     literal,
@@ -296,7 +298,7 @@ class _Lowering:
         x = site.load(0, index_vars(len(domain)))
         x = s.cast(x, compute_dtype(x.dtype))
         body = spec.map(x) if spec.map is not None else x
-        accumulated = int32 if spec.combine.startswith("arg") else body.dtype
+        accumulated = accumulator(spec.combine, body.dtype, prod(domain[a] for a in spec.axes))
         result = arg(0, accumulated)
         finish = _stored(spec.finish(result) if spec.finish is not None else result, out.dtype)
         counts = [x for x in s.walk(finish) if x.op == "const" and x.dtype is s.float32 and x.value != 0]

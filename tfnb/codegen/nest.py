@@ -10,13 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tfnb.codegen.indexing import Affine, Indexing, index_vars
+from tfnb.codegen.values import LONG_FROM
 from tfnb.ir import scalar as s
 from tfnb.ir.scalar import Expr, make, substitute, walk
 from tfnb.types import DType, int32, int64
 
 __all__ = ["Loop", "Nest", "make_nest"]
-
-LONG_FROM = 2**31 - 64  # elements
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfnb.codegen.whynot import WhyNot
+from tfnb.ir.bounds import Check
 from tfnb.ir.kernelcall import F32, F64, I32, TensorInfo
 
 __all__ = ["Copy", "DeviceFacts", "Launch", "Module", "Program", "Read", "Slot", "Step", "VariableUse"]
@@ -101,7 +102,8 @@ class Read:
 class Program:
     """`outputs[i]` is the dtype and shape of cluster output i. Every output slot is written by some step
     (those without elements by none). `info` says what was not fused, and why. `reads`: where all that the steps do is
-    to read variables, each output as such; else nothing."""
+    to read variables, each output as such; else nothing. `checks`: inputs whose numbers must lie in bounds; those
+    that the host holds are compared before the program runs."""
 
     name: str
     modules: tuple[Module, ...]
@@ -114,3 +116,4 @@ class Program:
     arena_nbytes: int
     info: tuple[WhyNot, ...] = ()
     reads: tuple[Read, ...] = ()
+    checks: tuple[Check, ...] = ()

@@ -71,7 +71,7 @@ def make_plan(group: Group) -> Plan:
     for m, es, whole, level in zip(group.members, group.exprs, group.full, group.levels, strict=True):
         if isinstance(m.definition, ReduceDef):
             d = m.definition
-            combine = Combine(d.combine, d.body.dtype)
+            combine = Combine(d.combine, d.body.dtype, d.accumulator)
             reductions.append(Reduction(d.values[0].number, combine, next(done), level))
             finish = group.results[d.values[0]][0]
             kept.append((d.values[0], finish))
@@ -155,7 +155,7 @@ class _Rows(Body):
     def finish(self, r: Reduction, states: tuple[str, ...]) -> None:
         """Makes the result known to the expressions that wait for it."""
         if r.combine.arg:
-            self.row.append(f"{states[1]} = {states[1]} == INT_MAX ? 0 : {states[1]};")
+            self.row.append(r.combine.shown(states[1]))
         self.printer.locals[r.name] = r.combine.outcome(states)
 
     def _accumulators(self, r: Reduction) -> tuple[str, ...]:
@@ -176,7 +176,8 @@ class _Rows(Body):
         states = (x,)
         if r.combine.arg:
             index = self.kernel.lane_index(self.last.name, self.lanes)
-            states = (x, f"convert_int{self.lanes}({index})" if self.kernel.wide else index)
+            narrow = self.kernel.wide and r.combine.result is s.int32
+            states = (x, f"convert_int{self.lanes}({index})" if narrow else index)
         self.inner.extend(r.combine.update(self.kernel, acc, states, self.lanes))
 
     def _keep(self, e: Expr, pointer: str) -> None:

@@ -28,7 +28,7 @@ from tfnb.ir.opdef import HostCall, Infer, Kind
 from tfnb.ir.scalar_host import host_kernel
 from tfnb.types import DType, Shape, TensorSpec, as_dtype, unknown_shape
 
-__all__ = ["Specialized", "specialize"]
+__all__ = ["Specialized", "infer_context", "specialize"]
 
 _MAX_FOLD = 4096  # elements: larger values are cheaper to compute than to carry in the program
 
@@ -37,7 +37,8 @@ _MAX_FOLD = 4096  # elements: larger values are cheaper to compute than to carry
 class Specialized:
     """`infos[edge]` of edges that are not references; `inputs[id]`, `outputs[id]` of each node;
     `values[edge]` where a value is known; `variable_of[edge]` the Variable node a reference leads to;
-    `initial[id]` and `variables[id]` dtype and shape of a variable before and after the run. `shaping`: without
+    `initial[id]` and `variables[id]` dtype and shape of a variable before and after the run; `empty` those without a
+    value. `shaping`: without
     folding, the ids of the nodes whose values fix shapes."""
 
     infos: dict[Edge, TensorInfo] = field(default_factory=dict)
@@ -48,6 +49,7 @@ class Specialized:
     initial: dict[int, TensorInfo] = field(default_factory=dict)
     variables: dict[int, TensorInfo] = field(default_factory=dict)
     specs: dict[int, TensorSpec] = field(default_factory=dict)
+    empty: set[int] = field(default_factory=set)
     shaping: frozenset[int] | None = None
 
 
@@ -115,6 +117,7 @@ def _node(
                 f"input {i} is a variable without a value: run its initializer first"
             )
     outputs = _infer(found, node, specs)
+    _check_values(found, node)
     _references(found, node, specs, outputs)
     found.inputs[node.id] = tuple(_input_info(found, e) for e in node.inputs)
     found.outputs[node.id] = outputs
@@ -130,6 +133,8 @@ def _variable(found: Specialized, node: Node, info: TensorInfo | None) -> None:
     found.specs[node.id] = spec
     found.variable_of[Edge(node.id, 0)] = node.id
     found.inputs[node.id] = found.outputs[node.id] = ()
+    if info is None:
+        found.empty.add(node.id)
     if info is None and spec.shape.is_fully_defined():
         info = TensorInfo(spec.dtype, spec.shape.known())
     if info is not None:
@@ -172,6 +177,11 @@ def _infer(found: Specialized, node: Node, specs: tuple[TensorSpec, ...]) -> tup
     return tuple(infos)
 
 
+def infer_context(found: Specialized, node: Node) -> Infer:
+    """What a shape function may look at, once all is known."""
+    return _context(found, node, tuple(_input_spec(found, e) for e in node.inputs))
+
+
 def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], partial: bool = False) -> Infer:
     """What the node's shape function sees of its inputs; with `partial`, what its `partial` sees.
 
@@ -196,6 +206,17 @@ def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], part
     )  # fmt: skip
 
 
+def _check_values(found: Specialized, node: Node) -> None:
+    """Raises `FailedPreconditionError` for a node that reads a variable without a value, even where
+    the value would change nothing."""
+    passed_on = node.opdef.alias if node.specs and node.specs[0].ref else None
+    if node.opdef.shape_only:
+        return
+    for i, e in enumerate(node.inputs):
+        if i not in node.opdef.writes and i != passed_on and found.variable_of.get(e) in found.empty:
+            raise FailedPreconditionError(f"input {i} is a variable without a value: run its initializer first")
+
+
 def _references(
     found: Specialized, node: Node, specs: tuple[TensorSpec, ...], outputs: tuple[TensorInfo, ...]
 ) -> None:
@@ -207,6 +228,7 @@ def _references(
             raise InvalidArgumentError(f"input {i} is not a variable of this device")
         if len(opdef.writes) == 1 and outputs:
             found.variables[variable] = outputs[0]
+            found.empty.discard(variable)
         elif variable not in found.variables:
             raise FailedPreconditionError(f"input {i} is a variable without a value")
     source = opdef.writes[0] if opdef.writes else opdef.alias

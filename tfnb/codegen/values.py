@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,14 @@ import numpy as np
 from tfnb.ir import scalar as s
 from tfnb.ir.kernelcall import KernelCall, KernelSite, Product, TensorInfo
 from tfnb.ir.scalar import Expr, make
-from tfnb.types import DType, bool_, uint8
+from tfnb.types import DType, bool_, int32, int64, uint8
 
 __all__ = [
-    "CallDef", "CopyDef", "Definition", "Lowered", "PointwiseDef", "ReduceDef", "Value", "View",
-    "compute_dtype", "element", "literal", "loads_of", "size_of", "local", "param", "uniform_value",
+    "LONG_FROM", "CallDef", "CopyDef", "Definition", "Lowered", "PointwiseDef", "ReduceDef", "Value", "View",
+    "accumulator", "compute_dtype", "element", "literal", "loads_of", "size_of", "local", "param", "uniform_value",
 ]  # fmt: skip
+
+LONG_FROM = 2**31 - 64  # from so many elements on, sizes and indices are long
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +71,13 @@ class PointwiseDef:
         return self.values[0].info.shape
 
 
+def accumulator(combine: str, dtype: DType, length: int) -> DType:
+    """The dtype of the result of combining `length` elements of `dtype`: that of an index for argmax and argmin."""
+    if not combine.startswith("arg"):
+        return dtype
+    return int64 if length >= LONG_FROM else int32
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ReduceDef:
     """`values[0]` is `finish` of `combine` of `body` over `axes` of `domain`.
@@ -84,6 +94,11 @@ class ReduceDef:
     combine: str
     body: Expr
     finish: Expr
+
+    @property
+    def accumulator(self) -> DType:
+        """The dtype of the result before `finish`."""
+        return accumulator(self.combine, self.body.dtype, prod(self.domain[a] for a in self.axes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,9 @@ def to_numpy(value: Any, dtype: DType | None = None) -> np.ndarray:
     """
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
-        if array.dtype.kind in "SUO":
+        if array.dtype.kind == "O":
+            array = _objects(array, dtype)
+        if array.dtype.kind in "SU":
             array = to_bytes(array)
         found = as_dtype(array.dtype)
         return array if dtype is None or found is dtype else _convert(array, found, dtype, value)
@@ -55,10 +58,11 @@ def to_numpy(value: Any, dtype: DType | None = None) -> np.ndarray:
     if array.dtype.kind in "SU" or (array.dtype.kind == "O" and _all_text(array)):
         array, found = to_bytes(array), as_dtype("string")
     elif array.dtype.kind == "O":
-        raise DTypeError(f"cannot make a tensor of {type(value).__name__} {str(value)[:80]!r}")
-    elif array.dtype == np.float64 and not _has_numpy64(value):
+        array = _objects(array, dtype)
+        found = as_dtype(array.dtype)
+    elif array.dtype == np.float64:
         array, found = array.astype(np.float32) if dtype is None else array, as_dtype("float32")
-    elif array.dtype == np.int64 and not _has_numpy64(value):
+    elif array.dtype == np.int64:
         fits = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
         array, found = (array.astype(np.int32), as_dtype("int32")) if fits else (array, as_dtype("int64"))
         if array.size == 0 and dtype is None and isinstance(value, (list, tuple)):
@@ -82,11 +86,19 @@ def _all_text(array: np.ndarray) -> bool:
     return all(isinstance(x, (str, bytes)) for x in array.flat)
 
 
-def _has_numpy64(value: Any) -> bool:
-    """Does a nested list hold NumPy scalars or arrays, whose dtype is then meant?"""
-    while isinstance(value, (list, tuple)) and value:
-        value = value[0]
-    return isinstance(value, (np.ndarray, np.generic))
+def _objects(array: np.ndarray, dtype: DType | None) -> np.ndarray:
+    """An array of Python objects: of text, or of numbers where `dtype` says what numbers they shall be.
+
+    Raises `DTypeError`.
+    """
+    if _all_text(array):
+        return to_bytes(array)
+    if dtype is None or dtype.np.kind == "O" or not all(isinstance(x, (Number, np.bool_)) for x in array.flat):
+        raise DTypeError(f"cannot make a tensor{f' of {dtype.name}' if dtype else ''} of objects: {str(array)[:80]!r}")
+    try:
+        return array.astype(dtype.np)
+    except OverflowError as e:
+        raise DTypeError(f"cannot make a tensor of {dtype.name} of {str(array)[:80]!r}: {e}") from None
 
 
 def _convert(array: np.ndarray, found: DType, dtype: DType, value: Any) -> np.ndarray:
@@ -94,7 +106,7 @@ def _convert(array: np.ndarray, found: DType, dtype: DType, value: Any) -> np.nd
     bad = found.is_string != dtype.is_string
     bad |= found.is_complex and not dtype.is_complex
     bad |= python and array.size > 0 and found.is_floating and not (dtype.is_floating or dtype.is_complex)
-    bad |= python and found.is_bool != dtype.is_bool
+    bad |= python and dtype.is_bool and not found.is_bool
     if bad and array.size:
         raise DTypeError(
             f"expected {dtype.name}, got {str(value)[:80]!r} of type {type(value).__name__} ({found.name}); "

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tfnb.errors import UnimplementedError
 from tfnb.types import DType
 
 __all__ = [
@@ -73,9 +74,14 @@ class Temp:
 
 @dataclass(frozen=True, slots=True)
 class I32:
-    """A 32-bit integer argument."""
+    """A 32-bit integer argument. Raises `UnimplementedError` where one does not hold `value`: a kernel that counts in
+    32 bits is not for sizes beyond them."""
 
     value: int
+
+    def __post_init__(self) -> None:
+        if not -(2**31) <= self.value < 2**31:
+            raise UnimplementedError(f"no OpenCL kernel serves a size of {self.value:,}: it counts in 32 bits")
 
 
 @dataclass(frozen=True, slots=True)

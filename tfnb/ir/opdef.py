@@ -14,6 +14,7 @@ from typing import Any
 
 from tfnb.errors import InternalError
 from tfnb.ir import default
+from tfnb.ir.bounds import Bound
 from tfnb.ir.kernelcall import KernelCall, KernelSite, Product, TensorInfo
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
@@ -232,6 +233,8 @@ class OpDef:
                  ASYNC, which may finish later and holds no thread until then
     blocking     its host kernel may take long or wait (a Python function, a file): it gets a thread of its own when
                  something else of the step could go on meanwhile
+    bounds       (Infer) -> the bounds of integer inputs, once all shapes are known: indices, labels, starts, lengths.
+                 Numbers that the host holds are checked before the op runs on a device
     api          the public names ("nn.relu relu"), for ops whose call needs no wrapper
     partial      (Infer) -> Shape or None: the output, an integer vector, read as a partly known shape
     body         the function (ir.function) that a node of this op calls; the compiler puts its graph in place
@@ -272,6 +275,7 @@ class OpDef:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     start: Callable[..., Any] | None = None
     blocking: bool = False
+    bounds: Callable[[Infer], Sequence[Bound]] | None = None
     input_args: tuple[Arg, ...] = field(init=False)
     output_args: tuple[Arg, ...] = field(init=False)
 

@@ -188,6 +188,11 @@ def cast(x: Expr, dtype: DType) -> Expr:
     return make("cast", (x,), dtype)
 
 
+def position(x: Expr, size: int) -> Expr:
+    """The integer `x` as an index into `size` elements: an int, or a long where an int does not hold all of them."""
+    return cast(x, int32 if size <= 2**31 - 1 else int64)
+
+
 def bitcast(x: Expr, dtype: DType) -> Expr:
     """The same bits as another type of the same size."""
     return x if x.dtype is dtype else make("bitcast", (x,), dtype)

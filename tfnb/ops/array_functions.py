@@ -16,6 +16,7 @@ from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ir.tensor import is_tensor_like
 from tfnb.ops.activations import SOFTPLUS
+from tfnb.ops.checks import assert_less, assert_non_negative
 from tfnb.ops.compare import EQUAL, SELECT
 from tfnb.ops.concat import CONCAT, stack
 from tfnb.ops.constants import ONES_LIKE, RANGE, ZEROS_LIKE, range_
@@ -32,7 +33,7 @@ from tfnb.ops.reduce import MAX
 from tfnb.ops.reduce_api import API as REDUCTIONS
 from tfnb.ops.reduce_sum import BROADCAST_TO, SUM, all_axes
 from tfnb.ops.scan import CUMSUM
-from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE
+from tfnb.ops.shaping import EXPAND_DIMS, IDENTITY, RESHAPE, SHAPE
 from tfnb.types import as_dtype, complex64, complex128, float32, int32, int64
 
 __all__ = ["API", "with_aliases"]
@@ -111,11 +112,18 @@ def confusion_matrix(
     """How often each label met each prediction: shape (num_classes, num_classes), rows are labels.
 
     labels, predictions: vectors of class numbers. num_classes: one more than the largest by default. weights:
-    of the pairs, 1 by default. Errors (on the host): a number outside.
+    of the pairs, 1 by default. Errors: a number that is negative or not below num_classes.
     """
     graph = graph_of((labels, predictions, weights))
     with graph.as_default(), graph.name_scope(name or "confusion_matrix"):
         pair = [RESHAPE(cast(v, int64), _FLAT) for v in (labels, predictions)]
+        for k, what in enumerate(("labels", "predictions")):
+            checks = [assert_non_negative(pair[k], message=f"{what} contains negative values")]
+            if num_classes is not None:
+                size = cast(num_classes, int64)
+                checks.append(assert_less(pair[k], size, message=f"{what} out of bound"))
+            with graph.control_dependencies([c for c in checks if c is not None]):
+                pair[k] = IDENTITY(pair[k])
         indices = stack(pair, axis=1)
         if num_classes is None:
             size = MAX(indices, all_axes(indices)) + 1

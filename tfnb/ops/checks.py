@@ -24,7 +24,7 @@ from tfnb.ops.reduce_sum import all_axes
 from tfnb.ops.shaping import RANK, RESHAPE
 from tfnb.types import as_dtype, int32
 
-__all__ = ["API"]
+__all__ = ["API", "OPS", "assert_less", "assert_non_negative"]
 
 
 def _require(
@@ -172,16 +172,18 @@ def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
     return _ordered(x, GREATER, name or "is_strictly_increasing")
 
 
+assert_less = _relation(LESS, "assert_less", "<")
+assert_non_negative = _sign(GREATER_EQUAL, "assert_non_negative", ">=")
 _CHECKS: dict[str, Any] = {
     "assert_equal": _relation(EQUAL, "assert_equal", "=="),
     "assert_none_equal": _relation(NOT_EQUAL, "assert_none_equal", "!="),
-    "assert_less": _relation(LESS, "assert_less", "<"),
+    "assert_less": assert_less,
     "assert_less_equal": _relation(LESS_EQUAL, "assert_less_equal", "<="),
     "assert_greater": _relation(GREATER, "assert_greater", ">"),
     "assert_greater_equal": _relation(GREATER_EQUAL, "assert_greater_equal", ">="),
     "assert_positive": _sign(GREATER, "assert_positive", ">"),
     "assert_negative": _sign(LESS, "assert_negative", "<"),
-    "assert_non_negative": _sign(GREATER_EQUAL, "assert_non_negative", ">="),
+    "assert_non_negative": assert_non_negative,
     "assert_non_positive": _sign(LESS_EQUAL, "assert_non_positive", "<="),
     "assert_rank": _rank("assert_rank", "equal to", EQUAL, lambda a, b: a == b),
     "assert_rank_at_least": _rank(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.bounds import Bound
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
@@ -84,10 +85,11 @@ BINCOUNT = OpDef(
 
     arr: int32, any shape, not negative; numbers from size on are dropped. size: an int32 scalar. weights: the
     shape of arr, or empty: then each counts 1. bins: dtype of weights, shape (size,). Errors: a negative number
-    (on the host; a device drops it).""",
+    (a device drops one that it computed itself).""",
     infer=_bins,
     host=_host_bincount,
     opencl=_bincount_calls,
+    bounds=lambda c: [Bound(0, 2**31, what="number")],
     grad=NOT_DIFFERENTIABLE,
     shape_inputs=(1,),
 )

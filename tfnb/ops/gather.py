@@ -1,7 +1,8 @@
 """Rows by number: gather, its inverse the segment sum, and the sparse gradient between them (OSDI'16, section
 4.2).
 
-An index out of range is an error on the host; a device, which cannot raise, gives 0. Invariant: the gradient of
+An index out of range is an error where the host has seen it; a device, which cannot raise, gives 0 for one that it
+computed itself. Invariant: the gradient of
 a gather along axis 0 is `IndexedSlices` and touches only the rows that were read.
 """
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
+from tfnb.ir.bounds import Bound
 from tfnb.ir.const import constant_shape, constant_value
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
@@ -43,6 +45,7 @@ __all__ = [
     "gather",
     "gather_kept",
     "indexed_shape",
+    "segment_bounds",
     "segment_groups",
     "segmented_shape",
 ]
@@ -101,9 +104,15 @@ def _lower_gather(site: LowerSite, idx: tuple[Expr, ...], axis: int) -> Expr:
     if size == 0 or params.size == 0:
         return zero
     row = site.load(1, idx[a : a + len(indices.shape)])
+    row = row if size <= row.dtype.max else s.position(row, size)
     inside = s.and_(s.ge(row, 0), s.lt(row, size))
-    at = s.cast(s.minimum(s.maximum(row, 0), size - 1), int32)
+    at = s.position(s.minimum(s.maximum(row, 0), size - 1), size)
     return s.where(inside, site.load(0, (*idx[:a], at, *idx[a + len(indices.shape) :])), zero)
+
+
+def _gather_bounds(c: Infer, axis: int) -> list[Bound]:
+    dims = c.shapes[0].known()
+    return [Bound(1, dims[normalize_axis(axis, len(dims))])]
 
 
 def _row_shape(params: Any, indices: Any) -> Any:
@@ -133,13 +142,15 @@ GATHER = OpDef(
     doc="""Rows of a tensor by their numbers: output[i, ..., j, ...] = params[indices[i, ...], j, ...].
 
     params: any dtype, rank >= 1. indices: integers in [0, size of params' first axis), any shape. output: shape
-    of indices, then that of a row. Errors: an index out of range (on the host; a device gives 0).""",
+    of indices, then that of a row. Errors: an index out of range (a device gives 0 for one that it
+    computed itself).""",
     infer=lambda c: _gathered(c, 0),
     host=lambda call, params, indices: _host_gather(call, params, indices, 0),
     lower=lambda site, idx, port: _lower_gather(site, idx, 0),
     grad=lambda op, dy: (_rows_gradient(op.inputs[0], op.inputs[1], dy), None),
     partial=_gather_values,
     takes_rows=True,
+    bounds=lambda c: _gather_bounds(c, 0),
 )
 
 
@@ -180,8 +191,8 @@ GATHER_V2 = OpDef(
     doc="""Slices of a tensor along one axis by their numbers.
 
     params: any dtype. indices: integers in [0, size of the axis), any shape. axis: an integer scalar, negative
-    from the end. output: params' shape with the axis replaced by the shape of indices. Errors: an index (on the
-    host; a device gives 0) or the axis out of range.""",
+    from the end. output: params' shape with the axis replaced by the shape of indices. Errors: the axis
+    or an index out of range (a device gives 0 for an index that it computed itself).""",
     infer=_check_batch,
     host=lambda call, params, indices, axis: _host_gather(
         call, params, indices, normalize_axis(int(axis.reshape(())), params.ndim)
@@ -191,6 +202,7 @@ GATHER_V2 = OpDef(
     shape_inputs=(2,),
     partial=_gather_values,
     takes_rows=True,
+    bounds=lambda c: _gather_bounds(c, int(c.value(2).reshape(()))),
 )
 
 
@@ -238,6 +250,11 @@ def _segment_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     return (KernelCall("array/segment.cl", "segment_sum", args, groups, (1, 1, 1), defines),)
 
 
+def segment_bounds(c: Infer) -> list[Bound]:
+    """Of an unsorted segment reduction: rows with a negative number are dropped."""
+    return [Bound(1, int(c.value(2).reshape(())), None, "segment id")]
+
+
 def segment_groups(site: KernelSite) -> int:
     """How many groups share the segments out among them."""
     return min(max(1, site.units), site.outputs[0].shape[0])
@@ -282,11 +299,13 @@ UNSORTED_SEGMENT_SUM = OpDef(
 
     data: a number type; its shape begins with that of segment_ids. segment_ids: integers below num_segments;
     rows with a negative one are dropped. num_segments: an integer scalar. output: shape (num_segments, the rest
-    of data's shape). Errors: an id too large (on the host; a device drops the row).""",
+    of data's shape). Errors: an id too large (a device drops the row of one that it
+    computed itself).""",
     infer=segmented_shape,
     host=_host_segment_sum,
     opencl=_segment_calls,
     grad=lambda op, dy: (gather_kept(dy, op.inputs[1], op.inputs[0])[0], None, None),
+    bounds=segment_bounds,
     shape_inputs=(2,),
     api="unsorted_segment_sum",
 )
@@ -325,7 +344,8 @@ def gather(
     """Rows (or slices along `axis`) of `params` by their numbers.
 
     params: any dtype. indices: integers, any shape. Result: params' shape, the axis replaced by the shape of
-    indices. Errors: an index out of range (on the host; a device gives 0).
+    indices. Errors: an index out of range (a device gives 0 for one that it
+    computed itself).
     """
     if isinstance(axis, (int, np.integer)) and axis == 0 and not batch_dims:
         return GATHER(params, indices, name=name)

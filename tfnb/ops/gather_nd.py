@@ -6,25 +6,29 @@ An index has as many numbers as it fixes dimensions. Invariant: gathering and sc
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
+from tfnb.ir.bounds import Bound
 from tfnb.ir.const import constant_shape
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ops.compare import GREATER, SELECT
-from tfnb.ops.constants import RANGE
+from tfnb.ops.compare import GREATER, GREATER_EQUAL, LESS, LOGICAL_AND, SELECT
+from tfnb.ops.constants import RANGE, ZEROS_LIKE
 from tfnb.ops.gather import UNSORTED_SEGMENT_SUM
 from tfnb.ops.pack import PACK
 from tfnb.ops.reduce_sum import BROADCAST_TO, SUM, all_axes
 from tfnb.ops.shaping import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SIZE, shape_of
 from tfnb.types import ALL, INDEX, NUMBERS, REALS, Shape, int32, unknown_shape
 
-__all__ = ["GATHER_ND", "OPS", "SCATTER_ND", "SCATTER_ROWS", "SPARSE_TO_DENSE", "check_updates"]
+__all__ = [
+    "GATHER_ND", "OPS", "SCATTER_ND", "SCATTER_ROWS", "SPARSE_TO_DENSE", "check_updates", "nd_bounds", "row_numbers",
+]  # fmt: skip
 
 
 def _nd_shape(c: Infer) -> Shape:
@@ -64,11 +68,18 @@ def _lower_gather_nd(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     inside: Expr | None = None
     for j in range(k):
         i, size = site.load(1, (*idx[:lead], j)), params.shape[j]
+        i = i if size <= i.dtype.max else s.position(i, size)
         test = s.and_(s.ge(i, 0), s.lt(i, size))
         inside = test if inside is None else s.and_(inside, test)
-        own.append(s.cast(s.minimum(s.maximum(i, 0), size - 1), int32))
+        own.append(s.position(s.minimum(s.maximum(i, 0), size - 1), size))
     element = site.load(0, (*own, *idx[lead:]))
     return element if inside is None else s.where(inside, element, zero)
+
+
+def nd_bounds(c: Infer) -> list[Bound]:
+    """Of the indices, input 1, into the first dimensions of input 0."""
+    depth = c.shapes[1].known()[-1]
+    return [Bound(1, c.shapes[0].known()[:depth])] if depth else []
 
 
 GATHER_ND = OpDef(
@@ -80,10 +91,11 @@ GATHER_ND = OpDef(
 
     params: any dtype, rank n. indices: integers, last dimension k <= n: each row names an element (k = n) or a
     slice. output: shape of indices without its last dimension, then params' dimensions from k on. Errors: an
-    index outside params (on the host; a device gives 0).""",
+    index outside params (a device gives 0 for one that it computed itself).""",
     infer=_nd_shape,
     host=_host_gather_nd,
     lower=_lower_gather_nd,
+    bounds=nd_bounds,
     grad=lambda op, dy: (
         SCATTER_ND(op.inputs[1], dy, SHAPE(op.inputs[0], out_type=op.inputs[1].dtype)),
         None,
@@ -134,6 +146,19 @@ def _host_scatter_nd(
     return out
 
 
+def row_numbers(indices: Any, sizes: Sequence[Any]) -> Any:
+    """The row-major number of each index into the dimensions `sizes`; -1 for one that is outside of them."""
+    if len(sizes) == 1:
+        return indices[..., 0]
+    number = inside = None
+    for j, size in enumerate(sizes):
+        i = indices[..., j]
+        own = LOGICAL_AND(GREATER_EQUAL(i, ZEROS_LIKE(i)), LESS(i, size))
+        inside = own if inside is None else LOGICAL_AND(inside, own)
+        number = i if number is None else number * size + i
+    return SELECT(inside, number, ZEROS_LIKE(number) - 1)
+
+
 def _expand_scatter_nd(op: Any, indices: Any, updates: Any, shape: Any) -> Any:
     """Each index becomes one row number, so that it is a segment sum."""
     dims, depth = constant_shape(shape).dims, indices.shape.dims
@@ -141,9 +166,7 @@ def _expand_scatter_nd(op: Any, indices: Any, updates: Any, shape: Any) -> Any:
         return None
     k = depth[-1]
     sizes = [shape[i] if d is None else d for i, d in enumerate(dims)]
-    number = indices[..., k - 1]
-    for j in range(k - 1):
-        number = number + indices[..., j] * math.prod(sizes[j + 1 : k])
+    number = row_numbers(indices, sizes[:k])
     flat = SCATTER_ROWS(indices, updates, shape)
     sums = UNSORTED_SEGMENT_SUM(
         flat, RESHAPE(number, np.asarray([-1], np.int32)), math.prod(sizes[:k])
@@ -168,6 +191,11 @@ def _host_rows(
     return updates.reshape(math.prod(indices.shape[:-1]), math.prod(dims[indices.shape[-1] :]))
 
 
+def _row_bounds(c: Infer) -> list[Bound]:
+    depth, shape = c.shapes[0].known()[-1], tuple(int(d) for d in c.value(2))
+    return [Bound(0, shape[:depth])] if depth else []
+
+
 SCATTER_ROWS = OpDef(
     "ScatterRows",
     inputs="indices: Tindices, updates: T, shape: Tindices",
@@ -180,6 +208,7 @@ SCATTER_ROWS = OpDef(
     Errors: updates of another shape.""",
     infer=_rows_shape,
     host=_host_rows,
+    bounds=_row_bounds,
     alias=1,
     grad=NOT_DIFFERENTIABLE,
     shape_inputs=(2,),
@@ -195,7 +224,7 @@ SCATTER_ND: OpDef = OpDef(
 
     indices: integers, last dimension k. updates: a number type, shape of indices without its last dimension,
     then that of a slice. shape: an integer vector, the output's shape. Equal indices add up. Errors: updates of
-    another shape; an index outside the shape (checked on the host only).""",
+    another shape; an index outside the shape (a device drops one that it computed itself).""",
     infer=_scattered_shape,
     host=_host_scatter_nd,
     expand=_expand_scatter_nd,
@@ -292,7 +321,8 @@ SPARSE_TO_DENSE = OpDef(
 
     sparse_indices: integers, shape (n, rank): an index per row; (n,) or a scalar for vectors. output_shape: an
     integer vector. sparse_values: n values of any dtype, or one for all. default_value: a scalar. dense: shape
-    output_shape. Errors (on the host only): an index outside the shape, or twice.""",
+    output_shape. Errors: an index outside the shape (a device drops one that it computed itself), or,
+    on the host, twice.""",
     infer=_dense_shape,
     host=_host_dense,
     expand=_expand_dense,
@@ -312,7 +342,8 @@ def sparse_to_dense(
     """A tensor of shape `output_shape` that is `default_value` but for `sparse_values` at `sparse_indices`.
 
     sparse_indices: shape (n, rank), or (n,) for vectors. sparse_values: n values, or one for all.
-    Errors (on the host only): an index outside the shape, or twice.
+    Errors: an index outside the shape (a device drops one that it computed itself), or,
+    on the host, twice.
     """
     return SPARSE_TO_DENSE(
         sparse_indices,

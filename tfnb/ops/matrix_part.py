@@ -12,6 +12,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
+from tfnb.ir.bounds import Bound
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
@@ -62,10 +63,12 @@ MATRIX_BAND_PART: OpDef = OpDef(
     doc="""The elements at most num_lower below and num_upper above the diagonal; 0 elsewhere.
 
     input: a number type or bool, shape (..., m, n). num_lower, num_upper: integer scalars; negative keeps that
-    whole triangle. band: shape of input. Errors (on the host): more than the matrix has.""",
+    whole triangle. band: shape of input. Errors: more than the matrix has (not for a number that a device
+    computed itself).""",
     infer=_matrices,
     host=_host_band,
     lower=_lower_band,
+    bounds=lambda c: [Bound(i, c.shapes[0].known()[i - 3] + 1, None, "number of diagonals") for i in (1, 2)],
     grad=lambda op, dy: (MATRIX_BAND_PART(dy, op.inputs[1], op.inputs[2]), None, None),
     api="matrix_band_part linalg.band_part",
 )

@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
+from tfnb.ir.bounds import Bound
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
@@ -21,7 +22,7 @@ from tfnb.ir.shapes import unchanged
 from tfnb.ops.constants import RANGE
 from tfnb.ops.pack import PACK
 from tfnb.ops.shaping import RANK, RESHAPE, SHAPE, SIZE, shape_of
-from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, Shape, unknown_shape
 
 __all__ = [
     "API",
@@ -158,9 +159,16 @@ def _lower_slice(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     begin, dims, out = site.value(1), site.inputs[0].shape, site.outputs[0].shape
     if begin is not None:
         return site.load(0, tuple(s.add(i, int(b)) for i, b in zip(idx, begin, strict=True)))
-    starts = [s.cast(site.load(1, (k,)), int32) for k in range(len(idx))]  # known to the step only
+    starts = [s.position(site.load(1, (k,)), d) for k, d in enumerate(dims)]  # known to the step only
     inside = (s.minimum(s.maximum(b, 0), d - n) for b, d, n in zip(starts, dims, out, strict=True))
     return site.load(0, tuple(s.add(i, b) for i, b in zip(idx, inside, strict=True)))
+
+
+def _slice_bounds(c: Infer) -> list[Bound]:
+    if c.value(1) is not None:
+        return []  # the shape function has looked
+    size = (int(n) for n in c.value(2))
+    return [Bound(1, tuple(d - n + 1 for d, n in zip(c.shapes[0].known(), size, strict=True)), what="begin")]
 
 
 def _grad_slice(op: Any, dy: Any) -> Any:
@@ -182,10 +190,11 @@ SLICE = OpDef(
 
     input: any dtype, rank n. begin, size: integer vectors of n numbers; a size of -1 takes all that is left.
     output: shape size. Errors: the window does not lie inside the tensor (found at construction where the
-    numbers are known).""",
+    numbers are known; a device takes the nearest window for a start that it computed itself).""",
     infer=_sliced,
     host=_host_slice,
     lower=_lower_slice,
+    bounds=_slice_bounds,
     grad=_grad_slice,
     shape_inputs=(2,),
 )

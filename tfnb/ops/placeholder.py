@@ -15,6 +15,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, Kind, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
+from tfnb.ops.shaping import IDENTITY
 from tfnb.types import ANY, QUANTIZED, Shape, as_dtype, as_shape, int64, unknown_shape
 
 __all__ = ["API", "OPS", "PLACEHOLDER", "PLACEHOLDER_WITH_DEFAULT"]
@@ -56,7 +57,7 @@ PLACEHOLDER_WITH_DEFAULT = OpDef(
     infer=_with_default,
     grad=lambda op, dy: dy,
     host=lambda call, x: x,
-    alias=0,
+    expand=lambda op, x: IDENTITY(x),  # in a step that does not feed it, whose shape the default then fixes
     stateful=True,  # a step may feed it, so the default must never be folded into its readers
 )
 

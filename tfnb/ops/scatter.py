@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.bounds import Bound
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ops.kernels_scatter import scatter_calls
@@ -116,12 +117,13 @@ def _scatter(
         f"{does} the rows of the variable `ref` that `indices` names; gives the reference.\n\n"
         "ref: shape (rows, ...). indices: integers of any shape, each in [0, rows). updates: shape indices.shape + "
         "ref.shape[1:]. A row that is named twice is updated twice, in order.\n"
-        "Errors: an index outside [0, rows) on the host; a device skips it.",
+        "Errors: an index outside [0, rows); a device skips one that it computed itself.",
         types={"T": types, "Tindices": INDEX},
         attrs=attrs,
         infer=_infer,
         host=_host(update),
         opencl=partial(scatter_calls, entry=entry),
+        bounds=lambda c: [Bound(1, c.shapes[0].known()[0])],
         grad=NOT_DIFFERENTIABLE,
         writes=(0,),
         rows=1,

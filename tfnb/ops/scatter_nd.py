@@ -21,7 +21,14 @@ from tfnb.ops.compare import EQUAL, GREATER_EQUAL, SELECT
 from tfnb.ops.constants import RANGE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.gather import GATHER
-from tfnb.ops.gather_nd import GATHER_ND, SCATTER_ND, SCATTER_ROWS, check_updates
+from tfnb.ops.gather_nd import (
+    GATHER_ND,
+    SCATTER_ND,
+    SCATTER_ROWS,
+    check_updates,
+    nd_bounds,
+    row_numbers,
+)
 from tfnb.ops.kernels_scatter import scatter_calls
 from tfnb.ops.math_binary import MAXIMUM, MINIMUM, REAL_DIV
 from tfnb.ops.segment import UNSORTED_SEGMENT_MAX, UNSORTED_SEGMENT_MIN
@@ -110,7 +117,8 @@ def _doc(does: str, what: str) -> str:
     return (
         f"{does} the elements or slices of {what} that `indices` names.\n\n"
         "indices: integers, shape (..., k): each row fixes the first k dimensions. updates: shape indices.shape[:-1] + "
-        "the remaining dimensions.\nErrors: shapes that do not fit; an index outside on the host, a device skips it."
+        "the remaining dimensions.\n"
+        "Errors: shapes that do not fit; an index outside (a device skips one that it computed itself)."
     )
 
 
@@ -126,6 +134,7 @@ def _on_variable(name: str, types: tuple[DType, ...]) -> OpDef:
         infer=_infer,
         host=_host(change),
         opencl=partial(_calls, entry=f"scatter_{name.lower()}"),
+        bounds=nd_bounds,
         grad=NOT_DIFFERENTIABLE,
         writes=(0,),
     )
@@ -137,10 +146,7 @@ def _numbers(tensor: Any, indices: Any, updates: Any) -> tuple[Any, Any, Any] | 
     if dims is None or None in dims or not depth or not depth[-1]:
         return None
     k = depth[-1]
-    flat = RESHAPE(indices, np.asarray([-1, k], np.int32))
-    number = flat[:, 0]
-    for j in range(1, k):
-        number = number * dims[j] + flat[:, j]
+    number = row_numbers(RESHAPE(indices, np.asarray([-1, k], np.int32)), dims[:k])
     count, width = math.prod(dims[:k]), math.prod(dims[k:])
     new = SCATTER_ROWS(indices, updates, np.asarray(dims, indices.dtype.np))
     return number, new, RESHAPE(tensor, np.asarray([count, width], np.int32))

@@ -26,6 +26,7 @@ from tfnb.ops.gather import (
     GATHER,
     UNSORTED_SEGMENT_SUM,
     gather_kept,
+    segment_bounds,
     segment_groups,
     segmented_shape,
 )
@@ -273,11 +274,12 @@ def _unsorted(
 
         data: a number type; its shape begins with that of segment_ids. segment_ids: integers below num_segments;
         rows with a negative one are dropped. num_segments: an integer scalar. output: shape (num_segments, the rest
-        of data's shape); a segment without rows gives {empty}. Errors: an id too large (on the host; a device drops
-        the row).""",
+        of data's shape); a segment without rows gives {empty}. Errors: an id too large (a device drops
+        the row of one that it computed itself).""",
         infer=segmented_shape,
         host=lambda call, data, ids, num: _host_unsorted(call, data, ids, num, ufunc, start),
         opencl=lambda site: _calls(site, entry, start),
+        bounds=segment_bounds,
         grad=grad,
         shape_inputs=(2,),
         api=api,

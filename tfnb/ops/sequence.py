@@ -11,6 +11,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
+from tfnb.ir.bounds import Bound
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
@@ -73,8 +74,8 @@ def _host_reverse(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> np.ndar
 
 def _lower_reverse(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     seq, batch = _sequence_axes(site.attrs, len(idx))
-    n, own = s.cast(site.load(1, (idx[batch],)), int32), list(idx)
-    n = s.minimum(n, site.inputs[0].shape[seq])
+    size, own = site.inputs[0].shape[seq], list(idx)
+    n = s.minimum(s.position(site.load(1, (idx[batch],)), size), size)
     own[seq] = s.where(s.lt(idx[seq], n), n - 1 - idx[seq], idx[seq])
     return site.load(0, own)
 
@@ -93,10 +94,11 @@ REVERSE_SEQUENCE = OpDef(
     doc="""Reverses the first seq_lengths[i] elements along `seq_dim` of slice i along `batch_dim`; the rest stays.
 
     input: any dtype. seq_lengths: integers in [0, size of seq_dim], as many as batch_dim has. output: as input.
-    Errors: a length out of range (on the host; a device takes the largest one).""",
+    Errors: a length out of range (a device takes the largest one for a length that it computed itself).""",
     infer=_reversed_shape,
     host=_host_reverse,
     lower=_lower_reverse,
+    bounds=lambda c: [Bound(1, c.shapes[0].known()[_sequence_axes(c.attrs, c.shapes[0].ndims)[0]] + 1, what="length")],
     grad=_grad_reverse,
 )
 
@@ -124,7 +126,7 @@ def _lower_roll(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
         if n == 0:
             return s.const(0, site.outputs[0].dtype)
         shift = site.load(1, (k,) if axis.ndim else ())
-        own[a] = s.floormod(own[a] - s.cast(s.floormod(shift, n), int32), n)
+        own[a] = s.floormod(own[a] - s.position(s.floormod(shift, n), n), n)
     return site.load(0, own)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
+from tfnb.ir.bounds import Bound
 from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
@@ -215,6 +216,7 @@ LABEL_TERM = OpDef(
     infer=_infer_label_term,
     host=_host_label_term,
     lower=_lower_label_term,
+    bounds=lambda c: [Bound(1, c.shapes[0].known()[-1], what="label")],
     grad=lambda op, dy: (LABEL_TERM(dy, op.inputs[1]), None),
 )
 
@@ -253,8 +255,8 @@ SPARSE_SOFTMAX_CROSS_ENTROPY = OpDef(
 
     loss[i] = -log_softmax(features)[i, labels[i]]; backprop = softmax(features) - one_hot(labels).
     features: a float type, shape (batch, classes). labels: int32 or int64, shape (batch,), each in [0, classes). loss:
-    shape (batch,). backprop: shape (batch, classes). Errors: shapes that do not fit; a label out of range on the host,
-    where a device gives NaN in its row.""",
+    shape (batch,). backprop: shape (batch, classes). Errors: shapes that do not fit; a label out of range
+    (a device gives NaN for one that it computed itself).""",
     types={"T": FLOATS, "Tlabels": INDEX},
     infer=_infer_sparse,
     host=_host_sparse,

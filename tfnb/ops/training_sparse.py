@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import ShapeError
+from tfnb.ir.bounds import Bound
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.scalar import arg
 from tfnb.ir.scalar_host import evaluate
@@ -111,12 +112,13 @@ def _sparse(
         f"{dense} for the rows of {', '.join(refs)} that `indices` names; other rows stay as they are.\n\n"
         f"{', '.join(refs)}: shape (rows, ...). indices: a vector of row numbers, shape (n,); a row named twice is "
         "updated twice. grad: shape (n, ...). The other inputs are scalars. Gives `var`'s reference.\n"
-        "Errors: an index outside [0, rows) on the host; a device skips it.",
+        "Errors: an index outside [0, rows); a device skips one that it computed itself.",
         types={"T": FLOATS, "Tindices": INDEX},
         attrs=attrs,
         infer=infer,
         host=_host(rule, len(refs), grad, indices),
         opencl=partial(sparse_apply_calls, entry=entry, grad=grad, indices=indices),
+        bounds=lambda c: [Bound(indices, c.shapes[0].known()[0])],
         grad=NOT_DIFFERENTIABLE,
         writes=tuple(range(len(refs))),
         rows=indices,

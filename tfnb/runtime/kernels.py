@@ -27,6 +27,7 @@ from tfnb.errors import (
     UnimplementedError,
     UnknownError,
 )
+from tfnb.ir.bounds import Check, outside
 from tfnb.ir.cluster import Cluster
 from tfnb.ir.graph import Edge, Node
 from tfnb.ir.kernelcall import TensorInfo
@@ -132,6 +133,7 @@ class _Specialised(NamedTuple):
     cells: tuple[Cell, ...]
     random: tuple[Node, ...]
     missing: Node | None
+    checks: tuple[Check, ...]
 
 
 class ClusterKernel:
@@ -186,6 +188,8 @@ class ClusterKernel:
     ) -> Sequence[Value]:
         if found.missing is not None:
             raise _uninitialised(found.missing)
+        if found.checks:
+            self._check(found.checks, inputs)
         rng = self._random.table(found.random) if found.random else None
         try:
             if recorder is None:
@@ -198,6 +202,16 @@ class ClusterKernel:
             raise e.with_op(self._largest(found.loaded.program)) from None
         except OpError as e:
             raise e.with_op(self.node) from None
+
+    def _check(self, checks: Sequence[Check], inputs: Sequence[Value]) -> None:
+        """Raises `InvalidArgumentError` where a number that the host holds is out of bounds."""
+        for c in checks:
+            values = inputs[c.position]
+            if isinstance(values, (np.ndarray, np.generic)):
+                wrong = outside(values, c.bound)
+                if wrong is not None:
+                    node = self._nodes[c.node]
+                    raise InvalidArgumentError(c.bound.message(node.type, wrong), node)
 
     # ---- specialisation --------------------------------------------------------------------
 
@@ -240,6 +254,7 @@ class ClusterKernel:
             tuple(cells[u.node] for u in program.variables),
             tuple(self._nodes[i] for i in program.random),
             None if missing is None else self._nodes[missing],
+            program.checks,
         )
 
     def programs(self) -> list[Program]:

@@ -6,6 +6,7 @@ Invariant: a value that gets past `feed_array` has the tensor's dtype and a comp
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,9 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.sparse import SparseTensor, parts_of, value_type
 from tfnb.ir.tensor import Tensor
-from tfnb.types import DType
+from tfnb.types import DType, bfloat16
 
 __all__ = ["feed_array", "feed_key", "flat_feeds", "flat_keys"]
-
 
 _NESTED = (tuple, SparseTensor, IndexedSlices)
 
@@ -92,7 +92,7 @@ def feed_key(graph: GraphBuilder, key: Any) -> Tensor:
 def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
     """`value` as an array for `tensor`. Raises `DTypeError` or `ShapeError` naming both."""
     dtype = tensor.dtype
-    if type(value) is np.ndarray and value.dtype == dtype.np:
+    if type(value) is np.ndarray and value.dtype == dtype.np and not dtype.is_string:
         array = value
     else:
         array = _converted(tensor, dtype, value)
@@ -119,23 +119,61 @@ def _converted(tensor: Tensor, dtype: DType, value: Any) -> np.ndarray:
     try:
         array = np.asarray(value)
         if dtype.is_string:
-            # from the value: NumPy's own texts lose the zero bytes at their end
-            return to_bytes(np.asarray(value, object) if array.dtype.kind in "SU" else array)
-        if array.dtype.kind in "SUO" and array.dtype != dtype.np:
-            raise DTypeError(f"got {type(value).__name__} {str(value)[:60]!r}")
-        if array.dtype.kind in "fc" and not (dtype.is_floating or dtype.is_complex):
-            return _whole(array, dtype, value)
-        with np.errstate(all="ignore"):
-            return np.asarray(array, dtype.np)
+            return _texts(array, value)
+        if dtype.np.kind == "O":  # a handle, or any other object that is only passed on
+            return array
+        if array.dtype.kind == "O":
+            array = _numbers(array)
+        return _held(array, dtype, value)
     except (TypeError, ValueError, OverflowError) as e:
         text = e.message if isinstance(e, OpError) else str(e)
         raise DTypeError(f"cannot feed {tensor.name}, which is {dtype.name}: {text}", tensor.op) from None
 
 
-def _whole(array: np.ndarray, dtype: DType, value: Any) -> np.ndarray:
-    """Floats for an integer tensor: allowed only when nothing is lost."""
+def _texts(array: np.ndarray, value: Any) -> np.ndarray:
+    """An object array of bytes. Raises `DTypeError` where an element is neither text nor bytes."""
+    # NumPy's own arrays of text lose the zero bytes at the end of an element, so Python's values are read again.
+    texts = np.asarray(value if array.dtype.kind in "SU" else array, object)
+    if set(map(type, texts.reshape(-1).tolist())) <= {bytes}:
+        return texts
+    for x in texts.flat:
+        if not isinstance(x, (str, bytes)):
+            raise DTypeError(f"got {str(x)[:60]!r} of type {type(x).__name__}, needed str or bytes")
+    return to_bytes(texts)
+
+
+def _numbers(array: np.ndarray) -> np.ndarray:
+    """An array of Python objects as an array of numbers. Raises `DTypeError` where an object is not a number."""
+    for x in array.flat:
+        if not isinstance(x, (Number, np.bool_)):
+            raise DTypeError(f"got {str(x)[:60]!r} of type {type(x).__name__}, needed a number")
+    found = np.array(array.tolist())
+    # Decimals, fractions and integers above 64 bits have no dtype of NumPy's that holds them exactly.
+    return found.astype(np.float64) if found.dtype.kind == "O" else found
+
+
+def _held(array: np.ndarray, dtype: DType, value: Any) -> np.ndarray:
+    """`array` in `dtype`. Raises `DTypeError` where a number would become another one.
+
+    Only rounding is allowed: of floats to floats of fewer bits, where large ones become infinite, as in NumPy.
+    """
+    kind = array.dtype.kind
+    if kind not in "biufc" and array.dtype != bfloat16.np:  # a dtype of its own, of no kind that NumPy has
+        raise DTypeError(f"got {type(value).__name__} {str(value)[:60]!r}")
     with np.errstate(all="ignore"):
+        if kind == "c" and not dtype.is_complex:
+            if array.imag.any():
+                raise DTypeError(f"got complex values such as {array.reshape(-1)[0]!r}; feed their real part, abs, ...")
+            return _held(array.real, dtype, value)
         converted = array.astype(dtype.np)
-    if array.dtype.kind == "c" or not np.array_equal(converted, array):
-        raise DTypeError(f"got {array.dtype.name} values such as {array.reshape(-1)[0]!r}, needed {dtype.name}")
+        if dtype.is_floating or dtype.is_complex or kind == "b":
+            return converted
+        if dtype.is_bool and kind in "iu" and not isinstance(value, int):
+            return converted  # a mask of any integers, as in NumPy
+        wrong = converted != array
+    if wrong.any():
+        raise DTypeError(
+            f"{array.dtype.name} values such as {array[wrong].reshape(-1)[0]!r} are not {dtype.name} numbers; "
+            "convert them first if that is meant"
+        )
     return converted

@@ -94,7 +94,7 @@ def test_a_node_of_this_process_only():
     ],
 )
 def test_damaged_messages(damage, error, text):
-    message = encode_step_graph(placed(tf.constant([1.0, 2.0]) + tf.placeholder_with_default([1.0, 1.0], [2])))
+    message = encode_step_graph(placed(tf.constant([1.0, 2.0]) + tf.random_uniform([2])))
     for i, node in enumerate(message.node):
         node.name = str(i)
         del node.input[:]

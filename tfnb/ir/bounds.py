@@ -1,0 +1,69 @@
+"""Bounds: the range of the numbers that an op takes as indices, labels, starts or lengths.
+
+A device cannot raise an error in the middle of a kernel, so numbers that the host holds are compared with their bounds
+before the kernel runs. Invariant: what passes is inside, and nothing has run before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Bound", "Check", "outside"]
+
+_UNSIGNED = {np.dtype(np.int32): np.uint32, np.dtype(np.int64): np.uint64}
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The values of the op's integer input `input` lie in [low, high).
+
+    `high` is a number, or one for each place along the input's last axis. `low` None: nothing is too low. `what` is
+    what a message calls a value.
+    """
+
+    input: int
+    high: int | tuple[int, ...]
+    low: int | None = 0
+    what: str = "index"
+
+    def message(self, op: str, wrong: tuple[int, int]) -> str:
+        """`wrong`: what `outside` found."""
+        value, high = wrong
+        needed = f"below {high}" if self.low is None else f"in [{self.low}, {high})"
+        return f"{op}: {self.what} {value} is not {needed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A bound of the node `node` for the values that come as input `position` of a program."""
+
+    position: int
+    bound: Bound
+    node: int
+
+
+def outside(values: np.ndarray, bound: Bound) -> tuple[int, int] | None:
+    """The first of `values` that is out of bounds with the number that it should be below, or None."""
+    low, high = bound.low, bound.high
+    if not values.size:
+        return None
+    if type(high) is int:
+        if values.size == 1:
+            n = values.item()
+            return (n, high) if n >= high or (low is not None and n < low) else None
+        unsigned = _UNSIGNED.get(values.dtype) if low == 0 else None  # then negative numbers are the largest of all
+        least = None if low is None or unsigned is not None else values.min()
+        most = values.max() if unsigned is None else np.ascontiguousarray(values).view(unsigned).max()
+        if most < high and (least is None or least >= low):
+            return None
+    limits = np.reshape(high, -1)
+    rows = values.reshape(-1, limits.size)
+    bad = rows >= limits
+    if low is not None:
+        bad |= rows < low
+    if not bad.any():
+        return None
+    row, column = np.argwhere(bad)[0]
+    return int(rows[row, column]), int(limits[column])
