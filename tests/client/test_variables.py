@@ -168,7 +168,7 @@ class TestUseAfterControlDependencies:
         with tf.control_dependencies([v.assign_add(1.0)]):
             after, same = v + 0.0, v + 1.0
         assert run(after) == 2.0
-        assert [t.op for t in after.op.inputs][0] is [t.op for t in same.op.inputs][0]  # one read for both
+        assert after.op.inputs[0] == same.op.inputs[0]  # one read for both
         assert run(tf.gradients(after * 3.0, v)[0]) == 3.0
 
     def test_a_branch(self, changed):
