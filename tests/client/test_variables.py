@@ -207,7 +207,7 @@ class TestUseAfterControlDependencies:
             assert run(plus(1.0)) == 3.0
 
     def test_a_partitioned_variable(self, changed):
-        v, run = changed
+        _, run = changed
         part = tf.get_variable("p", [2], initializer=tf.zeros_initializer(), partitioner=tf.fixed_size_partitioner(2))
         with tf.control_dependencies(part.assign(tf.constant([1.0, 2.0]))):
             assert run(tf.reduce_sum(part)) == 3.0

@@ -14,6 +14,7 @@ from typing import Any
 
 from tfnb.ir.opdef import Kind, ref_inputs
 from tfnb.ir.operation import Operation
+from tfnb.ir.operation_keys import CONTEXT, LOOP, PIVOT, READ
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.control_flow import REF_ENTER, SWITCH
 from tfnb.ops.shaping import IDENTITY
@@ -31,9 +32,6 @@ __all__ = [
     "root_variable",
 ]
 
-CONTEXT = "control_flow"  # key in Operation.extra
-LOOP = "loop"  # key in Operation.extra of Enters and Exits: the loop they lead into and out of
-READ = "read"  # key in Operation.extra: the `ImplicitRead` of variables whose value the operation gives
 PLACES = (Kind.CONST, Kind.VARIABLE)  # the same in every branch and iteration
 _PRIMITIVES = (Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATION, Kind.LOOP_COND)
 
@@ -148,6 +146,8 @@ class Context(ABC):
         op.inputs = tuple(self.enter(t) for t in op.inputs)
         op.control_inputs = self.controls(op.control_inputs)
         op.extra[CONTEXT] = self
+        if self.pivot is not None:
+            op.extra[PIVOT] = self.pivot.op
         if op.opdef.kind in PLACES:
             return
         self._read_references(op)
