@@ -1,12 +1,13 @@
 """Random control-flow programs equal eager evaluation, in the fast and in the general executor.
 
-5,000 of them: `TFNB_OPTIMIZE=0 python tests/client/random_loops.py 0 5000`.
+5,000 of them: `TFNB_OPTIMIZE=0 python tests/client/random_loops.py 0 5000`; with variables, `random_state.py`.
 """
 
 from __future__ import annotations
 
 import pytest
 from random_loops import gradients_hold, mixed, same
+from random_state import computed, expected
 
 import tfnb as tf
 
@@ -37,3 +38,12 @@ def test_vectors_and_matrices(monkeypatch: pytest.MonkeyPatch, kinds: str) -> No
 @pytest.mark.parametrize("seed", [1, 7])
 def test_gradients(seed: int) -> None:
     assert gradients_hold(seed)
+
+
+@pytest.mark.parametrize("fast", ["1", "0"])
+def test_variables(monkeypatch: pytest.MonkeyPatch, fast: str) -> None:
+    monkeypatch.setenv("TFNB_OPTIMIZE", "0")
+    monkeypatch.setenv("TFNB_FAST_LOOPS", fast)
+    for seed in (3, 6, 9, 14):
+        found, wanted = computed(seed), expected(seed)
+        assert same(found, wanted), f"seed {seed}: {found} {wanted}"

@@ -119,3 +119,11 @@ def test_an_array_per_iteration():
     with tf.Session() as session:
         got = session.run([y, dx], {x: [1.0, 2.0, 3.0]}, options=tf.RunOptions(timeout_in_ms=60000))
     np.testing.assert_allclose(got, [[1, 8, 27], [3, 12, 27]])
+
+
+def test_the_gradient_of_a_split_into_an_array_that_grows_later():
+    x, more = tf.constant([1.0, 2.0, 3.0]), tf.constant([4.0])
+    array = tf.TensorArray(tf.float32, size=2, dynamic_size=True, infer_shape=False).split(x, [1, 2]).write(2, more)
+    slopes = tf.gradients(array.concat(), [x, more], grad_ys=tf.constant([1.0, 2.0, 3.0, 4.0]))
+    with tf.Session() as session:
+        assert [s.tolist() for s in session.run(slopes)] == [[1.0, 2.0, 3.0], [4.0]]

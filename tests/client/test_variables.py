@@ -161,3 +161,63 @@ def test_a_whole_slice_of_a_variable_without_a_value(resource):
             with pytest.raises(tf.errors.FailedPreconditionError, match="v"):
                 s.run(change)
         assert not s.run(tf.is_variable_initialized(v))
+
+
+class TestUseAfterControlDependencies:
+    """A variable that is used as a tensor is read after the control dependencies of that place."""
+
+    @pytest.fixture
+    def changed(self):
+        v = tf.Variable(1.0)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            yield v, lambda fetch: float(session.run(fetch))
+
+    def test_outside_of_all_contexts(self, changed):
+        v, run = changed
+        with tf.control_dependencies([v.assign_add(1.0)]):
+            after, same = v + 0.0, v + 1.0
+        assert run(after) == 2.0
+        assert after.op.inputs[0] == same.op.inputs[0]  # one read for both
+        assert run(tf.gradients(after * 3.0, v)[0]) == 3.0
+
+    def test_a_branch(self, changed):
+        v, run = changed
+        with tf.control_dependencies([v.assign_add(1.0)]):
+            assert run(tf.cond(tf.less(1, 2), lambda: v * 2.0, lambda: v)) == 4.0
+
+    def test_a_branch_whose_condition_is_made_by_the_assignment(self, changed):
+        v, run = changed
+        assert run(tf.cond(v.assign_add(1.0) > 1.0, lambda: v * 2.0, lambda: v)) == 4.0
+
+    def test_within_a_branch(self, changed):
+        v, run = changed
+
+        def branch():
+            with tf.control_dependencies([v.assign(v * 5.0)]):
+                return v + 0.0
+
+        assert run(tf.cond(tf.less(1, 2), branch, lambda: v)) == 5.0
+
+    def test_after_a_loop(self, changed):
+        v, run = changed
+
+        def body(i):
+            with tf.control_dependencies([v.assign_add(1.0)]):
+                return i + 1
+
+        with tf.control_dependencies([tf.while_loop(lambda i: i < 3, body, [0])]):
+            assert run(v[...]) == 4.0
+
+    def test_a_call_of_a_function(self, changed):
+        v, run = changed
+        plus = tf.Defun(tf.float32)(lambda x: x + v)
+        plus(1.0)
+        with tf.control_dependencies([v.assign_add(1.0)]):
+            assert run(plus(1.0)) == 3.0
+
+    def test_a_partitioned_variable(self, changed):
+        _, run = changed
+        part = tf.get_variable("p", [2], initializer=tf.zeros_initializer(), partitioner=tf.fixed_size_partitioner(2))
+        with tf.control_dependencies(part.assign(tf.constant([1.0, 2.0]))):
+            assert run(tf.reduce_sum(part)) == 3.0

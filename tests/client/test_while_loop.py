@@ -237,3 +237,165 @@ def test_the_gradient_of_a_matrix_over_many_iterations(rows, dtype):
             np.testing.assert_allclose(s.run(grad, {n: count, x: data}), d * 0.9 + 0.9 * d, rtol=1e-4, atol=1e-4)
         if rows is None:
             assert s.run(grad, {n: 3, x: data[:, :0]}).tolist() == np.zeros((3, 3)).tolist()
+
+
+def _run(value, *variables):
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(value), *session.run(list(variables))
+
+
+@pytest.mark.parametrize("fast", ["1", "0"])
+class TestVariablesThatALoopChanges:
+    """As TensorFlow gives them, with reference and with resource variables."""
+
+    @pytest.fixture(autouse=True)
+    def executor(self, monkeypatch, fast):
+        monkeypatch.setenv("TFNB_FAST_LOOPS", fast)
+
+    def test_a_read_after_an_assignment_of_the_same_iteration(self):
+        a, b = tf.Variable(0), tf.Variable(0)
+
+        def body(i):
+            with tf.control_dependencies([tf.assign_add(a, 1)]):
+                add = tf.assign_add(b, a)
+            with tf.control_dependencies([add]):
+                return i + 1
+
+        assert _run(tf.while_loop(lambda i: i < 10, body, [0]), a, b) == (10, 10, 55)
+
+    def test_a_condition(self):
+        b = tf.Variable(0)
+
+        def body(i):
+            with tf.control_dependencies([tf.assign_add(b, 1)]):
+                return tf.identity(b)
+
+        assert _run(tf.while_loop(lambda i: tf.less(b, 10), body, [b]), b) == (10, 10)
+
+    def test_a_condition_waits_for_all_of_the_iteration_before(self):
+        b = tf.Variable(0)
+
+        def body(i, x):
+            with tf.control_dependencies([tf.assign_add(b, 1)]):
+                return i + 1, tf.identity(x)
+
+        assert _run(tf.while_loop(lambda i, x: tf.less(b, 4), body, [0, 1.0])[0], b) == (4, 4)
+
+    def test_what_an_assignment_outside_gave(self):
+        a, b = tf.Variable(0), tf.Variable(0)
+        up = tf.assign_add(a, 1)
+
+        def body(i):
+            with tf.control_dependencies([tf.assign_add(b, up)]):
+                return i + 1
+
+        assert _run(tf.while_loop(lambda i: i < 10, body, [0]), a, b) == (10, 1, 10)
+
+    def test_an_assignment_of_what_is_read(self):
+        v, w = tf.Variable(1.0), tf.get_variable("w", [], initializer=tf.ones_initializer(), use_resource=True)
+
+        def body(i):
+            with tf.control_dependencies([tf.assign(v, v * 2.0), w.assign(w * 3.0)]):
+                return i + 1
+
+        assert _run(tf.while_loop(lambda i: i < 5, body, [0]), v, w) == (5, 32.0, 243.0)
+
+    def test_a_branch_and_a_loop_inside(self):
+        v, log = tf.Variable(1.0), tf.Variable(tf.zeros([3]))
+
+        def inner(j):
+            with tf.control_dependencies([v.assign_add(1.0)]):
+                return j + 1
+
+        def body(i, x):
+            with tf.control_dependencies([tf.while_loop(lambda j: j < 2, inner, [0])]):
+                x = tf.cond(i < 1, lambda: x + v, lambda: tf.identity(tf.assign(v, v * 10.0)))
+            with tf.control_dependencies([x]), tf.control_dependencies([tf.scatter_update(log, i, v)]):
+                return i + 1, x + v
+
+        found, v_, log_ = _run(tf.while_loop(lambda i, x: i < 3, body, [0, 0.0])[1], v, log)
+        assert (found, v_, log_.tolist()) == (1040.0, 520.0, [3.0, 50.0, 520.0])
+
+    def test_a_use_without_control_dependencies_has_the_value_at_the_beginning_of_the_iteration(self):
+        v = tf.Variable(1.0)
+
+        def body(i, x):
+            with tf.control_dependencies([v.assign_add(1.0)]):
+                return i + 1, v
+
+        assert _run(tf.while_loop(lambda i, x: i < 4, body, [0, v])[1], v) == (4.0, 5.0)
+
+    def test_gradients_take_the_value_of_the_iteration(self):
+        v, x = tf.Variable(2.0), tf.constant(1.0)
+
+        def body(i, y):
+            y = y * v
+            with tf.control_dependencies([y]), tf.control_dependencies([v.assign_add(1.0)]):
+                return i + 1, tf.identity(y)
+
+        y = tf.while_loop(lambda i, y: i < 3, body, [0, x])[1]
+        dx, dv = tf.gradients(y, [x, v])
+        assert _run([y, dx, dv], v) == ([24.0, 24.0, 12.0 + 8.0 + 6.0], 5.0)
+
+    def test_gradients_by_a_variable_that_is_read_explicitly(self):
+        v = tf.Variable(2.0)
+        y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * v.read_value()), [0, 1.0])[1]
+        assert _run(tf.gradients(y, v))[0] == [12.0]
+
+    def test_training_in_a_loop(self):
+        w = tf.Variable([[1.0], [-2.0]])
+        x = tf.constant([[1.0, 2.0], [3.0, -1.0]])
+
+        def body(i):
+            loss = tf.reduce_sum(tf.square(tf.matmul(x, w)))
+            with tf.control_dependencies([tf.train.GradientDescentOptimizer(0.01).minimize(loss)]):
+                return i + 1
+
+        _, found = _run(tf.while_loop(lambda i: i < 20, body, [0]), w)
+        expected, data = np.array([[1.0], [-2.0]], np.float32), np.array([[1.0, 2.0], [3.0, -1.0]], np.float32)
+        for _ in range(20):
+            expected = expected - 0.02 * data.T @ (data @ expected)
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+    def test_functional_forms(self):
+        v = tf.Variable(1.0)
+
+        def double(x):
+            with tf.control_dependencies([v.assign(v * 2.0)]):
+                return x + v
+
+        assert _run(tf.map_fn(double, tf.zeros([3])), v)[0].tolist() == [2.0, 4.0, 8.0]
+        assert _run(tf.scan(lambda a, x: a + double(x), tf.zeros([3])), v)[0].tolist() == [0.0, 2.0, 6.0]
+
+    def test_a_partitioned_variable(self):
+        parts = tf.get_variable("p", [4], initializer=tf.ones_initializer(), partitioner=tf.fixed_size_partitioner(2))
+
+        def body(i, x):
+            with tf.control_dependencies([p.assign(p * 2.0) for p in parts]):
+                return i + 1, x + parts
+
+        found = _run(tf.while_loop(lambda i, x: i < 3, body, [0, tf.zeros([4])])[1])
+        assert found[0].tolist() == [14.0] * 4
+
+
+def test_what_no_iteration_changes_enters_the_loop_once(graph):
+    v = tf.Variable(1.0)
+    with tf.control_dependencies([v.assign_add(1.0)]):
+        y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y + v), [0, 0.0])[1]
+    assert [op.type for op in graph.get_operations() if any(t.op.type == "RefEnter" for t in op.inputs)] == []
+    assert _run(y, v) == (6.0, 2.0)
+
+
+def test_a_function_called_in_a_loop_reads_what_the_loop_changes():
+    v = tf.Variable(1.0)
+
+    @tf.Defun(tf.float32)
+    def plus(x):
+        return x + v
+
+    def body(i, x):
+        with tf.control_dependencies([v.assign_add(1.0)]):
+            return i + 1, plus(x)
+
+    assert _run(tf.while_loop(lambda i, x: i < 3, body, [0, 0.0])[1], v) == (9.0, 4.0)

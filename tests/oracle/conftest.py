@@ -12,7 +12,8 @@ import pytest
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # tf.layers and the recurrent cells need it
-sys.path[:0] = [str(Path(__file__).parents[1] / "ops"), str(Path(__file__).parent)]
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / "ops"), str(TESTS / "client"), str(Path(__file__).parent)]
 
 HAS_TENSORFLOW = importlib.util.find_spec("tensorflow") is not None
 

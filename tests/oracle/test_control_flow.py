@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import random_loops
+import random_state
 from loop_programs import PROGRAMS
 
 import tfnb as tf
@@ -48,3 +50,12 @@ def test_program(control_flow_v1: None, name: str) -> None:
     for ours, wanted in zip(run(tf, name), theirs, strict=True):
         for k, (a, b) in enumerate(zip(ours, wanted, strict=True)):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11, err_msg=f"value {k}")
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_programs_with_variables(control_flow_v1: None, monkeypatch: pytest.MonkeyPatch, use_resource: bool) -> None:
+    """What Python makes of a random program is what TensorFlow makes of it, with either kind of variable."""
+    monkeypatch.setattr(random_loops, "tf", tf1)
+    for seed in range(20):
+        found, wanted = random_state.computed(seed, use_resource=use_resource), random_state.expected(seed)
+        assert random_state.same(found, wanted), f"seed {seed}: {found} {wanted}"

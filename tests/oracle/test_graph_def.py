@@ -380,3 +380,84 @@ def test_queue_runners_cross_over():
                 assert len(runner.enqueue_ops) == 1
                 assert [t.__name__ for t in runner.queue_closed_exception_types] == ["OutOfRangeError"]
     assert [m[:10] for m in found[0]] == [m[:10] for m in found[1]]
+
+
+def loops(tf):
+    """Constants of a loop and from outside of it, in a nested loop, a branch and a function's loop."""
+    x = tf.placeholder(tf.float32, [2], name="x")
+    bound, factor = tf.constant(4), tf.constant([0.5, 2.0])
+
+    def body(i, y):
+        one = tf.constant(1)
+        z = tf.while_loop(lambda j, z: j < i, lambda j, z: (j + one, z + x * factor), [0, y])[1]
+        return i + 1, tf.cond(tf.equal(i % 2, 0), lambda: tf.reshape(z, [2]) * 2.0, lambda: z - factor)
+
+    tf.identity(tf.while_loop(lambda i, y: i < bound, body, [0, x])[1], name="y")
+    return ["y:0"], {"x:0": np.array([1.0, 2.0], np.float32)}
+
+
+def recurrent(tf):
+    x = tf.placeholder(tf.float32, [2, 5, 3], name="x")
+    cell = tf.nn.rnn_cell.BasicLSTMCell(4)
+    y, _ = tf.nn.dynamic_rnn(cell, x, sequence_length=tf.constant([3, 5]), dtype=tf.float32)
+    found = tf.scan(lambda a, b: a * 0.5 + b, tf.map_fn(lambda e: tf.tanh(e) + tf.reduce_sum(x), y[0]))
+    tf.identity(found, name="y")
+    return ["y:0"], {"x:0": np.linspace(-1, 1, 30, dtype=np.float32).reshape(2, 5, 3)}
+
+
+def reads_in_iterations(tf):
+    x, v = tf.placeholder(tf.float32, [], name="x"), tf.Variable(2.0)
+    tf.identity(tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * v.read_value() + v), [0, x])[1], name="y")
+    return ["y:0"], {"x:0": np.float32(2.0)}
+
+
+def function_with_loop(tf):
+    x = tf.placeholder(tf.float32, [], name="x")
+
+    @tf.Defun(tf.float32)
+    def power(a):
+        bound = tf.constant(3)
+        return tf.while_loop(lambda i, y: i < bound, lambda i, y: (i + 1, y * 1.5), [0, a])[1]
+
+    tf.identity(power(x), name="y")
+    return ["y:0"], {"x:0": np.float32(2.0)}
+
+
+@pytest.mark.parametrize("program", [loops, recurrent, reads_in_iterations, function_with_loop])
+def test_our_loops_run_frozen_in_tensorflow(program):
+    with tfnb.Graph().as_default() as graph, tfnb.Session(graph=graph) as session:
+        fetches, feeds = program(tfnb)
+        session.run(tfnb.global_variables_initializer())
+        ours = session.run(fetches, feeds)
+        names = [name.partition(":")[0] for name in fetches]
+        frozen = tfnb.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), names)
+    with tf1.Graph().as_default() as graph, tf1.Session(graph=graph) as session:
+        message = tf1.GraphDef.FromString(frozen.SerializeToString())
+        tf1.import_graph_def(message, name="")
+        theirs = session.run(fetches, feeds)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def assigning(tf):
+    x, v = tf.placeholder(tf.float32, [], name="x"), tf.Variable(1.0)
+
+    def body(i, y):
+        with tf.control_dependencies([v.assign(v * 2.0 + y)]):
+            return i + 1, v + 0.0
+
+    tf.identity(tf.while_loop(lambda i, y: v < 50.0, body, [0, x])[1], name="y")
+    return ["y:0"], {"x:0": np.float32(0.5)}
+
+
+def test_our_loop_that_assigns_runs_in_tensorflow():
+    with tfnb.Graph().as_default() as graph, tfnb.Session(graph=graph) as session:
+        fetches, feeds = assigning(tfnb)
+        init = tfnb.global_variables_initializer().name
+        session.run(init)
+        ours = session.run(fetches, feeds)
+        message = tf1.GraphDef.FromString(graph.as_graph_def().SerializeToString())
+    with tf1.Graph().as_default() as graph, tf1.Session(graph=graph) as session:
+        tf1.import_graph_def(message, name="")
+        session.run(init)
+        np.testing.assert_allclose(session.run(fetches, feeds), ours)

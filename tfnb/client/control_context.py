@@ -12,15 +12,26 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tfnb.ir.opdef import Kind
+from tfnb.ir.opdef import Kind, ref_inputs
 from tfnb.ir.operation import Operation
+from tfnb.ir.operation_keys import CONTEXT, LOOP, PIVOT, READ
 from tfnb.ir.tensor import Tensor
-from tfnb.ops.control_flow import SWITCH
+from tfnb.ops.control_flow import REF_ENTER, SWITCH
 from tfnb.ops.shaping import IDENTITY
 
-__all__ = ["CONTEXT", "PLACES", "CondContext", "Context", "Detached", "context_of", "loops_around"]
+__all__ = [
+    "CONTEXT",
+    "LOOP",
+    "PLACES",
+    "READ",
+    "CondContext",
+    "Context",
+    "Detached",
+    "context_of",
+    "loops_around",
+    "root_variable",
+]
 
-CONTEXT = "control_flow"  # key in Operation.extra
 PLACES = (Kind.CONST, Kind.VARIABLE)  # the same in every branch and iteration
 _PRIMITIVES = (Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATION, Kind.LOOP_COND)
 
@@ -28,6 +39,14 @@ _PRIMITIVES = (Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATI
 def context_of(op: Operation) -> Any:
     """The innermost context the operation was made in, None outside all."""
     return op.extra.get(CONTEXT)
+
+
+def root_variable(t: Tensor) -> Operation:
+    """The operation that made the variable which a reference names: a VariableV2, or an argument of a function."""
+    op = t.op
+    while op.inputs:
+        op = op.inputs[op.opdef.writes[0] if op.opdef.writes else 0].op
+    return op
 
 
 def loops_around(context: Any) -> tuple[Any, ...]:
@@ -104,6 +123,8 @@ class Context(ABC):
             with self.graph.control_dependencies(None):
                 scopes.control_flow = self.outer
                 found = self.capture(t)
+            if READ in t.op.extra:
+                found.op.extra[READ] = t.op.extra[READ]
             self.entered[t] = found
             self.made_outside.add(found)
         return found
@@ -125,11 +146,16 @@ class Context(ABC):
         op.inputs = tuple(self.enter(t) for t in op.inputs)
         op.control_inputs = self.controls(op.control_inputs)
         op.extra[CONTEXT] = self
+        if self.pivot is not None:
+            op.extra[PIVOT] = self.pivot.op
         if op.opdef.kind in PLACES:
             return
+        self._read_references(op)
         if op.opdef.kind in _PRIMITIVES and self.in_loop:
-            # A primitive has its frame from its inputs, and a constant has none.
-            op.inputs = tuple(self.inside(t) for t in op.inputs)
+            # A primitive has its frame from its inputs, and a constant has none. A RefEnter hands a reference on.
+            refs = [a.ref for a in op.opdef.input_args]
+            if not any(refs):
+                op.inputs = tuple(self.inside(t) for t in op.inputs)
         if not any(self.drives(t) for t in op.inputs) and not any(
             self.holds(c) for c in op.control_inputs
         ):
@@ -137,6 +163,15 @@ class Context(ABC):
         self.graph.prevent_fetching(op)
         for t in op.outputs:
             self.graph.prevent_feeding(t)
+
+    def _read_references(self, op: Operation) -> None:
+        """Where an operation wants the value of a reference that came into a loop, an Identity reads it there."""
+        if op.opdef is IDENTITY or not any(t.op.opdef is REF_ENTER for t in op.inputs):
+            return
+        wanted = ref_inputs(op.opdef, op.types)
+        op.inputs = tuple(
+            IDENTITY(t) if t.op.opdef is REF_ENTER and k not in wanted else t for k, t in enumerate(op.inputs)
+        )
 
     def inside(self, t: Tensor) -> Tensor:
         """A tensor inside with the value of `t`, which may be a constant or a reference."""

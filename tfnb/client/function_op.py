@@ -14,6 +14,7 @@ from typing import Any
 from tfnb.client.gradients import gradients
 from tfnb.client.loop_structure import restore_loops
 from tfnb.client.structure import flatten
+from tfnb.client.variable_reads import read_again
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, UnimplementedError
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.function import Function, FunctionBuilder, copy_into
@@ -89,7 +90,8 @@ class DefinedFunction:
             else:
                 signature = [(t.dtype, _open(t.shape)) for t in tensors]
             function = self.built(signature, graph)
-            outputs = function.opdef(*tensors, *function.captured, name=name or self.__name__, graph=graph)
+            captured = [read_again(t) for t in function.captured]
+            outputs = function.opdef(*tensors, *captured, name=name or self.__name__, graph=graph)
         if not function.results:
             return outputs
         found = outputs if isinstance(outputs, list) else [outputs]

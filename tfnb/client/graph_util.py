@@ -5,7 +5,7 @@ Invariant: what comes in is never changed; a new message goes out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import DTypeError, GraphError, NotFoundError
@@ -121,6 +121,7 @@ def convert_variables_to_constants(
     ]
     values = dict(zip(names, sess.run([f"{n}:0" for n in names]), strict=True)) if names else {}
     found = _like(part)
+    nodes = {n.name: n for n in part.node}
     for n in part.node:
         made = found.node.add()
         if n.name in values:
@@ -131,7 +132,18 @@ def convert_variables_to_constants(
             made.attr["T"].CopyFrom(n.attr["dtype"])
         else:
             made.CopyFrom(n)
+            if n.op in ("RefEnter", "RefSwitch") and _referred(n, nodes) in values:
+                made.op = n.op.removeprefix("Ref")
     return found
+
+
+def _referred(node: Any, nodes: Mapping[str, Any]) -> str:
+    """The variable whose reference comes through a chain of RefEnter and RefSwitch nodes."""
+    for _ in nodes:
+        if node.op not in ("RefEnter", "RefSwitch"):
+            break
+        node = nodes[_source(node.input[0])]
+    return str(node.name)
 
 
 def _freeze(node: Any, name: str, value: Any) -> None:

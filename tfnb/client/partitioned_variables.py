@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfnb.client.save_slices import SaveSliceInfo
+from tfnb.client.variable_reads import implicit_read, read_here
 from tfnb.client.variables import Variable
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError, UnimplementedError
 from tfnb.ir.tensor import Tensor
@@ -120,6 +121,7 @@ class PartitionedVariable:
                 raise InvalidArgumentError(f"{v!r} does not say that it is a slice of shape {self._shape}")
         self._parts: list[Any] = sorted(variable_list, key=lambda v: v.save_slice_info.var_offset)
         self._name, self._dtype, self._partitions = name, as_dtype(dtype), list(partitions)
+        self._whole: Tensor | None = None
 
     @property
     def name(self) -> str:
@@ -165,15 +167,20 @@ class PartitionedVariable:
         return axis_of(self._partitions)
 
     def as_tensor(self) -> Tensor:
-        """The parts concatenated; reads them without the control dependencies of now."""
-        graph = self.graph
-        with graph.as_default(), graph.control_dependencies(None):
-            value: Any = self._parts[0]
-            if len(self._parts) > 1:
-                with graph.name_scope(f"{self._name}/ConcatPartitions/"):
-                    value = concat(self._parts, self._axis())
-            with graph.name_scope(None):
-                whole: Tensor = IDENTITY(value, name=self._name)
+        """The parts concatenated, as they are where this is called; see `Variable.value`."""
+        if self._whole is None:
+            with self.graph.as_default(), self.graph.control_dependencies(None), self.graph.name_scope(None):
+                whole = self._concatenated([v.value() for v in self._parts])
+            again = lambda: self._concatenated([v.read_value() for v in self._parts])  # noqa: E731
+            self._whole = implicit_read(whole, frozenset(v.op for v in self._parts), again)
+        return read_here(self._whole)
+
+    def _concatenated(self, values: list[Tensor]) -> Tensor:
+        value: Any = values[0]
+        if len(values) > 1:
+            with self.graph.name_scope(f"{self._name}/ConcatPartitions"):
+                value = concat(values, self._axis())
+        whole: Tensor = IDENTITY(value, name=self._name)
         return whole
 
     def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:

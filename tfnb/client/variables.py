@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from tfnb.client.cond import cond
+from tfnb.client.control_context import root_variable
 from tfnb.client.keys import GraphKeys
 from tfnb.client.save_slices import SaveSliceInfo
 from tfnb.client.structure import flatten
+from tfnb.client.variable_reads import implicit_read, read_here
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.indexed import IndexedSlices
@@ -104,7 +106,7 @@ class Variable:
                 self._initializer: Operation = ASSIGN(
                     self._ref, self._initial, validate_shape=validate_shape, name="Assign"
                 ).op
-                self._snapshot: Tensor = IDENTITY(self._ref, name="read")
+                self._snapshot = self._first_read(IDENTITY(self._ref, name="read"))
         graph.add_to_collections(keys, self)
 
     # messages
@@ -142,7 +144,7 @@ class Variable:
         self._initial = (
             graph.get_tensor_by_name(scope + initial) if initial else self._initializer.inputs[-1]
         )
-        self._snapshot = graph.get_tensor_by_name(scope + message.snapshot_name)
+        self._snapshot = self._first_read(graph.get_tensor_by_name(scope + message.snapshot_name))
         trainable = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
         self.trainable = message.trainable or any(v._ref == self._ref for v in trainable)
 
@@ -186,11 +188,25 @@ class Variable:
             raise DTypeError(
                 f"{self.name} is {self.dtype.name}, needed {dtype.name}; use tf.cast", self.op
             )
-        return self._ref if as_ref else self._snapshot
+        return self._ref if as_ref else self.value()
+
+    def _first_read(self, snapshot: Tensor) -> Tensor:
+        """Declares that `snapshot`, which is read outside of all contexts, is the variable's value."""
+        reference, name = self._ref, self._ref.op.name
+
+        def again() -> Tensor:
+            with reference.graph.colocate_with(reference.op):
+                found: Tensor = IDENTITY(reference, name=f"{name}/read")
+            return found
+
+        return implicit_read(snapshot, frozenset([root_variable(reference)]), again)
 
     def value(self) -> Tensor:
-        """The tensor that holds the variable's value when it is read."""
-        return self._snapshot
+        """The value that the variable has where this is called, after the control dependencies of now.
+
+        In the body of a loop that changes the variable it is read in each iteration.
+        """
+        return read_here(self._snapshot)
 
     def read_value(self) -> Tensor:
         """A new read of the variable; under control dependencies it reads after them."""
@@ -246,7 +262,7 @@ class Variable:
         return SCATTER_SUB(self._ref, sparse_delta.indices, sparse_delta.values)
 
     def __getitem__(self, key: Any) -> Tensor:
-        return variable_slice(self._snapshot, self._ref, key)
+        return variable_slice(self.value(), self._ref, key)
 
     def __iter__(self) -> Any:
         raise DTypeError(f"the variable {self.name} is not iterable", self.op)

@@ -8,20 +8,21 @@ Exit. What the body reads from outside is a constant Enter: the same in all iter
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
-from tfnb.client.control_context import Context, Detached, context_of
+from tfnb.client.control_context import LOOP, READ, Context, Detached, context_of, root_variable
+from tfnb.client.variable_reads import ImplicitRead, read_in
 from tfnb.errors import DTypeError, ShapeError
 from tfnb.ir.builder import replace_input
+from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
-from tfnb.ops.control_flow import ENTER, EXIT, LOOP_COND, MERGE, NEXT_ITERATION, SWITCH
+from tfnb.ops.control_flow import ENTER, EXIT, LOOP_COND, MERGE, NEXT_ITERATION, REF_ENTER, SWITCH
 from tfnb.ops.shaping import IDENTITY
 from tfnb.types import Shape, TensorSpec, scalar
 
 __all__ = ["LOOP", "WhileContext"]
-
-LOOP = "loop"  # key in Operation.extra of Enters and Exits: the loop they lead into and out of
 
 
 class WhileContext(Context):
@@ -55,13 +56,17 @@ class WhileContext(Context):
     def drives(self, t: Tensor) -> bool:
         return self.has(t) and t not in self._constants
 
+    def is_place(self, t: Tensor) -> bool:
+        """A reference made outside comes in by RefEnter, so that all in the loop is of the loop's frame."""
+        return t.op.opdef.kind is Kind.CONST and super().is_place(t)
+
     def capture(self, t: Tensor) -> Tensor:
         found = self._enter(t, constant=True)
         self._constants.add(found)
         return found
 
     def _enter(self, t: Tensor, constant: bool) -> Tensor:
-        found: Tensor = ENTER(
+        found: Tensor = (REF_ENTER if constant and t.spec.ref else ENTER)(
             t, frame_name=self.name, is_constant=constant, parallel_iterations=self.parallel_iterations,
             name="Enter",
         )  # fmt: skip
@@ -149,7 +154,52 @@ class WhileContext(Context):
             self.pivot = taken[0]
             for k, result in enumerate(body(taken)):
                 self.close(k, result)
+        self.read_in_iterations()
         return list(self.exits)
+
+    # variables
+
+    @cached_property
+    def changes(self) -> frozenset[Operation]:
+        """The variables that an operation in the finished loop changes."""
+        return frozenset(variable for op in self._changing for variable in _changed(op))
+
+    @cached_property
+    def _changing(self) -> list[Operation]:
+        """The operations in the finished loop that change variables."""
+        made = self.graph.get_operations()[self.enters[0].op.id :]
+        return [op for op in made if op.opdef.writes and self.holds(op)]
+
+    def read_in_iterations(self) -> None:
+        """Lets the finished loop read in each iteration the variables that it changes, not once before it begins.
+
+        Such a read waits for all that the iteration before made of the loop variables, and what changes the variable in
+        the same iteration waits for the read.
+        """
+        for outside, entered in list(self.entered.items()):
+            read: ImplicitRead | None = outside.op.extra.get(READ)
+            if read is None or read.variables.isdisjoint(self.changes):
+                continue
+            for op in entered.consumers():
+                value = self._begin_with(read, in_condition=op.id <= self.pred.op.id)
+                for k, t in enumerate(op.inputs):
+                    if t == entered:
+                        replace_input(op, k, value)
+            for k, t in self.results.items():
+                if t == entered:
+                    self.results[k] = self._begin_with(read, in_condition=False)
+            del self.entered[outside]
+
+    def _begin_with(self, read: ImplicitRead, in_condition: bool) -> Tensor:
+        """The variables' value at the beginning of each iteration, of its condition or of its body."""
+        after = tuple(t.op for t in (self.merges if in_condition else self.inputs))
+        known = (self, after) in read.made
+        value = read_in(read, self, after)
+        if not known:
+            for op in self._changing:
+                if not read.variables.isdisjoint(_changed(op)) and (in_condition or op.id > self.pred.op.id):
+                    op.control_inputs = [*op.control_inputs, *context_of(op).controls([value.op])]
+        return value
 
     def in_body(self, op: Operation) -> bool:
         """Was the operation made in this loop, in no inner one?"""
@@ -157,6 +207,11 @@ class WhileContext(Context):
         while context is not None and not context.is_loop:
             context = context.outer
         return context is self
+
+
+def _changed(op: Operation) -> frozenset[Operation]:
+    """The variables that the operation itself changes."""
+    return frozenset(root_variable(op.inputs[k]) for k in op.opdef.writes)
 
 
 def _check_invariant(enter: Tensor, merge: Tensor, following: Tensor) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "OpDef",
     "ReduceSpec",
     "parse_signature",
+    "ref_inputs",
 ]
 
 
@@ -307,3 +308,15 @@ class OpDef:
 
     def __repr__(self) -> str:
         return f"<OpDef {self.name}({self.inputs}) -> ({self.outputs})>"
+
+
+def ref_inputs(opdef: OpDef, types: Mapping[str, Any]) -> frozenset[int]:
+    """Which inputs of a node the op takes as references."""
+    found: list[int] = []
+    place = 0
+    for a in opdef.input_args:
+        n = len(types[a.type]) if a.type_list else types[a.number] if a.number else 1
+        if a.ref:
+            found.extend(range(place, place + n))
+        place += n
+    return frozenset(found)

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
-from tfnb.ops.control_flow import NO_OP
 from tfnb.types import ALL, FLOATS, scalar
 
 __all__ = ["API", "ASSERT", "CHECK_NUMERICS", "OPS", "PRINT", "assert_that", "summary"]
@@ -219,28 +218,11 @@ def verify_tensor_all_finite(t: Any, msg: str, name: str | None = None) -> Any:
     return CHECK_NUMERICS(t, message=msg, name=name)
 
 
-def add_check_numerics_ops() -> Any:
-    """An operation that checks every float tensor of the default graph for NaN and infinities, in the graph's order.
-
-    Each check runs before those behind it, so the first tensor that went wrong is the one reported.
-    """
-    graph = get_default_graph()
-    checks: list[Any] = []
-    for op in graph.get_operations():
-        for i, t in enumerate(op.outputs):
-            if t.dtype.is_floating and op.opdef is not CHECK_NUMERICS:
-                with graph.control_dependencies(checks[-1:]):
-                    checks.append(CHECK_NUMERICS(t, message=f"{op.name}:{i}"))
-    with graph.control_dependencies(checks):
-        return NO_OP(graph=graph)
-
-
 OPS: tuple[OpDef, ...] = (PRINT, ASSERT, CHECK_NUMERICS)
 API: dict[str, Any] = {
     "Print": print_,
     "Assert": assert_that,
     "debugging.Assert": assert_that,
-    "add_check_numerics_ops": add_check_numerics_ops,
     "verify_tensor_all_finite": verify_tensor_all_finite,
     "assert_all_finite": verify_tensor_all_finite,
 }

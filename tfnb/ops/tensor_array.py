@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, scalar_shape
+from tfnb.ops.concat import concat
 from tfnb.ops.loop_stack import handle_of
 from tfnb.ops.tensor_array_state import TensorArrayState
 from tfnb.types import ALL, Shape, as_shape, scalar, unknown_shape
@@ -257,11 +259,24 @@ def _grad_split(op: Any, flow: Any) -> tuple[Any, ...]:
     value = op.inputs[1]
     handle, _ = _gradient_array(op, flow)
     dims = value.shape.dims
-    found, _ = TENSOR_ARRAY_CONCAT(
-        handle, flow, dtype=value.dtype, element_shape_except0=None if dims is None else Shape(dims[1:])
-    )
+    lengths = constant_value(op.inputs[2])
+    if _may_grow(op.inputs[0]) and lengths is not None and lengths.size:
+        parts = [TENSOR_ARRAY_READ(handle, i, flow, dtype=value.dtype) for i in range(lengths.size)]
+        found = concat(parts, 0) if len(parts) > 1 else parts[0]
+    else:
+        found, _ = TENSOR_ARRAY_CONCAT(
+            handle, flow, dtype=value.dtype, element_shape_except0=None if dims is None else Shape(dims[1:])
+        )
     found.set_shape(value.shape)
     return None, found, None, flow
+
+
+def _may_grow(handle: Any) -> bool:
+    """May the array have more elements than were once written? A handle comes through Enter and Switch nodes."""
+    maker = handle.op
+    while maker.inputs:
+        maker = maker.inputs[0].op
+    return maker.opdef is not TENSOR_ARRAY or maker.attrs.dynamic_size
 
 
 # ---- shapes --------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from typing import Any
 from tfnb.errors import GraphError
 from tfnb.ir.cluster import Cluster
 from tfnb.ir.const import foldable
+from tfnb.ir.contexts import contexts, frames_left
 from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
 from tfnb.ir.scalar_host import host_kernel
-from tfnb.passes.context import contexts, frames_left
 from tfnb.passes.counters import counters
 from tfnb.passes.partial import fed_parts
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from tfnb.errors import OpError
 from tfnb.ir.const import foldable
+from tfnb.ir.contexts import contexts
 from tfnb.ir.edit import GraphEdit
 from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import HostCall, Kind
 from tfnb.ir.scalar_host import host_kernel
-from tfnb.passes.context import contexts
 
 __all__ = ["fold"]
 

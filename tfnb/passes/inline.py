@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tfnb.errors import GraphError
+from tfnb.ir.contexts import contexts
 from tfnb.ir.edit import EditNode, GraphEdit
 from tfnb.ir.function import MAX_NODES, Function, copy_into, in_order
 from tfnb.ir.graph import Edge, Graph, graph_from_operations
@@ -16,7 +17,6 @@ from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.shaping import IDENTITY
-from tfnb.passes.context import contexts
 
 __all__ = ["inline"]
 

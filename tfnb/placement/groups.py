@@ -13,10 +13,10 @@ from typing import Any
 
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graph import Edge, Graph
-from tfnb.ir.opdef import Kind, OpDef
+from tfnb.ir.opdef import Kind, ref_inputs
 from tfnb.types import TensorSpec, resource, variant
 
-__all__ = ["StateGroups", "Union", "is_state", "join_graph", "makes_state", "ref_inputs", "state_groups"]
+__all__ = ["StateGroups", "Union", "is_state", "join_graph", "makes_state", "state_groups"]
 
 _PASSING = (Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATION)
 
@@ -40,18 +40,6 @@ class Union:
     def join(self, a: Any, b: Any) -> None:
         """What stood for the set of `a` stands for both."""
         self._parent[self.find(b)] = self.find(a)
-
-
-def ref_inputs(opdef: OpDef, types: Any) -> frozenset[int]:
-    """Which inputs of a node the op takes as references."""
-    found: list[int] = []
-    place = 0
-    for a in opdef.input_args:
-        n = len(types[a.type]) if a.type_list else types[a.number] if a.number else 1
-        if a.ref:
-            found.extend(range(place, place + n))
-        place += n
-    return frozenset(found)
 
 
 def is_handle(spec: TensorSpec) -> bool:

@@ -22,6 +22,7 @@ from tfnb.passes.expand import expand
 from tfnb.passes.fold import fold
 from tfnb.passes.inline import inline
 from tfnb.passes.prune import Request, prune
+from tfnb.passes.ref_enter import open_ref_enters
 from tfnb.passes.ref_switch import open_ref_switches
 from tfnb.passes.simplify import drop_no_ops, simplify
 from tfnb.placement.partition import Partition, localize, partition
@@ -93,7 +94,7 @@ def compile_step(
         g = seen("parts", rewrite(g))
     g = seen("inline", inline(g))
     check_devices(g, rules)
-    g = seen("expand", expand(deref(open_ref_switches(drop_no_ops(g)))))
+    g = seen("expand", expand(deref(open_ref_enters(open_ref_switches(drop_no_ops(g))))))
     if context.optimize:
         for name, run in (("fold", fold), ("simplify", simplify), ("cse", cse), ("fold", fold), ("simplify", simplify)):
             g = seen(name, run(g))

@@ -216,10 +216,10 @@ class Planner:
                 continue
             seen.add(i)
             node = self.graph.nodes[i]
-            if i in self.clustered.member or i in self.place:
+            if node.opdef.kind in (Kind.CONST, Kind.VARIABLE):  # also one with a kernel: clusters know no place of it
+                stack.extend(node.control)
+            elif i in self.clustered.member or i in self.place:
                 place = self._source_node(i)
                 if place != besides:
                     found[place] = None
-            elif node.opdef.kind in (Kind.CONST, Kind.VARIABLE):
-                stack.extend(node.control)
         return tuple(found)

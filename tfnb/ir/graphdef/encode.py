@@ -6,10 +6,12 @@ loads in TensorFlow; attributes that live in this process only are left out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tfnb.errors import GraphError
 from tfnb.ir.graphdef.attrs import encode_attrs, encode_value, output_places
+from tfnb.ir.graphdef.loop_constants import LoopConstants
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 
@@ -47,10 +49,27 @@ def as_graph_def(graph: Any, from_version: int | None = None, add_shapes: bool =
     """The GraphDef of a graph: all operations, or those added since `graph.version` was `from_version`."""
     found = proto("graph").GraphDef()
     found.versions.producer = PRODUCER
-    for op in graph.get_operations()[from_version or 0 :]:
-        node_def(op, add_shapes, found.node.add())
+    operations = graph.get_operations()
+    constants = LoopConstants(operations)
+    for op in operations[from_version or 0 :]:
+        copies = constants.copies(op)
+        for name, source, pivot in copies.values():
+            if pivot is not None:
+                copied = node_def(source, add_shapes, found.node.add())
+                copied.name, copied.input[:] = name, [f"^{pivot.name}"]
+        node = node_def(op, add_shapes, found.node.add())
+        _of_loop(node, copies, constants.pivot(op))
     found.library.CopyFrom(encode_library(graph))
     return found
+
+
+def _of_loop(node: Any, copies: Mapping[str, tuple[str, Any, Any]], pivot: Any) -> None:
+    """Makes a node read the copies of constants that are in its loop, and a constant wait for its loop's pivot."""
+    if copies:
+        names = [text.partition(":") for text in node.input]
+        node.input[:] = [f"{copies[n][0]}{colon}{rest}" if n in copies else n + colon + rest for n, colon, rest in names]
+    if pivot is not None:
+        node.input.append(f"^{pivot.name}")
 
 
 def encode_library(graph: Any) -> Any:
@@ -91,12 +110,20 @@ def _encode(function: Any) -> Any:
     for a, t in zip(function.opdef.output_args, function.results, strict=True):
         signature.output_arg.add(name=a.name, type=t.dtype.enum)
         found.ret[a.name] = _inner_name(t, args)
-    for op in function.body.get_operations():
+    operations = function.body.get_operations()
+    constants = LoopConstants(operations)
+    for op in operations:
         if op in args:
             continue
+        copies = constants.copies(op)
+        for name, source, pivot in copies.values():
+            if pivot is not None:
+                copied = node_def(source, into=found.node_def.add())
+                copied.name, copied.input[:] = name, [f"^{pivot.name}"]
         node = node_def(op, into=found.node_def.add())
         control = [c.name for c in op.control_inputs if c not in args]
         node.input[:] = [_inner_name(t, args) for t in op.inputs] + [f"^{c}" for c in control]
+        _of_loop(node, copies, constants.pivot(op))
     return found
 
 

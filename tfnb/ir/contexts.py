@@ -12,7 +12,7 @@ from typing import Any
 from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
 
-__all__ = ["contexts", "frames_left"]
+__all__ = ["Context", "contexts", "frames_left"]
 
 Context = frozenset[Any]
 _ROOT: Context = frozenset()
@@ -38,10 +38,12 @@ def _find(graph: Graph, outer: dict[str, Context]) -> dict[int, Context]:
         before = [_after(graph, e, found) for e in node.inputs if not _closes_loop(graph, e)]
         before += [found[c] for c in node.control if c in found]
         kind = node.opdef.kind
-        if kind in (Kind.MERGE, Kind.CONTROL_TRIGGER):
+        context = frozenset[Any]().union(*before)
+        if kind is Kind.MERGE:
             context = frozenset.intersection(*before) if before else _ROOT
-        else:
-            context = frozenset().union(*before)
+        elif kind is Kind.CONTROL_TRIGGER:  # alive in each iteration of its frame, whatever is dead before it
+            frame = _innermost(context, outer)
+            context = _ROOT if frame is None else outer[frame] | {("frame", frame)}
         if kind is Kind.ENTER:
             name = node.attrs.frame_name
             outer[name] = outer.get(name, _ROOT) | context
@@ -66,11 +68,13 @@ def _after(graph: Graph, e: Edge, found: Mapping[int, Context]) -> Context:
 
 def _leave(context: Context, outer: Mapping[str, Context]) -> Context:
     """The context around the innermost frame of `context`."""
+    frame = _innermost(context, outer)
+    return context if frame is None else outer[frame]
+
+
+def _innermost(context: Context, outer: Mapping[str, Context]) -> str | None:
     frames = [name for kind, name, *_ in context if kind == "frame"]
-    if not frames:
-        return context
-    innermost = max(frames, key=lambda name: len(outer[name]))
-    return outer[innermost]
+    return max(frames, key=lambda name: len(outer[name]), default=None)
 
 
 def frames_left(graph: Graph) -> Mapping[int, str]:

@@ -1,0 +1,65 @@
+"""Constants of loops in GraphDefs, as TensorFlow wants them (white paper, section 4.4).
+
+Here a constant has no frame: who reads it has one. In TensorFlow a node is in a loop's frame only by its inputs, so a
+constant of a loop waits for the loop's pivot, which is alive in each iteration, and a loop that reads a constant from
+outside gets a copy of it. Invariant: in what is written, both ends of an edge from a constant are in one frame.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.ir.opdef import Kind
+from tfnb.ir.operation_keys import CONTEXT, PIVOT
+
+__all__ = ["LoopConstants"]
+
+
+class LoopConstants:
+    """The constants that the operations of one graph read, while the graph is written."""
+
+    def __init__(self, operations: Any) -> None:
+        self._names = {op.name for op in operations}
+        self._copies: dict[tuple[Any, Any], str] = {}
+
+    @staticmethod
+    def pivot(op: Any) -> Any:
+        """What a constant inside a loop waits for where it waits for nothing else; else None."""
+        if op.opdef.kind is not Kind.CONST or op.control_inputs or _loop(op) is None:
+            return None
+        return op.extra.get(PIVOT)
+
+    def copies(self, op: Any) -> dict[str, tuple[str, Any, Any]]:
+        """Name of a constant from outside that an operation in a loop reads -> (name of its copy, constant, pivot).
+
+        The pivot is None where the copy was given before.
+        """
+        loop = _loop(op)
+        if loop is None:
+            return {}
+        found: dict[str, tuple[str, Any, Any]] = {}
+        for t in op.inputs:
+            if t.op.opdef.kind is not Kind.CONST or _loop(t.op) is loop:
+                continue
+            pivot = op.extra[PIVOT]
+            known = self._copies.get((t.op, pivot))
+            name = known or self._free_name(t.op.name)
+            self._copies[t.op, pivot] = name
+            found.setdefault(t.op.name, (name, t.op, None if known else pivot))
+        return found
+
+    def _free_name(self, name: str) -> str:
+        found, k = f"{name}/in_loop", 0
+        while found in self._names:
+            k += 1
+            found = f"{name}/in_loop_{k}"
+        self._names.add(found)
+        return found
+
+
+def _loop(op: Any) -> Any:
+    """The innermost loop around an operation."""
+    context = op.extra.get(CONTEXT)
+    while context is not None and not context.is_loop:
+        context = context.outer
+    return context

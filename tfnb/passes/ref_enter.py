@@ -1,0 +1,47 @@
+"""References in loops: `RefEnter` makes a variable's reference known in a loop's frame, as TensorFlow's graphs do.
+
+A variable has no place in the flow of values, so here each reader and writer in the loop takes the variable itself;
+what made the reference outside has run before the loop begins. Invariant: afterwards no constant RefEnter is left.
+"""
+
+from __future__ import annotations
+
+from tfnb.ir.edit import EditNode, GraphEdit
+from tfnb.ir.graph import Edge, Graph
+from tfnb.ir.opdef import Kind
+from tfnb.ops.control_flow import REF_ENTER
+
+__all__ = ["open_ref_enters"]
+
+
+def open_ref_enters(graph: Graph) -> Graph:
+    """The graph without constant RefEnter nodes."""
+    found = [i for i in graph.order if graph.nodes[i].opdef is REF_ENTER and graph.nodes[i].attrs.is_constant]
+    if not found:
+        return graph
+    edit = GraphEdit(graph)
+    first: dict[str, EditNode] = {}  # an Enter of each frame for which the whole frame waits
+    for node in edit.nodes.values():
+        if node.opdef.kind is Kind.ENTER and not node.attrs.is_constant:
+            first.setdefault(node.attrs.frame_name, node)
+    for i in found:
+        node = edit.nodes[i]
+        source, makers = _variable(edit, node.refs[0])
+        edit.redirect(Edge(i, 0), source)
+        door = first.get(node.attrs.frame_name)
+        if door is not None:
+            door.control = tuple(dict.fromkeys((*door.control, *node.control, *makers)))
+        node.control = ()
+    edit.remove(found)
+    return edit.freeze()
+
+
+def _variable(edit: GraphEdit, e: Edge) -> tuple[Edge, list[int]]:
+    """The variable that a reference names, and the nodes that change it before they hand the reference on."""
+    makers = []
+    node = edit.nodes[e.id]
+    while node.opdef.writes:
+        makers.append(node.id)
+        e = node.refs[node.opdef.writes[0]]
+        node = edit.nodes[e.id]
+    return e, makers
