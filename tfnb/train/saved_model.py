@@ -10,7 +10,7 @@ import importlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -158,6 +158,10 @@ class SavedModelBuilder:
         meta.asset_file_def.add(
             tensor_info=build_tensor_info(tensor), filename=os.path.basename(source)
         )
+
+    def add_extra(self, write: Callable[[str], None]) -> None:
+        """`write(folder)` adds files to the folder that takes its name with `save`."""
+        write(self._scratch)
 
     def save(self, as_text: bool = False) -> str:
         """Writes the message and gives the folder its name; gives the file's path."""
