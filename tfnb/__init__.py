@@ -95,7 +95,7 @@ def _read_mnist(
     """`input_data.read_data_sets` of the tutorials: the digits in `train_dir`, else the shipped ones; no download."""
     mnist = _import_module("tfnb.datasets.mnist")
     size = mnist.VALIDATION_SIZE if validation_size is None else validation_size
-    return mnist.read_data_sets(train_dir, fake_data, one_hot, dtype, reshape, size, seed)
+    return mnist.read_data_sets(train_dir, fake_data, one_hot, dtype, reshape, size, seed, source_url)
 
 
 def _preprocessing(name: str) -> _Lazy:

@@ -35,6 +35,7 @@ __all__ = [
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
+    "refuse_given",
 ]
 
 
@@ -218,3 +219,14 @@ class DataLossError(OpError):
     """Stored data is corrupt or truncated; the message gives file and offset."""
 
     code = 15
+
+
+def refuse_given(who: str, why: str, **given: object) -> None:
+    """Raises `InvalidArgumentError` for the first of these parameters that is neither None nor False.
+
+    For parameters of TensorFlow's that would change a result or a file, and that tfnb does not have: what is asked
+    for is refused, never ignored. `why` says what to do instead.
+    """
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise InvalidArgumentError(f"{who}: {name}={value!r} is not supported: {why}")

@@ -123,6 +123,10 @@ class VariableScope:
     def custom_getter(self) -> Any:
         return self._d.custom_getter
 
+    @property
+    def caching_device(self) -> Any:
+        return self._d.caching_device
+
     def reuse_variables(self) -> None:
         """From now on `get_variable` inside this scope shares what exists."""
         self._d = replace(self._d, reuse=True)
@@ -345,7 +349,8 @@ def _get(graph: Any, scope: _Defaults, name: str, **kwargs: Any) -> Any:
 def _shared_or_new(
     graph: Any, scope: _Defaults, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None,
     regularizer: Any = None, trainable: bool = True, collections: Any = None, validate_shape: bool = True,
-    constraint: Any = None, partitioner: Any = None, partition_info: Any = None, **_: Any,
+    constraint: Any = None, partitioner: Any = None, caching_device: Any = None, use_resource: bool | None = None,
+    partition_info: Any = None,
 ) -> Any:  # fmt: skip
     full = _full(scope, name)
     store = _store(graph)
@@ -354,7 +359,7 @@ def _shared_or_new(
     if (cut is not None and not _is_scalar(shape, initializer)) or full in store.partitioned:
         rest = {
             "regularizer": regularizer, "trainable": trainable, "collections": collections,
-            "validate_shape": validate_shape, "constraint": constraint,
+            "validate_shape": validate_shape, "constraint": constraint, "caching_device": caching_device,
         }  # fmt: skip
         return _partitioned(graph, scope, full, shape, wanted, initializer, cut, rest)
     found = store.variables.get(full)
@@ -373,6 +378,7 @@ def _shared_or_new(
             initial, trainable=trainable, collections=collections, name=full, validate_shape=validate_shape,
             dtype=(wanted or scope.dtype) if callable(initial) else wanted,
             constraint=constraint if constraint is not None else scope.constraint,
+            caching_device=caching_device if caching_device is not None else scope.caching_device,
         )  # fmt: skip
     store.variables[full] = variable
     regularizer = regularizer if regularizer is not None else scope.regularizer

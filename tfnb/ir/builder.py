@@ -34,7 +34,7 @@ __all__ = ["GraphBuilder", "all_or_nothing", "claim_name", "infer_specs", "pack_
 
 
 def infer_specs(
-    opdef: OpDef, name: str, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any]
+    opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any]
 ) -> list[TensorSpec]:
     """dtype and static shape of every output."""
     dtypes: list[tuple[DType, bool]] = []
@@ -116,7 +116,7 @@ class GraphBuilder(Collections):
         for t in inputs:
             if t.graph is not self:
                 raise GraphError(f"{opdef.name}: the input {t.name} is from another graph", t.op)
-        specs = infer_specs(opdef, name or opdef.name, inputs, attrs, types)
+        specs = infer_specs(opdef, inputs, attrs, types)
         scopes = self.scopes
         with self._lock:
             if self.finalized:

@@ -56,7 +56,12 @@ def _make_devices(config: ConfigProto, settings: Settings) -> list[Device]:
     count = _device_count(config, settings)
     nulls = count.pop("NULL", 0)
     fraction = config.gpu_options.per_process_gpu_memory_fraction
-    made: list[Device] = [*opencl.make_devices(settings, count, config.memory_limit, gpu_memory_fraction=fraction)]
+    visible = config.gpu_options.visible_gpus()
+    made: list[Device] = [
+        *opencl.make_devices(
+            settings, count, config.memory_limit, gpu_memory_fraction=fraction, visible_gpus=visible
+        )
+    ]
     return [*made, *(NullDevice(f"{_TASK}/device:NULL:{i}") for i in range(nulls))]
 
 
@@ -72,7 +77,7 @@ def _device_count(config: ConfigProto, settings: Settings) -> dict[str, int]:
 class LocalWorker:
     """Runs steps on this machine."""
 
-    def __init__(self, graph: Any, config: ConfigProto) -> None:
+    def __init__(self, config: ConfigProto) -> None:
         settings = load_settings()
         if settings.keep_memory:
             keep_freed_memory()

@@ -61,7 +61,7 @@ class Session:
         self._config = config if config is not None else ConfigProto()
         where = target.decode() if isinstance(target, bytes) else getattr(target, "target", target)
         local = where in ("", "local")
-        self._worker: Any = LocalWorker(self._graph, self._config) if local else dask.connect(where, self._config)
+        self._worker: Any = LocalWorker(self._config) if local else dask.connect(where, self._config)
         self._steps: dict[Any, CompiledStep] = {}
         self._plans: dict[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = {}
         self._lock = threading.Lock()

@@ -109,7 +109,10 @@ class SavedModelBuilder:
             path = os.path.join(self._scratch, _VARIABLES)
             saver.save(sess, path, write_meta_graph=False, write_state=False)
         self._has_variables = True
-        self._add(graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver)
+        self._add(
+            graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver,
+            strip_default_attrs,
+        )  # fmt: skip
 
     def add_meta_graph(
         self,
@@ -127,19 +130,23 @@ class SavedModelBuilder:
             raise FailedPreconditionError("add_meta_graph_and_variables must be called first")
         graph = get_default_graph()
         saver = saver or Saver(allow_empty=True)
-        self._add(graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver)
+        self._add(
+            graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver,
+            strip_default_attrs,
+        )  # fmt: skip
 
     def _add(
         self, graph: Any, tags: Iterable[str], signatures: Any, assets: Any, legacy_init_op: Any,
-        main_op: Any, clear_devices: bool, saver: Saver,
+        main_op: Any, clear_devices: bool, saver: Saver, strip_default_attrs: bool,
     ) -> None:  # fmt: skip
         for key, op in ((_MAIN_OP, main_op), (_LEGACY_INIT_OP, legacy_init_op)):
             if op is not None and op not in graph.get_collection(key):
                 graph.add_to_collection(key, op)
         info = proto("meta_graph").MetaGraphDef.MetaInfoDef(tags=list(tags))
         meta = export_meta_graph(
-            meta_info_def=info, saver_def=saver.as_saver_def(), graph=graph, clear_devices=clear_devices
-        )
+            meta_info_def=info, saver_def=saver.as_saver_def(), graph=graph, clear_devices=clear_devices,
+            strip_default_attrs=strip_default_attrs,
+        )  # fmt: skip
         for name, signature in (signatures or {}).items():
             meta.signature_def[name].CopyFrom(signature)
         for tensor in assets or ():
