@@ -19,6 +19,7 @@ from tfnb import train as _train
 from tfnb.client.namespace import Lazy as _Lazy
 from tfnb.client.namespace import lay_out as _lay_out
 from tfnb.client.namespace import show_elsewhere as _show_elsewhere
+from tfnb.errors import OpError as OpError
 from tfnb.ir.tensor import install_operators as _install_operators
 from tfnb.session.default import evaluate as _evaluate
 from tfnb.session.default import get_default_session as get_default_session

@@ -231,9 +231,9 @@ def variable_scope(
 ) -> Iterator[VariableScope]:
     """Opens a variable scope (and a name scope of the same name).
 
-    `name_or_scope`: a name, or a captured scope to reopen; with None, `default_name` made unique. `reuse`: True
-    shares existing variables, `tf.AUTO_REUSE` shares or makes them, None inherits. Raises `InvalidArgumentError`
-    without any name.
+    `name_or_scope`: a name ("" opens no name scope), or a captured scope to reopen; with None, `default_name` made
+    unique. `reuse`: True shares existing variables, `tf.AUTO_REUSE` shares or makes them, None inherits. Raises
+    `InvalidArgumentError` without any name.
     """
     if isinstance(default_name, bool):  # 0.6: (name_or_scope, reuse)
         default_name, reuse = None, default_name
@@ -243,7 +243,7 @@ def variable_scope(
     captured = name_or_scope if isinstance(name_or_scope, VariableScope) else None
     if captured is not None:
         base, full = captured._d, captured.name
-        inner_name = full.rpartition("/")[2] or None
+        inner_name = full.rpartition("/")[2]
     else:
         inner_name = _chosen_name(store.open, name_or_scope, default_name, reuse)
         base = outer._d
@@ -257,7 +257,7 @@ def variable_scope(
     defaults = replace(base, **{k: v for k, v in changes.items() if v is not None})
     with (
         graph.as_default(),
-        graph.name_scope(inner_name if auxiliary_name_scope else _current(graph)) as ops,
+        graph.name_scope(inner_name if auxiliary_name_scope and inner_name else _current(graph)) as ops,
     ):
         if captured is None or not base.original_name_scope:
             defaults = replace(defaults, original_name_scope=ops)
@@ -268,7 +268,7 @@ def variable_scope(
 def _chosen_name(opened: _Open, name: Any, default_name: str | None, reuse: Any) -> str:
     if name is not None and not isinstance(name, str):
         raise DTypeError(f"variable_scope: needed a name or a scope, got {type(name).__name__}")
-    if name:
+    if name is not None:  # "" too: the scope around, under the name that TensorFlow gives it
         return name
     if not default_name:
         raise InvalidArgumentError("variable_scope needs a name, a scope or a default_name")

@@ -16,7 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundError, OpError
+from tfnb.errors import (
+    DTypeError,
+    FinalizedGraphError,
+    GraphError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+)
 from tfnb.ir import default
 from tfnb.ir.bind import bind, to_numpy
 from tfnb.ir.collect import Collections
@@ -120,7 +127,7 @@ class GraphBuilder(Collections):
         scopes = self.scopes
         with self._lock:
             if self.finalized:
-                raise GraphError("the graph is finalized and cannot be changed")
+                raise FinalizedGraphError("the graph is finalized and cannot be changed")
             op = Operation(self, opdef, self._full_name(name or opdef.name), inputs)
             op.attrs, op.types, op.specs = self._contained(attrs), types, specs
             op.outputs = [Tensor(self, op, i) for i in range(len(specs))]

@@ -20,6 +20,7 @@ from tfnb.devices.interface import Device
 from tfnb.devices.null import NullDevice
 from tfnb.errors import CancelledError, ClosedSessionError, InvalidArgumentError
 from tfnb.runtime.cancel import Cancellation
+from tfnb.runtime.deadline import current as current_deadline
 from tfnb.runtime.executor import Executor
 from tfnb.runtime.host_threads import HostThreads
 from tfnb.runtime.resources import ResourceManager
@@ -115,7 +116,7 @@ class LocalWorker:
         executor = self._executors.get(step)
         if executor is None:
             executor = self._executors.setdefault(step, self._executor(step))
-        timeout = (options.timeout_in_ms if options is not None else 0) or self.config.operation_timeout_in_ms
+        deadline = current_deadline()
         trace = traced(options, metadata, self.recording)
         recorder = None if trace is None else trace.recorder
         cancellation = None if step.is_single_cluster else Cancellation()
@@ -127,8 +128,9 @@ class LocalWorker:
                 self._waking.add(cancellation)
         try:
             return executor.run(
-                feeds, timeout=timeout / 1000 if timeout else None, recorder=recorder, cancellation=cancellation
-            )
+                feeds, timeout=None if deadline is None else deadline.left(), recorder=recorder,
+                cancellation=cancellation,
+            )  # fmt: skip
         finally:
             with self._idle:
                 self._running -= 1

@@ -11,25 +11,17 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tfnb import errors
-from tfnb.errors import InvalidArgumentError, OpError, Origin, UnknownError
+from tfnb.errors import BlamedNode, InvalidArgumentError, OpError, Origin, UnknownError
 
 __all__ = ["Refusals", "decode_error", "encode_error", "heard", "told"]
 
 _QUIET = 10.0  # seconds between two lines about refused messages
 _log = logging.getLogger("tfnb")
-
-
-class _RemoteNode(NamedTuple):
-    """The node of another task that an error names."""
-
-    name: str
-    type: str
-    origin: Origin | None
 
 
 def encode_error(error: BaseException, task: str) -> dict[str, Any]:
@@ -52,7 +44,7 @@ def decode_error(given: Mapping[str, Any]) -> OpError:
     op = None
     if node:
         name, type_, where = node
-        op = _RemoteNode(name, type_, None if where is None else Origin(where[0], int(where[1]), where[2]))
+        op = BlamedNode(name, type_, None if where is None else Origin(where[0], int(where[1]), where[2]))
     return made(f"{given.get('message')} (at {given.get('task')})", op)
 
 
