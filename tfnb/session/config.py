@@ -48,7 +48,9 @@ class GraphOptions:
     a device takes what others send when it is needed, by simulation, which saves memory there. `placement`: who chooses
     among the devices that a group of nodes may go to: "first" (also ""), the first of them, as in TensorFlow;
     "greedy", the one where a simulated step goes on first, by estimates and by what traced steps took; "search",
-    which improves that by moving parts of the graph in simulation; "random:SEED", for tests.
+    which improves that by moving parts of the graph in simulation; "random:SEED", for tests. With "greedy" and "search"
+    a step whose run is traced into a RunMetadata is placed again for its next run, with what was measured; state that
+    is on a device stays there. What `make_callable` gave keeps its placement.
     """
 
     optimize: bool = True

@@ -117,7 +117,15 @@ class Session:
         except OpError as e:
             _blame_operation(self._graph, e)
             raise
+        if run_metadata is not None and self._worker.context.placing.is_outdated(step.placement):
+            self._forget(step)
         return plan.rebuild(results)
+
+    def _forget(self, step: CompiledStep) -> None:
+        """The step is compiled again when it is next asked for, and placed with what is known then."""
+        with self._lock:
+            self._steps = {key: s for key, s in self._steps.items() if s is not step}
+            self._plans = {key: found for key, found in self._plans.items() if found[2] is not step}
 
     def _bounded(self, options: RunOptions | None = None) -> AbstractContextManager[None]:
         """The time that a step has, by its options or else by the session's configuration."""
