@@ -8,9 +8,10 @@ thread of its own, so its result is there for the next step and no lock stays he
 from __future__ import annotations
 
 import contextvars
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from tfnb.errors import DeadlineExceededError
 __all__ = ["Deadline", "bounded", "current", "within"]
 
 T = TypeVar("T")
+_HEAD = re.compile(r"^the step was not done within \S+ s: ")
 
 
 class Deadline:
@@ -36,7 +38,12 @@ class Deadline:
 
     def exceeded(self, waited_for: str) -> DeadlineExceededError:
         """The error for a step that was not done in time."""
-        return DeadlineExceededError(f"the step was not done within {self.seconds:g} s: it waited for {waited_for}")
+        return DeadlineExceededError(f"the step was not done within {self.seconds:g} s: {waited_for}")
+
+    def of_others(self, errors: Iterable[DeadlineExceededError]) -> DeadlineExceededError:
+        """The error for a step of several tasks, each of which had what was left of the time when it began."""
+        told = {_HEAD.sub("", e.message) for e in errors}
+        return self.exceeded("\n".join(sorted(told)))
 
 
 _CURRENT: contextvars.ContextVar[Deadline | None] = contextvars.ContextVar("deadline", default=None)
@@ -78,7 +85,7 @@ def within(work: Callable[[], T], waits_for: str | Callable[[], str], may_last: 
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(run,), name="tfnb-within-deadline", daemon=may_last).start()
     if not done.wait(deadline.left()):
-        raise deadline.exceeded(waits_for if isinstance(waits_for, str) else waits_for())
+        raise deadline.exceeded(f"it waited for {waits_for if isinstance(waits_for, str) else waits_for()}")
     if errors:
         raise errors[0]
     return results[0]

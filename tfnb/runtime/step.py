@@ -335,9 +335,7 @@ class Step:
             raise self._outer.error
         if self._deadline is not None and time.monotonic() > self._deadline:
             assert self._limit is not None
-            raise DeadlineExceededError(
-                f"the step was not done within {self._limit.seconds:g} s\n{self.explain()}"
-            )
+            raise self._limit.exceeded(f"\n{self.explain()}")
 
     def explain(self) -> str:
         """Who waits for what, and for which event of a queue or the like."""

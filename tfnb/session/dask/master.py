@@ -69,13 +69,14 @@ class _Registered:
 class _Gathering:
     """The replies of a step's tasks: the thread that runs the step waits, others may report.
 
-    When the step's time is over, at `end`, each task says what waits there; else only the first error counts.
+    When the step's time is over, each task says what waits there; else only the first error counts.
     """
 
     def __init__(
-        self, tasks: Sequence[str], failed: Callable[[OpError], None], pump: Pump | None, end: float | None
+        self, tasks: Sequence[str], failed: Callable[[OpError], None], pump: Pump | None, deadline: Deadline | None
     ) -> None:
-        self.tasks, self.end = tasks, end
+        self.tasks, self.deadline = tasks, deadline
+        self.end = None if deadline is None else deadline.end
         self._open = set(tasks)
         self.heard: dict[str, float] = {}  # task -> when its reply came, by `time.perf_counter`
         self._lock = threading.Lock()
@@ -124,8 +125,7 @@ class _Gathering:
     def told(self) -> OpError:
         """What to raise."""
         assert self.error is not None
-        texts = sorted({str(e) for e in self.late})
-        return DeadlineExceededError("\n".join(texts)) if self.error in self.late and len(texts) > 1 else self.error
+        return self.deadline.of_others(self.late) if self.deadline and self.error in self.late else self.error
 
     @property
     def open(self) -> list[str]:
@@ -157,7 +157,7 @@ class Master:
         home.admit(self.prefix, home.name, home.channel.peer)
         directory.on_lost(self._on_lost)
         try:
-            within(lambda: self._connect(self._others), directory.what_is_sought, may_last=True)
+            within(lambda: self._connect(self._others), lambda: directory.what_is_sought(), may_last=True)
             limits = {d: m for t in sorted(tasks, key=lambda t: t != default) for d, m in self._limits_of(t)}
         except BaseException:
             home.dismiss(self.prefix, CancelledError("the session was not made"))
@@ -254,7 +254,8 @@ class Master:
         try:
             registered = self._known(step)
             if registered is None:
-                registered = within(lambda: self._register(step), self.directory.what_is_sought, may_last=True)
+                sought = self.directory.what_is_sought
+                registered = within(lambda: self._register(step), sought, may_last=True)
         except OpError as e:
             self._refuse_if_closed(e)
             raise
@@ -263,8 +264,7 @@ class Master:
             self._next += 1
             number = (self.prefix << 40) | self._next
             run = self.home.begin(number)
-            end = None if deadline is None else deadline.end
-            gathering = _Gathering(registered.tasks, lambda e: self.home.stop(number, e), run.pump, end)
+            gathering = _Gathering(registered.tasks, lambda e: self.home.stop(number, e), run.pump, deadline)
             self._running[number] = gathering
         try:
             recorder = None if trace is None else trace.recorder
@@ -305,8 +305,8 @@ class Master:
                     found[k] = v
                 meeting.rest(self.home.name)
             if not gathering.wait(end if end is None else end + _GRACE, until_error=True):
-                seconds = 0.0 if deadline is None else deadline.seconds
-                raise DeadlineExceededError(f"the step was not done within {seconds:g} s at {gathering.open}")
+                assert deadline is not None
+                raise deadline.exceeded(f"{gathering.open} did not answer")
             if gathering.error is not None:
                 raise gathering.error
             for share in registered.shares:
