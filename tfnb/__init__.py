@@ -19,6 +19,7 @@ from tfnb import train as _train
 from tfnb.client.namespace import Lazy as _Lazy
 from tfnb.client.namespace import lay_out as _lay_out
 from tfnb.client.namespace import show_elsewhere as _show_elsewhere
+from tfnb.errors import OpError as OpError
 from tfnb.ir.tensor import install_operators as _install_operators
 from tfnb.session.default import evaluate as _evaluate
 from tfnb.session.default import get_default_session as get_default_session
@@ -95,7 +96,7 @@ def _read_mnist(
     """`input_data.read_data_sets` of the tutorials: the digits in `train_dir`, else the shipped ones; no download."""
     mnist = _import_module("tfnb.datasets.mnist")
     size = mnist.VALIDATION_SIZE if validation_size is None else validation_size
-    return mnist.read_data_sets(train_dir, fake_data, one_hot, dtype, reshape, size, seed)
+    return mnist.read_data_sets(train_dir, fake_data, one_hot, dtype, reshape, size, seed, source_url)
 
 
 def _preprocessing(name: str) -> _Lazy:

@@ -12,31 +12,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 __all__ = [
-    "AbortedError",
-    "AlreadyExistsError",
-    "CancelledError",
-    "ClosedSessionError",
-    "DTypeError",
-    "DataLossError",
-    "DeadlineExceededError",
-    "DeviceNotFoundError",
-    "FailedPreconditionError",
-    "GraphError",
-    "InternalError",
-    "InvalidArgumentError",
-    "InvalidFetchError",
-    "KernelBuildError",
-    "NotFoundError",
-    "OpError",
-    "Origin",
-    "OutOfRangeError",
-    "PermissionDeniedError",
-    "ResourceExhaustedError",
-    "ShapeError",
-    "UnavailableError",
-    "UnimplementedError",
-    "UnknownError",
-]
+    "ABORTED", "ALREADY_EXISTS", "CANCELLED", "DATA_LOSS", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INTERNAL",
+    "INVALID_ARGUMENT", "NOT_FOUND", "OK", "OUT_OF_RANGE", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "UNAUTHENTICATED",
+    "UNAVAILABLE", "UNIMPLEMENTED", "UNKNOWN", "AbortedError", "AlreadyExistsError", "BlamedNode", "CancelledError",
+    "ClosedSessionError", "DTypeError", "DataLossError", "DeadlineExceededError", "DeviceNotFoundError",
+    "FailedPreconditionError", "FinalizedGraphError", "GraphError", "InternalError", "InvalidArgumentError",
+    "InvalidFetchError", "KernelBuildError", "NotFoundError", "OpError", "Origin", "OutOfRangeError",
+    "PermissionDeniedError", "ResourceExhaustedError", "ShapeError", "UnauthenticatedError", "UnavailableError",
+    "UnimplementedError", "UnknownError", "error_code_from_exception_type", "exception_type_from_error_code",
+    "refuse_given",
+]  # fmt: skip
 
 
 class Origin(NamedTuple):
@@ -84,18 +69,43 @@ def name_cells(cell_of: Callable[[str], str | None]) -> None:
     _cell_of = cell_of
 
 
+class BlamedNode(NamedTuple):
+    """What an error says of a node that is not in this process, or no longer: its name, type and line."""
+
+    name: str
+    type: str
+    origin: Origin | None
+
+
 class OpError(Exception):
     """Base of all errors of tfnb.
 
-    `op` is the user's `Operation` (or a step's `Node`) to blame, or None; `message` the bare text.
+    `op` is the user's `Operation` (or a step's `Node`) to blame, or None; `message` the bare text; `node_def` the
+    NodeDef of the operation, or None; `error_code` one of the constants of `tf.errors`.
+
+    There are two ways to make one. Code of tfnb writes `SomeError(message, op)`. Programs for TensorFlow write
+    `SomeError(node_def, op, message)`, and `OpError(node_def, op, message, error_code)`. Three or more arguments, or a
+    first one that is no text, are TensorFlow's.
     """
 
     code = 2
 
-    def __init__(self, message: str, op: Any = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.op = op
+    def __init__(
+        self, *args: Any, node_def: Any = None, op: Any = None, message: str | None = None,
+        error_code: int | None = None,
+    ) -> None:  # fmt: skip
+        names = ("message", "op") if len(args) <= 2 and _is_text(args) else _TENSORFLOW
+        if len(args) > len(names):
+            raise TypeError(f"{type(self).__name__}() takes at most {len(names)} arguments, got {len(args)}")
+        given = {"node_def": node_def, "op": op, "message": message, "error_code": error_code}
+        given.update(zip(names, args, strict=False))
+        if given["message"] is None:
+            raise TypeError(f"{type(self).__name__}() needs a message: (message, op) or (node_def, op, message)")
+        self.message = str(given["message"])
+        super().__init__(self.message)
+        self.op = given["op"]
+        self._node_def = given["node_def"]
+        self._error_code = given["error_code"]
 
     @property
     def node_name(self) -> str | None:
@@ -103,7 +113,20 @@ class OpError(Exception):
 
     @property
     def error_code(self) -> int:
-        return self.code
+        """The number of the error's kind: `tf.errors.INVALID_ARGUMENT` and the like."""
+        return self.code if self._error_code is None else int(self._error_code)
+
+    @property
+    def node_def(self) -> Any:
+        """The NodeDef of the operation to blame, or None."""
+        return self._node_def if self._node_def is not None else getattr(self.op, "node_def", None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied without the graph: of the operation its name, type and line are kept."""
+        op, state = self.op, dict(self.__dict__)
+        if op is not None:
+            state["op"] = BlamedNode(str(op.name), str(op.type), getattr(op, "origin", None))
+        return type(self), (self.message,), state
 
     def with_op(self, op: Any) -> OpError:
         """This error, blamed on `op` unless a node is blamed already."""
@@ -121,6 +144,14 @@ class OpError(Exception):
         # A notebook shows the code around the failing line as well, so the node and its line share one line there.
         between = ", " if origin.cell else "\n  "
         return f"{node}{between}made at {origin}"
+
+
+_TENSORFLOW = ("node_def", "op", "message", "error_code")
+
+
+def _is_text(args: tuple[Any, ...]) -> bool:
+    """Is the first argument missing or text, as in tfnb's own way to make an error?"""
+    return not args or isinstance(args[0], str)
 
 
 class CancelledError(OpError):
@@ -151,6 +182,10 @@ class DTypeError(InvalidArgumentError, TypeError):
 
 class GraphError(InvalidArgumentError):
     """The graph itself is malformed: a cycle, a foreign tensor, a duplicate name, a finalized graph."""
+
+
+class FinalizedGraphError(GraphError, RuntimeError):
+    """The graph is finalized and takes no more nodes."""
 
 
 class InvalidFetchError(InvalidArgumentError, TypeError):
@@ -234,8 +269,8 @@ class KernelBuildError(InternalError):
 
     nodes: tuple[int, ...] = ()
 
-    def __init__(self, message: str, op: Any = None, log: str = "", source_path: str = "") -> None:
-        super().__init__(message, op)
+    def __init__(self, *args: Any, log: str = "", source_path: str = "", **named: Any) -> None:
+        super().__init__(*args, **named)
         self.log = log
         self.source_path = source_path
 
@@ -250,3 +285,58 @@ class DataLossError(OpError):
     """Stored data is corrupt or truncated; the message gives file and offset."""
 
     code = 15
+
+
+class UnauthenticatedError(OpError):
+    """The request does not say who makes it."""
+
+    code = 16
+
+
+OK = 0
+CANCELLED = 1
+UNKNOWN = 2
+INVALID_ARGUMENT = 3
+DEADLINE_EXCEEDED = 4
+NOT_FOUND = 5
+ALREADY_EXISTS = 6
+PERMISSION_DENIED = 7
+RESOURCE_EXHAUSTED = 8
+FAILED_PRECONDITION = 9
+ABORTED = 10
+OUT_OF_RANGE = 11
+UNIMPLEMENTED = 12
+INTERNAL = 13
+UNAVAILABLE = 14
+DATA_LOSS = 15
+UNAUTHENTICATED = 16
+
+_BY_CODE: dict[int, type[OpError]] = {
+    kind.code: kind
+    for kind in (
+        CancelledError, UnknownError, InvalidArgumentError, DeadlineExceededError, NotFoundError, AlreadyExistsError,
+        PermissionDeniedError, ResourceExhaustedError, FailedPreconditionError, AbortedError, OutOfRangeError,
+        UnimplementedError, InternalError, UnavailableError, DataLossError, UnauthenticatedError,
+    )
+}  # fmt: skip
+
+
+def exception_type_from_error_code(error_code: int) -> type[OpError]:
+    """The class of errors of a kind. Raises `KeyError` for an unknown number."""
+    return _BY_CODE[error_code]
+
+
+def error_code_from_exception_type(cls: type[OpError]) -> int:
+    """The number of a class of errors; of a class that is finer than TensorFlow's, that of its kind."""
+    return cls.code
+
+
+def refuse_given(who: str, why: str, **given: object) -> None:
+    """Raises `InvalidArgumentError` for the first of these parameters that is neither None nor False.
+
+    For parameters of TensorFlow's that would change a result or a file, and that tfnb does not have: what is asked
+    for is refused, never ignored. `why` says what to do instead.
+    """
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise InvalidArgumentError(f"{who}: {name}={value!r} is not supported: {why}")

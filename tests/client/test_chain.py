@@ -62,3 +62,13 @@ def test_links():
 def test_what_is_refused():
     with pytest.raises(errors.InvalidArgumentError, match="no option speed"), tf.chain_defaults(speed=1):
         pass
+
+
+def test_the_chain_of_the_tour_ends_in_a_softmax():
+    with tf.Graph().as_default(), tf.Session() as session:
+        y = tf.chain(np.ones((2, 8), "f")).fully_connected(4, tf.nn.relu).softmax(10)
+        z = tf.chain([[0.0, 0.0]]).softmax()
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(session.run(y.tensor).sum(1), [1, 1], rtol=1e-6)
+        assert y.shape == (2, 10) and session.run(z.tensor).tolist() == [[0.5, 0.5]]
+        assert [v.shape for v in tf.trainable_variables()] == [(8, 4), (4,), (4, 10), (10,)]

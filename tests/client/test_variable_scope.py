@@ -130,3 +130,16 @@ def test_variable_op_scope_and_a_scope_handle():
         == [v.name for v in scope.trainable_variables()]
     )
     assert scope.get_variable("direct", shape=[2]).name == "layer/direct:0"
+
+
+def test_the_scope_with_an_empty_name():
+    v = tf.get_variable("v", [])
+    with tf.variable_scope("", reuse=True) as root:
+        assert (root.name, tf.get_variable("v", [])) == ("", v)
+        assert tf.constant(1).op.name == "Const"
+    with tf.name_scope("n"), tf.variable_scope(""):
+        assert tf.constant(1).op.name == "n/Const"
+    with tf.name_scope("m"), tf.variable_scope(root):
+        assert tf.constant(1).op.name == "m/Const"
+    with tf.variable_scope("a"), tf.variable_scope("") as inner:
+        assert (inner.name, tf.get_variable("w", []).op.name) == ("a/", "a//w")

@@ -90,6 +90,6 @@ def test_what_is_refused():
         inputs.numpy_input_fn(X, Y[:3], shuffle=True)
     with pytest.raises(errors.InvalidArgumentError, match="classes"):
         tf.estimator.DNNClassifier([3], [], n_classes=1)
-    lost = tf.estimator.Estimator(lambda features, mode: tf.estimator.EstimatorSpec(mode))
+    lost = tf.estimator.Estimator(lambda features, labels, mode: tf.estimator.EstimatorSpec(mode))
     with pytest.raises(errors.InvalidArgumentError, match="no loss"):
         lost.train(inputs.numpy_input_fn(X, Y, shuffle=False))

@@ -61,7 +61,8 @@ class Barrier:
         """(indices [n], keys [n], components, each [n, ...]) of complete elements; waits for `num_elements`.
 
         allow_small_batch: give what is left, at least one, once the barrier is closed. Running it raises
-        `OutOfRangeError` when the barrier is closed and too few can come. timeout: of no effect; steps have timeouts.
+        `OutOfRangeError` when the barrier is closed and too few can come. Raises `InvalidArgumentError` for a timeout:
+        steps have them (`tf.RunOptions`).
         """
         n = self._ref.graph.to_tensor(num_elements, int32)
         found = ops.TAKE_MANY(

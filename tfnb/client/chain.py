@@ -157,6 +157,12 @@ class Chain:
             lambda x: norm_layers.batch_normalization(x, training=training, name="layer"),
         )  # fmt: skip
 
+    def softmax(self, num_classes: int | None = None, name: str | None = None) -> Chain:
+        """The softmax over the last dimension, with `num_classes` of a last layer of so many columns."""
+        last = self if num_classes is None else self.fully_connected(num_classes, None, name=name)
+        with self.graph.as_default():
+            return Chain(softmax(last.tensor))
+
     def softmax_classifier(self, num_classes: int, labels: Any = None, name: str | None = None) -> Classified:
         """A last layer with its softmax and, given labels (classes, or probabilities), the mean cross entropy."""
         logits = self.fully_connected(num_classes, None, name=name or "softmax_classifier").tensor

@@ -18,7 +18,7 @@ from tfnb.client.norm_layers import BatchNormalization
 from tfnb.client.norm_layers import dropout as dropout_layer
 from tfnb.client.pool_layers import average_pooling2d, max_pooling2d
 from tfnb.client.variable_scope import get_variable, variable_scope
-from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.errors import InvalidArgumentError, ShapeError, refuse_given
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.activations import RELU
@@ -35,13 +35,21 @@ __all__ = ["API", "conv2d", "fully_connected", "model_variable"]
 def model_variable(name: str, shape: Any, dtype: Any, initializer: Any, regularizer: Any, trainable: bool,
               collections: Any) -> Any:  # fmt: skip
     """A model variable; `collections` are more collections for it, or a dict of such by its name."""
-    more = collections.get(name, ()) if isinstance(collections, Mapping) else (collections or ())
-    keys = [
-        GraphKeys.GLOBAL_VARIABLES,
-        GraphKeys.MODEL_VARIABLES,
-        *([more] if isinstance(more, str) else more),
-    ]
+    keys = [GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES, *_more_collections(collections, name)]
     return get_variable(name, shape, dtype, initializer, regularizer, trainable, keys)
+
+
+def _more_collections(collections: Any, name: str) -> list[str]:
+    """The collections for the variable `name`: a name, a list, or a dict of such by the variables' names."""
+    more = collections.get(name, ()) if isinstance(collections, Mapping) else (collections or ())
+    return [more] if isinstance(more, str) else list(more)
+
+
+def _collected(y: Tensor, collections: Any) -> Tensor:
+    """The output, which is added to `collections` first."""
+    if collections:
+        y.graph.add_to_collections(collections, y)
+    return y
 
 
 def _finished(
@@ -57,10 +65,7 @@ def _finished(
         y = bias_add(y, biases, data_format=data_format)
     if options["activation_fn"] is not None:
         y = options["activation_fn"](y)
-    outputs = options["outputs_collections"]
-    if outputs:
-        y.graph.add_to_collections(outputs, y)
-    return y
+    return _collected(y, options["outputs_collections"])
 
 
 @add_arg_scope
@@ -194,17 +199,26 @@ def batch_norm(inputs: Any, decay: float = 0.999, center: bool = True, scale: bo
                activation_fn: Callable[[Any], Any] | None = None, param_initializers: Any = None,
                param_regularizers: Any = None, updates_collections: Any = GraphKeys.UPDATE_OPS,
                is_training: Any = True, reuse: Any = None, variables_collections: Any = None,
-               outputs_collections: Any = None, trainable: bool = True, scope: Any = None,
-               **_: Any) -> Tensor:  # fmt: skip
-    """Batch normalisation over the last dimension; see `tf.layers.batch_normalization`.
+               outputs_collections: Any = None, trainable: bool = True, batch_weights: Any = None,
+               fused: bool | None = None, data_format: str = "NHWC", zero_debias_moving_mean: bool = False,
+               scope: Any = None, renorm: bool = False, adjustment: Any = None) -> Tensor:  # fmt: skip
+    """Batch normalisation over the channels; see `tf.layers.batch_normalization`.
 
-    With `updates_collections=None` the moving statistics move before the result is there.
+    With `updates_collections=None` the moving statistics move before the result is there. `fused` is a hint and has no
+    effect. Raises `InvalidArgumentError` for `batch_weights`, `zero_debias_moving_mean`, `renorm` and `adjustment`.
     """
+    refuse_given(
+        "batch_norm", "leave it out", batch_weights=batch_weights, zero_debias_moving_mean=zero_debias_moving_mean,
+        renorm=renorm, adjustment=adjustment,
+    )  # fmt: skip
+    if data_format not in ("NHWC", "NCHW"):
+        raise InvalidArgumentError(f"batch_norm: data_format must be NHWC or NCHW, got {data_format!r}")
     x = graph_of([inputs]).to_tensor(inputs)
     init, penalty = param_initializers or {}, param_regularizers or {}
     layer = BatchNormalization(
-        -1, decay, epsilon, center, scale, init.get("beta", Zeros()), init.get("gamma", Ones()),
-        init.get("moving_mean"), init.get("moving_variance"), penalty.get("beta"), penalty.get("gamma"),
+        -1 if data_format == "NHWC" else 1, decay, epsilon, center, scale, init.get("beta", Zeros()),
+        init.get("gamma", Ones()), init.get("moving_mean"), init.get("moving_variance"), penalty.get("beta"),
+        penalty.get("gamma"),
         trainable=trainable, updates_collection=updates_collections,
     )  # fmt: skip
     with variable_scope(scope, "BatchNorm", [x], reuse=reuse) as opened:
@@ -215,27 +229,28 @@ def batch_norm(inputs: Any, decay: float = 0.999, center: bool = True, scale: bo
                 y = IDENTITY(y)
         if activation_fn is not None:
             y = activation_fn(y)
-    if outputs_collections:
-        x.graph.add_to_collections(outputs_collections, y)
-    return y
+    for variable in layer.variables:
+        name = variable.op.name.rpartition("/")[2]
+        for key in _more_collections(variables_collections, name):
+            if variable not in x.graph.get_collection(key):
+                x.graph.add_to_collection(key, variable)
+    return _collected(y, outputs_collections)
 
 
 @add_arg_scope
 def max_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,
                outputs_collections: Any = None, scope: str | None = None) -> Tensor:  # fmt: skip
     """The maximum of each window."""
-    return max_pooling2d(
-        inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "MaxPool2D"
-    )
+    y = max_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "MaxPool2D")
+    return _collected(y, outputs_collections)
 
 
 @add_arg_scope
 def avg_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,
                outputs_collections: Any = None, scope: str | None = None) -> Tensor:  # fmt: skip
     """The mean of each window."""
-    return average_pooling2d(
-        inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "AvgPool2D"
-    )
+    y = average_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "AvgPool2D")
+    return _collected(y, outputs_collections)
 
 
 def _layout(data_format: str | None) -> str:
@@ -246,13 +261,14 @@ def _layout(data_format: str | None) -> str:
 def dropout(inputs: Any, keep_prob: Any = 0.5, noise_shape: Any = None, is_training: Any = True,
             outputs_collections: Any = None, scope: str | None = None, seed: int | None = None) -> Tensor:  # fmt: skip
     """Keeps each element with probability `keep_prob` while `is_training`, scaled by 1 / keep_prob."""
-    return dropout_layer(inputs, 1 - keep_prob, noise_shape, seed, is_training, scope or "Dropout")
+    y = dropout_layer(inputs, 1 - keep_prob, noise_shape, seed, is_training, scope or "Dropout")
+    return _collected(y, outputs_collections)
 
 
 @add_arg_scope
 def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Tensor:
     """All dimensions but the first in one."""
-    return flatten_layer(inputs, scope or "Flatten")
+    return _collected(flatten_layer(inputs, scope or "Flatten"), outputs_collections)
 
 
 _FUNCTIONS: dict[str, Any] = {

@@ -97,7 +97,7 @@ class _Conv(Layer):
             y = bias_add(y, self.bias, data_format="NCHW" if self.channels_first else "NHWC")
         return y if self.activation is None else self.activation(y)
 
-    def call(self, inputs: Tensor, **_: Any) -> Tensor:
+    def call(self, inputs: Tensor) -> Tensor:
         return self._finish(
             convolution(
                 inputs, self.kernel, self.padding, self.strides, self.dilation_rate,
@@ -149,7 +149,7 @@ class _Transposed(_Conv):
         size, step = self.kernel_size[axis], self.strides[axis]
         return side * step + (max(size - step, 0) if self.padding == "VALID" else 0)
 
-    def call(self, inputs: Tensor, **_: Any) -> Tensor:
+    def call(self, inputs: Tensor) -> Tensor:
         known = inputs.shape.with_rank(self.rank + 2).as_list()
         dims = [shape_of(inputs)[i] if d is None else d for i, d in enumerate(known)]
         first = self.channels_first
@@ -226,7 +226,7 @@ class SeparableConv2D(_Conv):
         name = _LAYOUTS[2][self.channels_first]
         return separable_op(x, taps, point, steps, self.padding, rate, data_format=name)
 
-    def call(self, inputs: Tensor, **_: Any) -> Tensor:
+    def call(self, inputs: Tensor) -> Tensor:
         kernels = (self.depthwise_kernel, self.pointwise_kernel)
         return self._finish(self._separable(inputs, *kernels, self.strides, self.dilation_rate))
 
@@ -236,7 +236,7 @@ class SeparableConv1D(SeparableConv2D):
 
     default_name, rank = "separable_conv1d", 1
 
-    def call(self, inputs: Tensor, **_: Any) -> Tensor:
+    def call(self, inputs: Tensor) -> Tensor:
         axis = 2 if self.channels_first else 1
         taps, point = (EXPAND_DIMS(k, 0) for k in (self.depthwise_kernel, self.pointwise_kernel))
         steps = (*self.strides, *self.strides)  # the ops want equal ones; an image of height 1 has one row anyway

@@ -73,7 +73,7 @@ class Iterator:
     ) -> None:  # fmt: skip
         self._handle = iterator_resource
         self._initializer = initializer
-        self._types = output_types
+        self._types = of_classes(output_types, output_classes)
         self._shapes = list(output_shapes)
 
     @staticmethod

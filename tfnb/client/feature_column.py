@@ -18,6 +18,7 @@ from tfnb.ops.concat import concat
 from tfnb.ops.constants import constant
 from tfnb.ops.convert import cast
 from tfnb.ops.diag import one_hot
+from tfnb.ops.examples import FixedLenFeature
 from tfnb.ops.reduce_api import reduce_sum
 from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE
 from tfnb.types import DType, as_dtype, float32, int32
@@ -33,6 +34,7 @@ class NumericColumn:
     shape: tuple[int, ...]
     dtype: DType
     normalizer_fn: Callable[[Any], Any] | None
+    default_value: Any = None
 
     @property
     def name(self) -> str:
@@ -71,11 +73,15 @@ class BucketizedColumn:
 
 def numeric_column(key: str, shape: Any = (1,), default_value: Any = None, dtype: Any = float32,
                    normalizer_fn: Callable[[Any], Any] | None = None) -> NumericColumn:  # fmt: skip
-    """The feature `key`, numbers of `shape` per example, after `normalizer_fn` if given."""
+    """The feature `key`, numbers of `shape` per example, after `normalizer_fn` if given.
+
+    `default_value` stands for the feature in examples without it, when they are parsed by the result of
+    `make_parse_example_spec`.
+    """
     dims = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
     if not isinstance(key, str) or any(n < 1 for n in dims):
         raise InvalidArgumentError(f"numeric_column: key {key!r} and shape {shape!r}; needed text and positive numbers")
-    return NumericColumn(key, dims, as_dtype(dtype), normalizer_fn)
+    return NumericColumn(key, dims, as_dtype(dtype), normalizer_fn, default_value)
 
 
 def bucketized_column(source_column: NumericColumn, boundaries: Sequence[float]) -> BucketizedColumn:
@@ -84,6 +90,17 @@ def bucketized_column(source_column: NumericColumn, boundaries: Sequence[float])
     if not cuts or any(a >= b for a, b in zip(cuts, cuts[1:], strict=False)):
         raise InvalidArgumentError(f"bucketized_column: boundaries must rise, got {list(boundaries)}")
     return BucketizedColumn(source_column, cuts)
+
+
+def make_parse_example_spec(feature_columns: Any) -> dict[str, FixedLenFeature]:
+    """What `tf.parse_example` needs to know of the features that the columns read."""
+    found: dict[str, FixedLenFeature] = {}
+    for column in feature_columns:
+        source = column.source_column if isinstance(column, BucketizedColumn) else column
+        feature = FixedLenFeature(list(source.shape), source.dtype, source.default_value)
+        if found.setdefault(source.key, feature) != feature:
+            raise InvalidArgumentError(f"two columns read the feature {source.key!r} in different ways")
+    return found
 
 
 def input_layer(features: Any, feature_columns: Any) -> Tensor:
@@ -101,4 +118,5 @@ API: dict[str, Any] = {
     "feature_column.numeric_column": numeric_column,
     "feature_column.bucketized_column": bucketized_column,
     "feature_column.input_layer": input_layer,
+    "feature_column.make_parse_example_spec": make_parse_example_spec,
 }

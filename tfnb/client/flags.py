@@ -25,6 +25,7 @@ class _Flag:
     help: str
     kind: Callable[[str], Any]
     choices: tuple[str, ...] | None = None
+    short_name: str | None = None
 
 
 class UnknownFlagError(InvalidArgumentError, AttributeError):
@@ -135,57 +136,80 @@ def _list(text: str) -> list[str]:
 
 def _add(parser: argparse.ArgumentParser, flag: _Flag) -> None:
     text = flag.help.replace("%", "%%")
+    names = [f"--{flag.name}", *([f"-{flag.short_name}"] if flag.short_name else [])]
     if flag.kind is _boolean:
         # a value only after "=": the next word is never taken for it
-        parser.add_argument(f"--{flag.name}", dest=flag.name, nargs="?", const=True, default=flag.default,
+        parser.add_argument(*names, dest=flag.name, nargs="?", const=True, default=flag.default,
                             type=_boolean, help=text)  # fmt: skip
         parser.add_argument(f"--no{flag.name}", dest=flag.name, action="store_false", default=flag.default,
                             help=argparse.SUPPRESS)  # fmt: skip
         return
-    parser.add_argument(f"--{flag.name}", dest=flag.name, default=flag.default, type=flag.kind, help=text,
+    parser.add_argument(*names, dest=flag.name, default=flag.default, type=flag.kind, help=text,
                         choices=flag.choices)  # fmt: skip
 
 
 FLAGS = FlagValues()
 
 
-def DEFINE_string(flag_name: str, default_value: str | None, docstring: str = "", **_: Any) -> None:
-    """Defines a flag `--flag_name=text`."""
-    FLAGS.define(_Flag(flag_name, default_value, docstring or "", str))
+def _define(flag: _Flag, required: bool) -> None:
+    FLAGS.define(flag)
+    if required:
+        mark_flag_as_required(flag.name)
 
 
-def DEFINE_integer(
-    flag_name: str, default_value: int | None, docstring: str = "", **_: Any
-) -> None:
-    """Defines a flag `--flag_name=12`."""
-    FLAGS.define(_Flag(flag_name, default_value, docstring or "", _integer))
+def _bounded(kind: Callable[[str], Any], lower: float | None, upper: float | None) -> Callable[[str], Any]:
+    """`kind`, for numbers from `lower` to `upper` only."""
+
+    def read(text: str) -> Any:
+        value = kind(text)
+        if (lower is not None and value < lower) or (upper is not None and value > upper):
+            raise argparse.ArgumentTypeError(f"{value} is not between {lower} and {upper}")
+        return value
+
+    read.__name__ = kind.__name__
+    return kind if lower is None and upper is None else read
 
 
-def DEFINE_float(
-    flag_name: str, default_value: float | None, docstring: str = "", **_: Any
-) -> None:
-    """Defines a flag `--flag_name=0.5`."""
+def DEFINE_string(flag_name: str, default_value: str | None, docstring: str = "", short_name: str | None = None,
+                  required: bool = False) -> None:  # fmt: skip
+    """Defines a flag `--flag_name=text`, and `-short_name`."""
+    _define(_Flag(flag_name, default_value, docstring or "", str, None, short_name), required)
+
+
+def DEFINE_integer(flag_name: str, default_value: int | None, docstring: str = "", lower_bound: int | None = None,
+                   upper_bound: int | None = None, short_name: str | None = None,
+                   required: bool = False) -> None:  # fmt: skip
+    """Defines a flag `--flag_name=12`, and `-short_name`; the bounds are allowed values."""
+    kind = _bounded(_integer, lower_bound, upper_bound)
+    _define(_Flag(flag_name, default_value, docstring or "", kind, None, short_name), required)
+
+
+def DEFINE_float(flag_name: str, default_value: float | None, docstring: str = "", lower_bound: float | None = None,
+                 upper_bound: float | None = None, short_name: str | None = None,
+                 required: bool = False) -> None:  # fmt: skip
+    """Defines a flag `--flag_name=0.5`, and `-short_name`; the bounds are allowed values."""
     default = float(default_value) if default_value is not None else None
-    FLAGS.define(_Flag(flag_name, default, docstring or "", float))
+    kind = _bounded(float, lower_bound, upper_bound)
+    _define(_Flag(flag_name, default, docstring or "", kind, None, short_name), required)
 
 
-def DEFINE_boolean(
-    flag_name: str, default_value: bool | None, docstring: str = "", **_: Any
-) -> None:
-    """Defines flags `--flag_name`, `--noflag_name` and `--flag_name=true`."""
-    FLAGS.define(_Flag(flag_name, default_value, docstring or "", _boolean))
+def DEFINE_boolean(flag_name: str, default_value: bool | None, docstring: str = "", short_name: str | None = None,
+                   required: bool = False) -> None:  # fmt: skip
+    """Defines flags `--flag_name`, `--noflag_name`, `--flag_name=true` and `-short_name`."""
+    _define(_Flag(flag_name, default_value, docstring or "", _boolean, None, short_name), required)
 
 
 def DEFINE_enum(flag_name: str, default_value: str | None, enum_values: Sequence[str], docstring: str = "",
-                **_: Any) -> None:  # fmt: skip
+                short_name: str | None = None, required: bool = False) -> None:  # fmt: skip
     """Defines a flag whose value is one of `enum_values`."""
-    FLAGS.define(_Flag(flag_name, default_value, docstring or "", str, tuple(enum_values)))
+    _define(_Flag(flag_name, default_value, docstring or "", str, tuple(enum_values), short_name), required)
 
 
-def DEFINE_list(flag_name: str, default_value: Any, docstring: str = "", **_: Any) -> None:
+def DEFINE_list(flag_name: str, default_value: Any, docstring: str = "", short_name: str | None = None,
+                required: bool = False) -> None:  # fmt: skip
     """Defines a flag `--flag_name=a,b,c`."""
     default = _list(default_value) if isinstance(default_value, str) else default_value
-    FLAGS.define(_Flag(flag_name, default, docstring or "", _list))
+    _define(_Flag(flag_name, default, docstring or "", _list, None, short_name), required)
 
 
 def mark_flag_as_required(flag_name: str) -> None:

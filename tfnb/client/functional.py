@@ -33,7 +33,7 @@ def map_fn(
     arrays, n, static = _unstacked(fn, elems, "map_fn")
     graph = graph_of(flatten(elems))
     with graph.as_default(), graph.name_scope(name or "map"):
-        inputs = _read_from(graph, arrays)
+        inputs = _read_from(arrays)
         wanted = pack(elems, inputs.dtypes) if dtype is None else dtype
         targets = [
             TensorArray(as_dtype(d), size=n, infer_shape=infer_shape) for d in flatten(wanted)
@@ -84,7 +84,7 @@ def scan(
     arrays, n, static = _unstacked(fn, elems, "scan")
     graph = graph_of(flatten(elems))
     with graph.as_default(), graph.name_scope(name or "scan"):
-        inputs = _read_from(graph, arrays)
+        inputs = _read_from(arrays)
         start, done = _begin(graph, inputs, elems, initializer, n, reverse)
         structure = elems if initializer is None else initializer
         targets = [TensorArray(a.dtype, size=n, infer_shape=infer_shape) for a in flatten(start)]
@@ -115,7 +115,7 @@ def _fold(
     arrays, n, _ = _unstacked(fn, elems, name)
     graph = graph_of(flatten(elems))
     with graph.as_default(), graph.name_scope(name):
-        inputs = _read_from(graph, arrays)
+        inputs = _read_from(arrays)
         start, done = _begin(graph, inputs, elems, initializer, n, backwards)
 
         def body(k: Any, accumulated: Any) -> Any:
@@ -158,7 +158,7 @@ def _unstacked(fn: Any, elems: Any, what: str) -> tuple[list[Tensor], Any, int |
     return tensors, n, static
 
 
-def _read_from(graph: Any, tensors: list[Tensor]) -> _Inputs:
+def _read_from(tensors: list[Tensor]) -> _Inputs:
     n = [shape_of(t)[0] if not t.shape.dims or t.shape.dims[0] is None else t.shape.dims[0] for t in tensors]
     return _Inputs(
         [

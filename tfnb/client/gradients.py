@@ -119,9 +119,10 @@ def gradients(
     """The sum over `ys` of dy/dx for each x in `xs`.
 
     `grad_ys` are initial gradients, of the shapes of `ys` (ones by default). Gradients are not followed behind
-    `stop_gradients`. Returns one Tensor, `IndexedSlices` (for rows gathered from x) or None (y does not depend on
-    x) per x. Integer ys add nothing. Raises `NotFoundError` for an op without a gradient, `DTypeError` for complex ys
-    without `grad_ys`.
+    `stop_gradients`. `gate_gradients` and `aggregation_method` are hints and have no effect.
+
+    Returns one Tensor, `IndexedSlices` (for rows gathered from x) or None (y does not depend on x) per x. Integer ys
+    add nothing. Raises `NotFoundError` for an op without a gradient, `DTypeError` for complex ys without `grad_ys`.
     """
     graph = graph_of([*_listed(ys), *_listed(xs)])
     y_list = [graph.to_tensor(y) for y in _listed(ys)]
@@ -132,6 +133,10 @@ def gradients(
         else set()
     )
     seeds = [None] * len(y_list) if grad_ys is None else _listed(grad_ys)
+    if aggregation_method not in (None, 0, 1, 2):
+        raise InvalidArgumentError(
+            f"gradients: aggregation_method={aggregation_method!r}; needed a value of tf.AggregationMethod"
+        )
     if len(seeds) != len(y_list):
         raise InvalidArgumentError(f"gradients: {len(seeds)} grad_ys for {len(y_list)} ys")
     with graph.as_default(), graph.name_scope(name) as scope, _source(graph, scope):

@@ -12,7 +12,7 @@ from typing import Any
 
 from tfnb.client.functional_forms import FunctionalForms
 from tfnb.client.loop_structure import restore_loops
-from tfnb.errors import DTypeError, GraphError, NotFoundError
+from tfnb.errors import DTypeError, GraphError, NotFoundError, refuse_given
 from tfnb.ir.builder import GraphBuilder, all_or_nothing
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.files import make_folder, replace_file
@@ -51,9 +51,13 @@ def import_graph_def(
 
     input_map: names of tensors in the file ("x:0") -> tensors to read in their place. return_elements: names of
     operations ("x") and tensors ("x:0") to give back as a list. name: the name scope to put them in ("import" by
-    default, "" for none). `op_dict`, `producer_op_list`: taken for compatibility; definitions are the catalogue's.
+    default, "" for none). `op_dict` and `producer_op_list` are refused: definitions are the catalogue's.
     Raises `GraphError`, `DTypeError` and their like, which say which node is wrong; the graph is then as before.
     """
+    refuse_given(
+        "import_graph_def", "leave it out, the operations are those of the catalogue", op_dict=op_dict,
+        producer_op_list=producer_op_list,
+    )  # fmt: skip
     graph = get_default_graph()
     with all_or_nothing(graph):
         before = graph.version

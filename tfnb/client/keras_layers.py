@@ -70,7 +70,7 @@ class Activation(layers.Layer):
         super().__init__(**kw)
         self.activation = activation_of(activation) or (lambda x: x)
 
-    def call(self, inputs: Any, **_: Any) -> Any:
+    def call(self, inputs: Any) -> Any:
         return self.activation(inputs)
 
 

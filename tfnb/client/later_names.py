@@ -164,7 +164,7 @@ def map_structure(func: Callable[..., Any], *structure: Any) -> Any:
 
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
     """Raises `InvalidArgumentError` unless both have the same form."""
-    if not same_structure(nest1, nest2):
+    if not same_structure(nest1, nest2, check_types):
         raise InvalidArgumentError(f"{nest1!r} has not the structure of {nest2!r}")
 
 

@@ -101,7 +101,7 @@ class Layer:
         """Makes the variables for inputs of this static shape."""
         self.built = True
 
-    def call(self, inputs: Tensor, **kwargs: Any) -> Tensor:
+    def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """The layer's ops."""
         raise InvalidArgumentError(f"{type(self).__name__} has no call")
 
@@ -127,10 +127,10 @@ class Layer:
         return variable_scope(self._given_name, self.default_name, reuse=self._reuse)
 
     def add_variable(self, name: str, shape: Any, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
-                     trainable: bool = True, constraint: Any = None) -> Any:  # fmt: skip
+                     trainable: bool = True, constraint: Any = None, partitioner: Any = None) -> Any:  # fmt: skip
         """A variable in the layer's scope, of the layer's dtype unless another is given."""
         found = get_variable(name, shape, dtype or self.dtype, initializer, regularizer, trainable and self.trainable,
-                             constraint=constraint)  # fmt: skip
+                             constraint=constraint, partitioner=partitioner)  # fmt: skip
         self.variables += found if isinstance(found, PartitionedVariable) else [found]
         return found
 
@@ -187,7 +187,7 @@ class Dense(Layer):
             else None
         )
 
-    def call(self, inputs: Tensor, **_: Any) -> Tensor:
+    def call(self, inputs: Tensor) -> Tensor:
         rank = inputs.shape.ndims
         if rank is not None and rank > 2:
             y = tensordot(inputs, self.kernel, [[rank - 1], [0]])
@@ -202,7 +202,7 @@ class Flatten(Layer):
 
     default_name = "flatten"
 
-    def call(self, inputs: Tensor, **_: Any) -> Tensor:
+    def call(self, inputs: Tensor) -> Tensor:
         dims = inputs.shape.dims
         size = None if not dims else Shape(dims[1:]).num_elements()
         if not dims or size is None:

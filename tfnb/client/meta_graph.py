@@ -21,11 +21,13 @@ from tfnb.client.variables import Variable
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
 from tfnb.ir.builder import all_or_nothing
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.graphdef.attrs import default_attrs
 from tfnb.ir.graphdef.decode import import_graph_def
 from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
+from tfnb.ops import CATALOG
 
 __all__ = ["API", "export_meta_graph", "import_scoped_meta_graph", "read_meta_graph"]
 
@@ -47,13 +49,12 @@ def export_meta_graph(
     clear_devices: bool = False,
     clear_extraneous_savers: bool = False,
     strip_default_attrs: bool = False,
-    **_: Any,
 ) -> Any:
     """The MetaGraphDef of a graph (the default one), written to `filename` if given.
 
     graph_def: nodes to store in place of the graph's. saver_def: how to restore checkpoints. collection_list: the
     collections to keep (default: all). export_scope: only nodes, variables and names below it, without its prefix.
-    clear_devices: drops device names. Attributes are always written out, `strip_default_attrs` or not. Raises
+    clear_devices: drops device names. strip_default_attrs: leaves out attributes that have their defaults. Raises
     `InvalidArgumentError` when a node of the scope reads one outside.
     """
     graph = get_default_graph() if graph is None else graph
@@ -67,6 +68,8 @@ def export_meta_graph(
     if clear_devices:
         for node in found.graph_def.node:
             node.device = ""
+    if strip_default_attrs:
+        _strip_default_attrs(found.graph_def)
     if saver_def is not None:
         found.saver_def.CopyFrom(as_message("saver", "SaverDef", saver_def))
     for key in graph.get_all_collection_keys() if collection_list is None else collection_list:
@@ -75,6 +78,16 @@ def export_meta_graph(
     if filename:
         write_message(found, filename, as_text)
     return found
+
+
+def _strip_default_attrs(graph_def: Any) -> None:
+    """Removes the attributes that have the defaults of their operations."""
+    functions = [node for function in graph_def.library.function for node in function.node_def]
+    for node in [*graph_def.node, *functions]:
+        opdef = CATALOG.get(node.op)
+        for name, default in ({} if opdef is None else default_attrs(opdef)).items():
+            if name in node.attr and node.attr[name] == default:
+                del node.attr[name]
 
 
 def _below(graph_def: Any, scope: str) -> Any:

@@ -38,7 +38,7 @@ class Dropout(Layer):
             raise InvalidArgumentError(f"dropout: rate must be in [0, 1), got {rate}")
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
-    def call(self, inputs: Tensor, training: Any = False, **_: Any) -> Tensor:
+    def call(self, inputs: Tensor, training: Any = False) -> Tensor:
         return smart_cond(
             training,
             lambda: drop(inputs, 1 - self.rate, self.noise_shape, self.seed),
@@ -121,7 +121,7 @@ class BatchNormalization(Layer):
         finally:
             scope.set_partitioner(partitioner)
 
-    def call(self, inputs: Tensor, training: Any = False, **_: Any) -> Tensor:
+    def call(self, inputs: Tensor, training: Any = False) -> Tensor:
         axis = self._place(inputs.shape)
         known = static_value(training)
         if known is False:

@@ -7,6 +7,7 @@ be restored into another number of parts. Invariant: the parts cover the whole, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -195,23 +196,27 @@ class PartitionedVariable:
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Sets the parts to those of `value`: a tensor of the whole shape, a list, or a partitioned variable.
 
-        Gives a list of the parts' new values (operations with `read_value=False`).
+        Gives a list of the parts' new values (operations with `read_value=False`), made in the name scope `name`.
         """
-        return self._each("assign", value, use_locking, read_value)
+        return self._each("assign", value, use_locking, name, read_value)
 
     def assign_add(
         self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Adds to the parts; see `assign`."""
-        return self._each("assign_add", value, use_locking, read_value)
+        return self._each("assign_add", value, use_locking, name, read_value)
 
     def assign_sub(
         self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Subtracts from the parts; see `assign`."""
-        return self._each("assign_sub", value, use_locking, read_value)
+        return self._each("assign_sub", value, use_locking, name, read_value)
 
-    def _each(self, method: str, value: Any, use_locking: bool, read_value: bool) -> list[Any]:
+    def _each(self, method: str, value: Any, use_locking: bool, name: str | None, read_value: bool) -> list[Any]:
+        with self.graph.name_scope(name) if name else nullcontext():
+            return self._update(method, value, use_locking, read_value)
+
+    def _update(self, method: str, value: Any, use_locking: bool, read_value: bool) -> list[Any]:
         axis = self._axis()
         if isinstance(value, (list, PartitionedVariable)):
             values = list(value)

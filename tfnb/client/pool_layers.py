@@ -38,7 +38,7 @@ class _Pooling(Layer):
         self.strides = spatial(strides, self.rank, "strides")
         self.padding = padding.upper()
 
-    def call(self, inputs: Tensor, **_: Any) -> Tensor:
+    def call(self, inputs: Tensor) -> Tensor:
         inputs.shape.with_rank(self.rank + 2)
         window = (list(self.pool_size), list(self.strides), self.padding, self.data_format)
         return type(self).pool(inputs, *window)

@@ -86,7 +86,10 @@ def recompute(graph: Any = None) -> Iterator[None]:
 def recompute_grad(
     fn: Callable[..., Any], use_data_dep: Any = None, tupleize_grads: bool = False
 ) -> Callable[..., Any]:
-    """`fn` in a `tf.recompute` scope of its own per call."""
+    """`fn` in a `tf.recompute` scope of its own per call.
+
+    `use_data_dep` and `tupleize_grads` are hints for the order of execution, and have no effect.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
         with recompute():

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from tfnb.client import structure
 from tfnb.client.initializers import Constant, Zeros
 from tfnb.client.layers import Layer
+from tfnb.client.partitioners import fixed_size_partitioner
 from tfnb.client.variable_scope import variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
@@ -69,7 +70,7 @@ class RNNCell(Layer):
     """
 
     def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None,
-                 _reuse: Any = None, **_: Any) -> None:  # fmt: skip
+                 _reuse: Any = None) -> None:  # fmt: skip
         super().__init__(name, trainable, dtype=dtype, _reuse=_reuse)
 
     def __init_subclass__(cls, **kw: Any) -> None:
@@ -99,7 +100,7 @@ class RNNCell(Layer):
         """The same cell with variables of its own."""
         return copy.copy(self)
 
-    def call(self, inputs: Any, state: Any = None, **kwargs: Any) -> Any:
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """(output, new state) of one step."""
         raise InvalidArgumentError(f"{type(self).__name__} has no call(inputs, state)")
 
@@ -172,7 +173,7 @@ class BasicRNNCell(RNNCell):
         self._kernel = self.add_variable("kernel", [self._columns(shape) + n, n])
         self._bias = self.add_variable("bias", [n], initializer=Zeros())
 
-    def call(self, inputs: Any, state: Any = None, **_: Any) -> Any:
+    def call(self, inputs: Any, state: Any = None) -> Any:
         gate = bias_add(matmul(concat([inputs, state], 1), self._kernel), self._bias)
         output = self._activation(gate)
         return output, output
@@ -206,7 +207,7 @@ class GRUCell(RNNCell):
             self.add_variable("candidate/bias", [n], initializer=bias or Zeros()),
         )
 
-    def call(self, inputs: Any, state: Any = None, **_: Any) -> Any:
+    def call(self, inputs: Any, state: Any = None) -> Any:
         kernel, bias = self._gates
         gates = SIGMOID(bias_add(matmul(concat([inputs, state], 1), kernel), bias))
         r, u = split(gates, 2, 1)
@@ -222,7 +223,8 @@ class LSTMCell(RNNCell):
     i, j, f, o = [inputs, h] @ kernel + bias; c = sigmoid(f + forget_bias) * c + sigmoid(i) * activation(j);
     h = sigmoid(o) * activation(c). `use_peepholes` adds w * c to the gates, `num_proj` projects h to that size,
     `cell_clip` and `proj_clip` bound c and h. With `state_is_tuple` the state is `LSTMStateTuple(c, h)`, otherwise
-    both side by side in one tensor.
+    both side by side in one tensor. `num_unit_shards` and `num_proj_shards` cut the kernel and the projection into so
+    many parts. `input_size` is deprecated and has no effect, as in TensorFlow.
     """
 
     def __init__(self, num_units: int, use_peepholes: bool = False, cell_clip: float | None = None,
@@ -240,6 +242,7 @@ class LSTMCell(RNNCell):
         self._num_proj = None if not num_proj else _units(num_proj)
         self._proj_clip, self._forget_bias = proj_clip, forget_bias
         self._state_is_tuple = state_is_tuple
+        self._unit_shards, self._proj_shards = num_unit_shards, num_proj_shards
 
     @property
     def state_size(self) -> Any:
@@ -253,7 +256,9 @@ class LSTMCell(RNNCell):
     def build(self, shape: Shape) -> None:
         n = self._num_units
         rows = self._columns(shape) + self.output_size
-        self._kernel = self.add_variable("kernel", [rows, 4 * n], initializer=self._initializer)
+        self._kernel = self.add_variable(
+            "kernel", [rows, 4 * n], initializer=self._initializer, partitioner=_shards(self._unit_shards)
+        )
         self._bias = self.add_variable("bias", [4 * n], initializer=Zeros())
         self._peepholes: dict[str, Any] = {}
         if self._use_peepholes:
@@ -263,13 +268,14 @@ class LSTMCell(RNNCell):
                 )
         if self._num_proj:
             self._projection = self.add_variable(
-                "projection/kernel", [n, self._num_proj], initializer=self._initializer
-            )
+                "projection/kernel", [n, self._num_proj], initializer=self._initializer,
+                partitioner=_shards(self._proj_shards),
+            )  # fmt: skip
 
     def _peep(self, gate: str, c: Any) -> Any:
         return self._peepholes[gate] * c if self._use_peepholes else 0.0
 
-    def call(self, inputs: Any, state: Any = None, **_: Any) -> Any:
+    def call(self, inputs: Any, state: Any = None) -> Any:
         c, h = self._parts(state)
         i, j, f, o = split(
             bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias), 4, 1
@@ -364,7 +370,7 @@ class MultiRNNCell(RNNCell):
             for c in self._cells
         )
 
-    def call(self, inputs: Any, state: Any = None, **_: Any) -> Any:
+    def call(self, inputs: Any, state: Any = None) -> Any:
         if self._state_is_tuple:
             if not isinstance(state, (tuple, list)) or len(state) != len(self._cells):
                 raise InvalidArgumentError(
@@ -379,6 +385,11 @@ class MultiRNNCell(RNNCell):
                 inputs, new = cell(inputs, states[k])
             news.append(new)
         return inputs, tuple(news) if self._state_is_tuple else concat(news, 1)
+
+
+def _shards(count: int | None) -> Any:
+    """The partitioner that cuts a matrix into so many parts, or None."""
+    return None if count is None else fixed_size_partitioner(count)
 
 
 def dtype_of(state: Any, dtype: Any) -> Any:

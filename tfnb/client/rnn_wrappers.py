@@ -68,7 +68,7 @@ class _Transparent(_Wrapper):
     variables = property(lambda self: self._cell.variables, lambda self, value: None)
 
     def __call__(self, inputs: Any, state: Any = None, scope: Any = None, **kwargs: Any) -> Any:
-        return self.wrapped(lambda x, s: self._cell(x, s, scope=scope), inputs, state)
+        return self.wrapped(lambda x, s: self._cell(x, s, scope=scope, **kwargs), inputs, state)
 
     def wrapped(self, step: Callable[[Any, Any], Any], inputs: Any, state: Any) -> Any:
         """(output, new state), where `step` is the inner cell."""
@@ -209,7 +209,7 @@ class InputProjectionWrapper(_Wrapper):
         super().__init__(cell, _reuse=reuse)
         self._num_proj, self._activation = int(num_proj), activation
 
-    def call(self, inputs: Any, state: Any = None, **_: Any) -> Any:
+    def call(self, inputs: Any, state: Any = None) -> Any:
         projected = linear(inputs, self._num_proj)
         if self._activation is not None:
             projected = self._activation(projected)
@@ -227,7 +227,7 @@ class OutputProjectionWrapper(_Wrapper):
 
     output_size = property(lambda self: self._size)
 
-    def call(self, inputs: Any, state: Any = None, **_: Any) -> Any:
+    def call(self, inputs: Any, state: Any = None) -> Any:
         output, new = self._cell(inputs, state)
         projected = linear(output, self._size)
         return projected if self._activation is None else self._activation(projected), new
@@ -245,7 +245,7 @@ class EmbeddingWrapper(_Wrapper):
         super().__init__(cell, _reuse=reuse)
         self._shape, self._initializer = [embedding_classes, embedding_size], initializer
 
-    def call(self, inputs: Any, state: Any = None, **_: Any) -> Any:
+    def call(self, inputs: Any, state: Any = None) -> Any:
         # the default has variance one
         default = get_variable_scope().initializer or RandomUniform(-math.sqrt(3), math.sqrt(3))
         parts = structure.flatten(state)

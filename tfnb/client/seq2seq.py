@@ -224,7 +224,7 @@ def attention_decoder(decoder_inputs: Steps, initial_state: Any, attention_state
     if not decoder_inputs or num_heads < 1:
         raise InvalidArgumentError("attention_decoder needs at least one input and one head")
     size = output_size or cell.output_size
-    with variable_scope(scope or "attention_decoder"):
+    with variable_scope(scope or "attention_decoder", dtype=dtype):
         attention = _Attention(get_default_graph().to_tensor(attention_states), num_heads)
         state, outputs = initial_state, list[Any]()
         reads = attention.nothing(shape_of(decoder_inputs[0])[0])
@@ -255,7 +255,7 @@ def embedding_attention_decoder(decoder_inputs: Steps, initial_state: Any, atten
                                 dtype: Any = None, scope: Any = None,
                                 initial_state_attention: bool = False) -> tuple[list[Any], Any]:  # fmt: skip
     """`attention_decoder` on embeddings of integer inputs [batch]."""
-    with variable_scope(scope or "embedding_attention_decoder"):
+    with variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
         embedding = get_variable("embedding", [num_symbols, embedding_size])
         inputs = [embedding_lookup(embedding, i) for i in decoder_inputs]
         own = _own_symbols(embedding, output_projection, update_embedding_for_previous)

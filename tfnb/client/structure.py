@@ -94,13 +94,15 @@ def _sparse(structure: SparseTensor, parts: list[Any]) -> Any:
     return SparseTensor(*parts)
 
 
-def same_structure(a: Any, b: Any) -> bool:
-    """Do both have the same form? Lists and tuples are different forms, leaves are alike."""
+def same_structure(a: Any, b: Any, check_types: bool = True) -> bool:
+    """Do both have the same form? Lists and tuples are different forms with `check_types`, leaves are alike."""
     if isinstance(a, Mapping) or isinstance(b, Mapping):
         alike = isinstance(a, Mapping) and isinstance(b, Mapping) and set(a) == set(b)
-        return alike and all(same_structure(a[key], b[key]) for key in a)
+        return alike and all(same_structure(a[key], b[key], check_types) for key in a)
     if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
-        if type(a) is not type(b) or len(a) != len(b):
+        if not isinstance(a, (list, tuple)) or not isinstance(b, (list, tuple)) or len(a) != len(b):
             return False
-        return all(same_structure(x, y) for x, y in zip(a, b, strict=True))
+        if check_types and type(a) is not type(b):
+            return False
+        return all(same_structure(x, y, check_types) for x, y in zip(a, b, strict=True))
     return all(isinstance(a, kind) == isinstance(b, kind) for kind in COMPOSITES)

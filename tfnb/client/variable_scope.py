@@ -123,6 +123,10 @@ class VariableScope:
     def custom_getter(self) -> Any:
         return self._d.custom_getter
 
+    @property
+    def caching_device(self) -> Any:
+        return self._d.caching_device
+
     def reuse_variables(self) -> None:
         """From now on `get_variable` inside this scope shares what exists."""
         self._d = replace(self._d, reuse=True)
@@ -227,9 +231,9 @@ def variable_scope(
 ) -> Iterator[VariableScope]:
     """Opens a variable scope (and a name scope of the same name).
 
-    `name_or_scope`: a name, or a captured scope to reopen; with None, `default_name` made unique. `reuse`: True
-    shares existing variables, `tf.AUTO_REUSE` shares or makes them, None inherits. Raises `InvalidArgumentError`
-    without any name.
+    `name_or_scope`: a name ("" opens no name scope), or a captured scope to reopen; with None, `default_name` made
+    unique. `reuse`: True shares existing variables, `tf.AUTO_REUSE` shares or makes them, None inherits. Raises
+    `InvalidArgumentError` without any name.
     """
     if isinstance(default_name, bool):  # 0.6: (name_or_scope, reuse)
         default_name, reuse = None, default_name
@@ -239,7 +243,7 @@ def variable_scope(
     captured = name_or_scope if isinstance(name_or_scope, VariableScope) else None
     if captured is not None:
         base, full = captured._d, captured.name
-        inner_name = full.rpartition("/")[2] or None
+        inner_name = full.rpartition("/")[2]
     else:
         inner_name = _chosen_name(store.open, name_or_scope, default_name, reuse)
         base = outer._d
@@ -253,7 +257,7 @@ def variable_scope(
     defaults = replace(base, **{k: v for k, v in changes.items() if v is not None})
     with (
         graph.as_default(),
-        graph.name_scope(inner_name if auxiliary_name_scope else _current(graph)) as ops,
+        graph.name_scope(inner_name if auxiliary_name_scope and inner_name else _current(graph)) as ops,
     ):
         if captured is None or not base.original_name_scope:
             defaults = replace(defaults, original_name_scope=ops)
@@ -264,7 +268,7 @@ def variable_scope(
 def _chosen_name(opened: _Open, name: Any, default_name: str | None, reuse: Any) -> str:
     if name is not None and not isinstance(name, str):
         raise DTypeError(f"variable_scope: needed a name or a scope, got {type(name).__name__}")
-    if name:
+    if name is not None:  # "" too: the scope around, under the name that TensorFlow gives it
         return name
     if not default_name:
         raise InvalidArgumentError("variable_scope needs a name, a scope or a default_name")
@@ -345,7 +349,8 @@ def _get(graph: Any, scope: _Defaults, name: str, **kwargs: Any) -> Any:
 def _shared_or_new(
     graph: Any, scope: _Defaults, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None,
     regularizer: Any = None, trainable: bool = True, collections: Any = None, validate_shape: bool = True,
-    constraint: Any = None, partitioner: Any = None, partition_info: Any = None, **_: Any,
+    constraint: Any = None, partitioner: Any = None, caching_device: Any = None, use_resource: bool | None = None,
+    partition_info: Any = None,
 ) -> Any:  # fmt: skip
     full = _full(scope, name)
     store = _store(graph)
@@ -354,7 +359,7 @@ def _shared_or_new(
     if (cut is not None and not _is_scalar(shape, initializer)) or full in store.partitioned:
         rest = {
             "regularizer": regularizer, "trainable": trainable, "collections": collections,
-            "validate_shape": validate_shape, "constraint": constraint,
+            "validate_shape": validate_shape, "constraint": constraint, "caching_device": caching_device,
         }  # fmt: skip
         return _partitioned(graph, scope, full, shape, wanted, initializer, cut, rest)
     found = store.variables.get(full)
@@ -373,6 +378,7 @@ def _shared_or_new(
             initial, trainable=trainable, collections=collections, name=full, validate_shape=validate_shape,
             dtype=(wanted or scope.dtype) if callable(initial) else wanted,
             constraint=constraint if constraint is not None else scope.constraint,
+            caching_device=caching_device if caching_device is not None else scope.caching_device,
         )  # fmt: skip
     store.variables[full] = variable
     regularizer = regularizer if regularizer is not None else scope.regularizer

@@ -49,6 +49,7 @@ class Variable:
     `trainable` adds it to the trainable variables; `collections` names the collections (default: the global
     variables); `validate_shape=False` allows an initial value of unknown shape; `expected_shape` is checked.
     `variable_def`, alone, names the nodes of a variable that is in the graph already.
+    `caching_device`: where the value is read to; the tensors that use it read it there, once in a step.
     Raises `InvalidArgumentError` without an initial value, `ShapeError` when its shape is not known.
     """
 
@@ -106,7 +107,12 @@ class Variable:
                 self._initializer: Operation = ASSIGN(
                     self._ref, self._initial, validate_shape=validate_shape, name="Assign"
                 ).op
-                self._snapshot = self._first_read(IDENTITY(self._ref, name="read"))
+                if caching_device is None:
+                    self._snapshot: Tensor = self._first_read(IDENTITY(self._ref, name="read"))
+            if caching_device is not None:
+                alone = graph.colocate_with(None, ignore_existing=True)
+                with graph.name_scope(scope), alone, graph.device(None), graph.device(caching_device):
+                    self._snapshot = self._first_read(IDENTITY(self._ref, name="read"))
         graph.add_to_collections(keys, self)
 
     # messages
@@ -259,7 +265,7 @@ class Variable:
         return COUNT_UP_TO(self._ref, limit=limit)
 
     def scatter_sub(self, sparse_delta: Any, use_locking: bool = False) -> Tensor:
-        return SCATTER_SUB(self._ref, sparse_delta.indices, sparse_delta.values)
+        return SCATTER_SUB(self._ref, sparse_delta.indices, sparse_delta.values, use_locking=use_locking)
 
     def __getitem__(self, key: Any) -> Tensor:
         return variable_slice(self.value(), self._ref, key)
@@ -361,7 +367,7 @@ def initialize_all_variables() -> Operation:
     return variables_initializer(list(dict.fromkeys([*global_variables(), *local_variables()])))
 
 
-def group(*inputs: Any, name: str | None = None, **_: Any) -> Operation:
+def group(*inputs: Any, name: str | None = None) -> Operation:
     """An operation that is done when all `inputs` (tensors, operations, variables, nested lists) are."""
     flat = [x.op if isinstance(x, IndexedSlices) else x for x in flatten(inputs)]
     graph = graph_of(flat)

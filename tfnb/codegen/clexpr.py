@@ -47,7 +47,6 @@ class Printer:
         self.counts: dict[Expr, int] = {}
         self._level: dict[Expr, int] = {}
         self.inner = ""
-        self.mask_needed = False
 
     def count(self, roots: Iterable[Expr]) -> None:
         """Notes how often each expression is used, so that what is used once can stand inside its user."""
@@ -123,7 +122,6 @@ class Printer:
     def _text(self, e: Expr, level: int) -> str:
         vector = self.vector(e)
         if e.op == "index":
-            self.mask_needed = True
             return self.kernel.lane_index(self.inner, self.lanes)
         if e.op == "load":
             return self._load(e, level, vector)

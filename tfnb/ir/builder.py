@@ -16,7 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, NotFoundError, OpError
+from tfnb.errors import (
+    DTypeError,
+    FinalizedGraphError,
+    GraphError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+)
 from tfnb.ir import default
 from tfnb.ir.bind import bind, to_numpy
 from tfnb.ir.collect import Collections
@@ -34,7 +41,7 @@ __all__ = ["GraphBuilder", "all_or_nothing", "claim_frame", "claim_name", "infer
 
 
 def infer_specs(
-    opdef: OpDef, name: str, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any]
+    opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any]
 ) -> list[TensorSpec]:
     """dtype and static shape of every output."""
     dtypes: list[tuple[DType, bool]] = []
@@ -123,11 +130,11 @@ class GraphBuilder(Collections):
                     "`with graph.as_default():`",
                     t.op,
                 )
-        specs = infer_specs(opdef, name or opdef.name, inputs, attrs, types)
+        specs = infer_specs(opdef, inputs, attrs, types)
         scopes = self.scopes
         with self._lock:
             if self.finalized:
-                raise GraphError("the graph is finalized and cannot be changed")
+                raise FinalizedGraphError("the graph is finalized and cannot be changed")
             op = Operation(self, opdef, self._full_name(name or opdef.name), inputs)
             op.attrs, op.types, op.specs = self._contained(attrs), types, specs
             op.outputs = [Tensor(self, op, i) for i in range(len(specs))]

@@ -103,7 +103,7 @@ class GraphEdit:
     def create_op(
         self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any], name: str | None = None
     ) -> EditNode:
-        specs = infer_specs(opdef, opdef.name, inputs, attrs, types)
+        specs = infer_specs(opdef, inputs, attrs, types)
         behalf = self._behalf
         i, self.next_id = self.next_id, self.next_id + 1
         prefix = f"{behalf.name}/" if behalf is not None else ""

@@ -163,12 +163,16 @@ class InsertAttrs:
 
 @record
 class TakeAttrs:
-    """`allow_small_batch`: give what is left of a closed barrier; `wait_for_incomplete`, `timeout_ms`: kept for
-    GraphDefs; steps have timeouts (RunOptions)."""
+    """`allow_small_batch`: give what is left of a closed barrier; `wait_for_incomplete`: of GraphDefs, not read by
+    TensorFlow either; `timeout_ms`: must be -1, as in TensorFlow, since steps have timeouts (RunOptions)."""
 
     allow_small_batch: bool = False
     wait_for_incomplete: bool = False
     timeout_ms: int = -1
+
+    def __post_init__(self) -> None:
+        if self.timeout_ms >= 0:
+            raise InvalidArgumentError(f"timeout_ms={self.timeout_ms}; needed -1: use tf.RunOptions(timeout_in_ms=...)")
 
 
 def _handle(call: HostCall) -> np.ndarray:

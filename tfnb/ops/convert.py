@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
@@ -34,9 +35,13 @@ __all__ = ["API", "CAST", "OPS", "alike_indices", "cast", "cast_to"]
 
 @record
 class CastAttrs:
-    """`Truncate`: accepted for TensorFlow's sake; values are always rounded to the nearest 16-bit float."""
+    """`Truncate`: of GraphDefs; it must be False, since values are rounded to the nearest 16-bit float."""
 
     Truncate: bool = False
+
+    def __post_init__(self) -> None:
+        if self.Truncate:
+            raise InvalidArgumentError("Truncate=True; needed False: values are rounded to the nearest, not cut off")
 
 
 def _host_cast(call: HostCall, x: np.ndarray) -> np.ndarray:

@@ -54,7 +54,8 @@ class DecodeImageAttrs:
 @record
 class JpegAttrs:
     """`channels`: 1 grey, 3 RGB, 0 as in the file; `ratio`: shrunk by 1, 2, 4 or 8; `try_recover_truncated`: a file
-    that ends early gives what there is. The others are accepted; decoding is always the accurate one."""
+    that ends early gives what there is. `fancy_upscaling` and `dct_method` are hints, which let
+    a decoder be less accurate; decoding is always the accurate one."""
 
     channels: int = 0
     ratio: int = 1
@@ -67,6 +68,11 @@ class JpegAttrs:
         _channel_number(self.channels)
         if self.ratio not in (1, 2, 4, 8):
             raise InvalidArgumentError(f"ratio must be 1, 2, 4 or 8, got {self.ratio}")
+        if self.acceptable_fraction != 1.0:
+            raise InvalidArgumentError(
+                f"acceptable_fraction={self.acceptable_fraction} is not supported: the decoder does not say how many "
+                f"lines a file has lost; leave it out"
+            )
         if self.dct_method not in ("", "INTEGER_FAST", "INTEGER_ACCURATE"):
             raise InvalidArgumentError(f"unknown dct_method {self.dct_method!r}")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, OpDef
@@ -30,6 +30,7 @@ from tfnb.types import (
     REALS,
     DType,
     Shape,
+    as_dtype,
     float32,
     float64,
     string,
@@ -288,6 +289,8 @@ def accumulate_n(
 ) -> Any:
     """The elementwise sum of a list of tensors; `shape` and `tensor_dtype` say what they are, if given."""
     total = add_n(inputs, name)
+    if tensor_dtype is not None and as_dtype(tensor_dtype) is not total.dtype.base_dtype:
+        raise DTypeError(f"accumulate_n: the tensors are {total.dtype.name}, tensor_dtype is {tensor_dtype}", total.op)
     if shape is not None:
         total.set_shape(shape)
     return total

@@ -19,6 +19,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import unchanged
+from tfnb.ops.complex_numbers import conj
 from tfnb.ops.constants import RANGE
 from tfnb.ops.pack import PACK
 from tfnb.ops.shaping import RANK, RESHAPE, SHAPE, SIZE, shape_of
@@ -315,7 +316,7 @@ PAD_V2 = OpDef(
 def transpose(
     a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
 ) -> Any:
-    """Reorders the axes of a tensor; without `perm` their order is reversed.
+    """Reorders the axes of a tensor; without `perm` their order is reversed. `conjugate`: of its complex conjugate.
 
     perm: a permutation of the axes, perm[i] being the axis of `a` that becomes axis i. Errors: it is no
     permutation.
@@ -328,7 +329,7 @@ def transpose(
             if rank is None
             else np.arange(rank, dtype=np.int32)[::-1]
         )
-    return TRANSPOSE(x, perm, name=name)
+    return TRANSPOSE(conj(x) if conjugate else x, perm, name=name)
 
 
 OPS: tuple[OpDef, ...] = (TRANSPOSE, INVERT_PERMUTATION, SLICE, PAD, PAD_V2)

@@ -56,9 +56,13 @@ class ShuffleAttrs:
 
 @record
 class TimeoutAttrs:
-    """`timeout_ms`: kept for GraphDefs; steps have timeouts (RunOptions)."""
+    """`timeout_ms`: of GraphDefs; as in TensorFlow it must be -1, since steps have timeouts (RunOptions)."""
 
     timeout_ms: int = -1
+
+    def __post_init__(self) -> None:
+        if self.timeout_ms >= 0:
+            raise InvalidArgumentError(f"timeout_ms={self.timeout_ms}; needed -1: use tf.RunOptions(timeout_in_ms=...)")
 
 
 @record

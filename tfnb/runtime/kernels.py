@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import repeat
 from typing import Any, NamedTuple, NoReturn, Protocol
 
@@ -35,6 +36,7 @@ from tfnb.ir.opdef import HostCall
 from tfnb.ir.scalar import walk
 from tfnb.ir.scalar_host import host_kernel, scalar_exprs
 from tfnb.runtime.cancel import Cancellation
+from tfnb.runtime.deadline import within
 from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.stats import COMPILE, LAUNCH, StepStats
@@ -179,7 +181,7 @@ class ClusterKernel:
                 if found is not None:
                     return self._launch(found, inputs, recorder)
             start = recorder.now_us() if recorder is not None else 0.0
-            self._specialise(key, inputs)
+            within(partial(self._specialise, key, inputs), f"{self.cluster.name} to be compiled for new shapes")
             if recorder is not None:
                 recorder.span(COMPILE, self.cluster.name, start, detail="specialised to new shapes")
 

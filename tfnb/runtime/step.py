@@ -20,6 +20,8 @@ from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.interface import Device
 from tfnb.errors import CancelledError, DeadlineExceededError, InternalError, InvalidArgumentError
 from tfnb.runtime.cancel import Cancellation
+from tfnb.runtime.deadline import Deadline, bounded
+from tfnb.runtime.deadline import current as current_deadline
 from tfnb.runtime.frames import DEAD, Ready
 from tfnb.runtime.kernels import StepContext, reraise
 from tfnb.runtime.linear import LoopKernel
@@ -114,8 +116,8 @@ class Step:
     ) -> None:  # fmt: skip
         self._devices = devices
         self._submit = submit
-        self._timeout = timeout
-        self._deadline = None if timeout is None else time.monotonic() + timeout
+        self._limit = None if timeout is None else current_deadline() or Deadline(timeout)
+        self._deadline = None if timeout is None or self._limit is None else self._limit.end
         self._context = StepContext(rendezvous, Cancellation(), recorder)
         self._is_alone = rendezvous is None  # nobody else sends to it
         self._outer = cancellation
@@ -130,7 +132,11 @@ class Step:
     def run(self, feeds: Sequence[Value]) -> list[np.ndarray]:
         withdraw = self._listen()
         try:
-            self._loop(feeds)
+            if self._limit is None:
+                self._loop(feeds)
+            else:
+                with bounded(self._limit):
+                    self._loop(feeds)
             return self._fetch()
         except BaseException as e:
             self._stop(e)
@@ -328,9 +334,8 @@ class Step:
         if self._outer is not None and self._outer.error is not None:
             raise self._outer.error
         if self._deadline is not None and time.monotonic() > self._deadline:
-            raise DeadlineExceededError(
-                f"the step was not done within {self._timeout} s\n{self.explain()}"
-            )
+            assert self._limit is not None
+            raise self._limit.exceeded(f"\n{self.explain()}")
 
     def explain(self) -> str:
         """Who waits for what, and for which event of a queue or the like."""

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from tfnb.errors import InvalidArgumentError
+from tfnb.errors import InvalidArgumentError, refuse_given
 from tfnb.session.config import NodeStats, RunMetadata
 from tfnb.session.step_messages import fields_of
 
@@ -20,7 +20,8 @@ __all__ = ["Timeline", "chrome_events", "chrome_trace"]
 class Timeline:
     """TensorFlow's `timeline.Timeline(run_metadata.step_stats)`: a list of NodeStats, or a StepStats message.
 
-    `graph` is accepted, as there. Raises `InvalidArgumentError` for anything else.
+    `graph` has no effect, as there: the statistics name the operations. Raises `InvalidArgumentError` for other
+    statistics.
     """
 
     def __init__(self, step_stats: Any, graph: Any = None) -> None:
@@ -29,7 +30,13 @@ class Timeline:
     def generate_chrome_trace_format(
         self, show_dataflow: bool = True, show_memory: bool = False, op_time: str = "schedule"
     ) -> str:
-        """The trace as JSON text. `show_dataflow`: arrows; the other options are accepted."""
+        """The trace as JSON text. `show_dataflow`: arrows.
+
+        Raises `InvalidArgumentError` for `show_memory`, and for an `op_time` other than "schedule".
+        """
+        refuse_given("generate_chrome_trace_format", "the trace holds times only", show_memory=show_memory)
+        if op_time != "schedule":
+            raise InvalidArgumentError(f"generate_chrome_trace_format: op_time={op_time!r}; needed 'schedule'")
         events = chrome_events([(0.0, self._times)], show_dataflow)
         return json.dumps({"displayTimeUnit": "ms", "traceEvents": events}, ensure_ascii=False)
 

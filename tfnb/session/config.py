@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir.protos import proto
 from tfnb.session.step_messages import fields_of, parsed, step_stats_message
 
@@ -20,12 +21,23 @@ __all__ = ["ConfigProto", "GPUOptions", "GraphOptions", "NodeStats", "RunMetadat
 class GPUOptions:
     """`per_process_gpu_memory_fraction`: the share of a GPU's memory that may be used (0: all).
 
-    `allow_growth` is accepted; memory always grows with need here.
+    `visible_device_list`: the numbers of the GPUs that the session has, in their order there ("1,0"; "" for all).
+    `allow_growth` is a hint without effect: memory always grows with need here.
     """
 
     per_process_gpu_memory_fraction: float = 0.0
     allow_growth: bool = False
     visible_device_list: str = ""
+
+    def visible_gpus(self) -> list[int] | None:
+        """The numbers of `visible_device_list`, None for all. Raises `InvalidArgumentError` for other text."""
+        given = self.visible_device_list.strip()
+        parts = [part.strip() for part in given.split(",")] if given else []
+        if not all(part.isdigit() for part in parts) or len(set(parts)) < len(parts):
+            raise InvalidArgumentError(
+                f"GPUOptions: visible_device_list={given!r}; needed different numbers of GPUs, as in '0,2'"
+            )
+        return [int(part) for part in parts] or None
 
 
 @dataclass
@@ -36,7 +48,9 @@ class GraphOptions:
     a device takes what others send when it is needed, by simulation, which saves memory there. `placement`: who chooses
     among the devices that a group of nodes may go to: "first" (also ""), the first of them, as in TensorFlow;
     "greedy", the one where a simulated step goes on first, by estimates and by what traced steps took; "search",
-    which improves that by moving parts of the graph in simulation; "random:SEED", for tests.
+    which improves that by moving parts of the graph in simulation; "random:SEED", for tests. With "greedy" and "search"
+    a step whose run is traced into a RunMetadata is placed again for its next run, with what was measured; state that
+    is on a device stays there. What `make_callable` gave keeps its placement.
     """
 
     optimize: bool = True
@@ -54,8 +68,8 @@ class ConfigProto:
     `allow_soft_placement`: run an op elsewhere when its device does not exist or has no kernel for it;
     `log_device_placement`: print where every node of a step runs; `memory_limit`: bytes per device (0: no limit);
     `operation_timeout_in_ms`: the longest a step may wait (0: for ever); `device_filters`: of a cluster, only these
-    tasks are looked for ("/job:ps"). The thread counts are accepted: OpenCL
-    devices use all compute units.
+    tasks are looked for ("/job:ps"). The thread counts are hints without effect: OpenCL devices use all compute
+    units.
     """
 
     device_count: dict[str, int] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from tfnb.devices.interface import Device
 from tfnb.devices.null import NullDevice
 from tfnb.errors import CancelledError, ClosedSessionError, InvalidArgumentError
 from tfnb.runtime.cancel import Cancellation
+from tfnb.runtime.deadline import current as current_deadline
 from tfnb.runtime.executor import Executor
 from tfnb.runtime.host_threads import HostThreads
 from tfnb.runtime.resources import ResourceManager
@@ -56,7 +57,12 @@ def _make_devices(config: ConfigProto, settings: Settings) -> list[Device]:
     count = _device_count(config, settings)
     nulls = count.pop("NULL", 0)
     fraction = config.gpu_options.per_process_gpu_memory_fraction
-    made: list[Device] = [*opencl.make_devices(settings, count, config.memory_limit, gpu_memory_fraction=fraction)]
+    visible = config.gpu_options.visible_gpus()
+    made: list[Device] = [
+        *opencl.make_devices(
+            settings, count, config.memory_limit, gpu_memory_fraction=fraction, visible_gpus=visible
+        )
+    ]
     return [*made, *(NullDevice(f"{_TASK}/device:NULL:{i}") for i in range(nulls))]
 
 
@@ -72,7 +78,7 @@ def _device_count(config: ConfigProto, settings: Settings) -> dict[str, int]:
 class LocalWorker:
     """Runs steps on this machine."""
 
-    def __init__(self, graph: Any, config: ConfigProto) -> None:
+    def __init__(self, config: ConfigProto) -> None:
         settings = load_settings()
         if settings.keep_memory:
             keep_freed_memory()
@@ -110,7 +116,7 @@ class LocalWorker:
         executor = self._executors.get(step)
         if executor is None:
             executor = self._executors.setdefault(step, self._executor(step))
-        timeout = (options.timeout_in_ms if options is not None else 0) or self.config.operation_timeout_in_ms
+        deadline = current_deadline()
         trace = traced(options, metadata, self.recording)
         recorder = None if trace is None else trace.recorder
         cancellation = None if step.is_single_cluster else Cancellation()
@@ -122,8 +128,9 @@ class LocalWorker:
                 self._waking.add(cancellation)
         try:
             return executor.run(
-                feeds, timeout=timeout / 1000 if timeout else None, recorder=recorder, cancellation=cancellation
-            )
+                feeds, timeout=None if deadline is None else deadline.left(), recorder=recorder,
+                cancellation=cancellation,
+            )  # fmt: skip
         finally:
             with self._idle:
                 self._running -= 1

@@ -1,6 +1,7 @@
 """What a session knows for placing: its devices, the groups of state of its graph, where state is already.
 
-White paper, sections 3.2.1 and 4.3. Invariant: once a step has put state on a device, later steps find it there.
+White paper, sections 3.2.1 and 4.3. A policy that asks what nodes cost has estimates at first; a step that was traced
+is placed again with what was measured. Invariant: once a step has put state on a device, later steps find it there.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ class Placing:
         self.soft = soft
         self.costs = CostModel()
         self.policy: Policy = _policy(policy, self.costs, limits)
+        self._asks_costs = isinstance(self.policy, (Greedy, Search))
+        self._measured_then: weakref.WeakKeyDictionary[Placement, int] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
         self._pins: dict[str, str] = {}
         self._known: tuple[Any, int, StateGroups] | None = None  # graph, its version, its groups
@@ -65,6 +68,14 @@ class Placing:
         with self._lock:
             for name, device in placement.pins().items():
                 self._pins.setdefault(name, device)
+            if self._asks_costs and placement.groups:
+                self._measured_then[placement] = self.costs.n_measured
+
+    def is_outdated(self, placement: Placement) -> bool:
+        """Has the cost of more operations been measured since this placement, which was chosen by costs?"""
+        with self._lock:
+            then = self._measured_then.get(placement)
+            return then is not None and then < self.costs.n_measured
 
     def explain(self, placement: Placement) -> str:
         """Who went where and why, and how long the step would take by the cost model."""

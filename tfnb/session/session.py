@@ -10,7 +10,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
@@ -19,12 +19,17 @@ from tfnb.errors import (
     DTypeError,
     FailedPreconditionError,
     InvalidArgumentError,
+    NotFoundError,
+    OpError,
 )
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graph import Graph
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.passes.partial import Exchange, feeds_behind, in_parts
 from tfnb.passes.prune import Request
+from tfnb.runtime.deadline import Deadline, bounded, within
 from tfnb.runtime.resources import reset_shared
 from tfnb.session import dask, default
 from tfnb.session.compile import CompiledStep, Context, compile_step
@@ -46,6 +51,13 @@ def open_sessions() -> list[Session]:
     return [session for session in list(_open) if not session.closed]
 
 
+def _blame_operation(graph: GraphBuilder, error: OpError) -> None:
+    """An error of a step names a node of the compiled step; its user knows the operation that the node was made of."""
+    if error.op is not None and not isinstance(error.op, Operation):
+        with suppress(NotFoundError):
+            error.op = graph.get_operation_by_name(error.op.name)
+
+
 class Session:
     """Runs operations of `graph` (default: the default graph) on OpenCL devices: this machine's, or those of a cluster.
 
@@ -61,7 +73,8 @@ class Session:
         self._config = config if config is not None else ConfigProto()
         where = target.decode() if isinstance(target, bytes) else getattr(target, "target", target)
         local = where in ("", "local")
-        self._worker: Any = LocalWorker(self._graph, self._config) if local else dask.connect(where, self._config)
+        with self._bounded():
+            self._worker: Any = LocalWorker(self._config) if local else dask.connect(where, self._config)
         self._steps: dict[Any, CompiledStep] = {}
         self._plans: dict[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = {}
         self._lock = threading.Lock()
@@ -91,10 +104,33 @@ class Session:
         if self._closed:
             raise ClosedSessionError("the session is closed")
         feeds = flat_feeds(feed_dict) if feed_dict else {}
-        plan, tensors, step = self._find(fetches, feeds, run_metadata)
-        values = [feed_array(t, v) for t, v in zip(tensors, feeds.values(), strict=True)]
-        results = self._worker.execute(step, values, options, run_metadata)
+        try:
+            if options is None and not self._config.operation_timeout_in_ms:
+                plan, tensors, step = self._find(fetches, feeds, run_metadata)
+                values = [feed_array(t, v) for t, v in zip(tensors, feeds.values(), strict=True)]
+                results = self._worker.execute(step, values, None, run_metadata)
+            else:
+                with self._bounded(options):
+                    plan, tensors, step = self._find(fetches, feeds, run_metadata)
+                    values = [feed_array(t, v) for t, v in zip(tensors, feeds.values(), strict=True)]
+                    results = self._worker.execute(step, values, options, run_metadata)
+        except OpError as e:
+            _blame_operation(self._graph, e)
+            raise
+        if run_metadata is not None and self._worker.context.placing.is_outdated(step.placement):
+            self._forget(step)
         return plan.rebuild(results)
+
+    def _forget(self, step: CompiledStep) -> None:
+        """The step is compiled again when it is next asked for, and placed with what is known then."""
+        with self._lock:
+            self._steps = {key: s for key, s in self._steps.items() if s is not step}
+            self._plans = {key: found for key, found in self._plans.items() if found[2] is not step}
+
+    def _bounded(self, options: RunOptions | None = None) -> AbstractContextManager[None]:
+        """The time that a step has, by its options or else by the session's configuration."""
+        timeout = (options.timeout_in_ms if options is not None else 0) or self._config.operation_timeout_in_ms
+        return bounded(Deadline(timeout / 1000) if timeout else None)
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -113,7 +149,13 @@ class Session:
             if len(keys) != len(tensors):
                 values = tuple(flat_feeds(dict(zip(keys, values, strict=True))).values())
             arrays = [feed_array(t, v) for t, v in zip(tensors, values, strict=True)]
-            return plan.rebuild(self._worker.execute(step, arrays, options, run_metadata))
+            try:
+                with self._bounded(options):
+                    results = self._worker.execute(step, arrays, options, run_metadata)
+            except OpError as e:
+                _blame_operation(self._graph, e)
+                raise
+            return plan.rebuild(results)
 
         return call if accept_options else lambda *values: call(*values)
 
@@ -134,7 +176,12 @@ class Session:
 
         request = Request(plan.tensors, plan.operations, tensors)
         step = compile_step(request, self._worker.context, rewrite=rewrite)
-        run = PartialRun(plan, tensors, needs, exchange, lambda: self._worker.execute(step, (), None, None))
+
+        def execute() -> None:
+            with self._bounded():
+                self._worker.execute(step, (), None, None)
+
+        run = PartialRun(plan, tensors, needs, exchange, execute)
         with self._lock:
             self._partial[run.handle] = run
         return run.handle
@@ -274,7 +321,7 @@ class Session:
             return found
         tensors = tuple(feed_key(self._graph, k) for k in feeds)
         plan = plan_fetches(self._graph, fetches)
-        found = (plan, tensors, self._step(plan, tensors, metadata))
+        found = (plan, tensors, within(lambda: self._step(plan, tensors, metadata), "the step to be compiled"))
         if key is not None:
             self._plans[key] = found
         return found

@@ -59,7 +59,7 @@ def bucket(
             names = {"shared_name": shared_name and f"{shared_name}_{i}", "name": f"bucket_queue_{i}"}
             queues.append(make_queue(room, dtypes, known, dynamic_pad, **names))
         _fill(queues, flat, which_bucket, num_threads, keep_input)
-        top = _join(queues, sizes, capacity, dtypes, known, allow_smaller_final_batch, shared_name)
+        top = _join(queues, sizes, capacity, dtypes, allow_smaller_final_batch, shared_name)
         which, *found = top.dequeue(name=scope)
         same = sizes[0] if len({str(s) for s in sizes}) == 1 and isinstance(sizes[0], int) else None
         first = None if allow_smaller_final_batch else same
@@ -87,7 +87,7 @@ def _fill(queues: list[Any], flat: list[Any], which: Any, num_threads: int, keep
 
 
 def _join(
-    queues: list[Any], sizes: list[Any], capacity: int, dtypes: list[Any], known: Any, smaller: bool,
+    queues: list[Any], sizes: list[Any], capacity: int, dtypes: list[Any], smaller: bool,
     shared_name: str | None,
 ) -> Any:  # fmt: skip
     """The queue of finished batches, filled from each bucket by a thread of its own."""

@@ -89,11 +89,11 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
     shapes differ.
     """
     reader = load_checkpoint(ckpt_dir_or_file)
-    for theirs, variable in _pairs(reader, assignment_map):
+    for theirs, variable in _pairs(assignment_map):
         _begin_with(reader, theirs, variable)
 
 
-def _pairs(reader: CheckpointReader, assignment_map: Any) -> list[tuple[str, Any]]:
+def _pairs(assignment_map: Any) -> list[tuple[str, Any]]:
     given = assignment_map
     if not isinstance(given, Mapping):
         given = {v.op.name: v for v in given}
@@ -109,13 +109,11 @@ def _pairs(reader: CheckpointReader, assignment_map: Any) -> list[tuple[str, Any
         elif ours in named and not theirs.endswith("/"):
             found += [(theirs, v) for v in named[ours]]
         else:
-            found += _scope_pairs(reader, theirs, ours, named)
+            found += _scope_pairs(theirs, ours, named)
     return found
 
 
-def _scope_pairs(
-    reader: CheckpointReader, theirs: str, ours: str, named: Mapping[str, list[Any]]
-) -> list[tuple[str, Any]]:
+def _scope_pairs(theirs: str, ours: str, named: Mapping[str, list[Any]]) -> list[tuple[str, Any]]:
     if not theirs.endswith("/"):
         raise NotFoundError(f"there is no variable {ours!r} to begin with {theirs!r} of the checkpoint")
     here, there = ("" if s == "/" else s.rstrip("/") + "/" for s in (ours, theirs))

@@ -10,11 +10,12 @@ from typing import Any
 
 from tfnb.client.initializers import Constant
 from tfnb.client.keys import GraphKeys
+from tfnb.client.summaries import histogram, scalar
 from tfnb.client.variable_scope import get_variable, variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.tensor import Tensor
-from tfnb.ops.clip import clip_by_global_norm
+from tfnb.ops.clip import clip_by_global_norm, global_norm
 from tfnb.ops.random_functions import truncated_normal
 from tfnb.ops.shaping import IDENTITY, shape_of
 from tfnb.train import optimizers
@@ -32,6 +33,9 @@ OPTIMIZERS: dict[str, Callable[[Any], Optimizer]] = {
     "SGD": optimizers.GradientDescentOptimizer,
 }
 
+OPTIMIZER_SUMMARIES = ("learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm")
+_DEFAULT_SUMMARIES = ["loss", "learning_rate", "global_gradient_norm"]
+
 
 def optimize_loss(loss: Any, global_step: Any, learning_rate: Any, optimizer: Any,
                   gradient_noise_scale: float | None = None, gradient_multipliers: Any = None,
@@ -42,9 +46,14 @@ def optimize_loss(loss: Any, global_step: Any, learning_rate: Any, optimizer: An
 
     `optimizer`: a name ("Adam", "SGD", ...), class, instance, or function of the learning rate. `clip_gradients`: the
     greatest global norm, or a function of the (gradient, variable) pairs. `update_ops` (default: the collection
-    UPDATE_OPS) run before. Raises `InvalidArgumentError` for an unknown optimizer.
+    UPDATE_OPS) run before. `summaries`: of `OPTIMIZER_SUMMARIES`; by default those of the loss, the learning rate and
+    the global norm of the gradients. Raises `InvalidArgumentError` for an unknown optimizer or summary.
     """
     graph = loss.graph
+    wanted = _DEFAULT_SUMMARIES if summaries is None else list(summaries)
+    unknown = [s for s in wanted if s not in OPTIMIZER_SUMMARIES]
+    if unknown:
+        raise InvalidArgumentError(f"optimize_loss: no summaries {unknown}; there are {list(OPTIMIZER_SUMMARIES)}")
     with graph.as_default(), variable_scope(name, "OptimizeLoss", [loss]):
         step = get_global_step(graph) if global_step is None else global_step
         updates = (
@@ -53,14 +62,36 @@ def optimize_loss(loss: Any, global_step: Any, learning_rate: Any, optimizer: An
         if updates:
             with graph.control_dependencies(list(dict.fromkeys(updates))):
                 loss = IDENTITY(loss)
-        opt = _optimizer(optimizer, _rate(learning_rate, learning_rate_decay_fn, step))
+        rate = _rate(learning_rate, learning_rate_decay_fn, step)
+        opt = _optimizer(optimizer, rate)
         pairs = opt.compute_gradients(
             loss, variables, colocate_gradients_with_ops=colocate_gradients_with_ops
         )
+        _summarise_gradients([(g, v) for g, v in pairs if g is not None], wanted, "")
         pairs = _changed(pairs, gradient_noise_scale, gradient_multipliers, clip_gradients)
+        if clip_gradients is not None:
+            _summarise_gradients(pairs, wanted, "clipped_")
+        if "loss" in wanted:
+            scalar("loss", loss)
+        if "learning_rate" in wanted and rate is not None:
+            scalar("learning_rate", rate)
         train = opt.apply_gradients(pairs, step if increment_global_step else None, name="train")
         with graph.control_dependencies([train]):
             return IDENTITY(loss)
+
+
+def _summarise_gradients(pairs: list[tuple[Any, Any]], wanted: list[str], prefix: str) -> None:
+    """The summaries of gradients, before (`prefix` "") or after they are clipped ("clipped_")."""
+    if "global_gradient_norm" in wanted:
+        scalar(f"global_norm/{prefix}gradient_norm", global_norm([g for g, _ in pairs]))
+    if prefix:
+        return
+    for g, v in pairs:
+        values = g.values if isinstance(g, IndexedSlices) else g
+        if "gradients" in wanted:
+            histogram(f"gradients/{v.op.name}", values)
+        if "gradient_norm" in wanted:
+            scalar(f"gradient_norm/{v.op.name}", global_norm([values]))
 
 
 def _rate(learning_rate: Any, decay: Any, step: Any) -> Any:
@@ -128,4 +159,7 @@ def _times(grad: Any, factor: Any) -> Any:
     return grad * factor
 
 
-API: dict[str, Any] = {"contrib.layers.optimize_loss": optimize_loss}
+API: dict[str, Any] = {
+    "contrib.layers.optimize_loss": optimize_loss,
+    "contrib.layers.OPTIMIZER_SUMMARIES": OPTIMIZER_SUMMARIES,
+}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -112,7 +112,10 @@ class SavedModelBuilder:
                 os.makedirs(os.path.dirname(path), exist_ok=True)
             saver.save(sess, path, write_meta_graph=False, write_state=False)
         self._has_variables = True
-        self._add(graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver)
+        self._add(
+            graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver,
+            strip_default_attrs,
+        )  # fmt: skip
 
     def add_meta_graph(
         self,
@@ -130,7 +133,10 @@ class SavedModelBuilder:
             raise FailedPreconditionError("add_meta_graph_and_variables must be called first")
         graph = get_default_graph()
         saver = saver or Saver(allow_empty=True)
-        self._add(graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver)
+        self._add(
+            graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver,
+            strip_default_attrs,
+        )  # fmt: skip
 
     def _made(self) -> str:
         """The folder in which everything is made before it takes its name; what is above it is made if needed."""
@@ -142,15 +148,16 @@ class SavedModelBuilder:
 
     def _add(
         self, graph: Any, tags: Iterable[str], signatures: Any, assets: Any, legacy_init_op: Any,
-        main_op: Any, clear_devices: bool, saver: Saver,
+        main_op: Any, clear_devices: bool, saver: Saver, strip_default_attrs: bool,
     ) -> None:  # fmt: skip
         for key, op in ((_MAIN_OP, main_op), (_LEGACY_INIT_OP, legacy_init_op)):
             if op is not None and op not in graph.get_collection(key):
                 graph.add_to_collection(key, op)
         info = proto("meta_graph").MetaGraphDef.MetaInfoDef(tags=list(tags))
         meta = export_meta_graph(
-            meta_info_def=info, saver_def=saver.as_saver_def(), graph=graph, clear_devices=clear_devices
-        )
+            meta_info_def=info, saver_def=saver.as_saver_def(), graph=graph, clear_devices=clear_devices,
+            strip_default_attrs=strip_default_attrs,
+        )  # fmt: skip
         for name, signature in (signatures or {}).items():
             meta.signature_def[name].CopyFrom(signature)
         for tensor in assets or ():
@@ -169,6 +176,10 @@ class SavedModelBuilder:
         meta.asset_file_def.add(
             tensor_info=build_tensor_info(tensor), filename=os.path.basename(source)
         )
+
+    def add_extra(self, write: Callable[[str], None]) -> None:
+        """`write(folder)` adds files to the folder that takes its name with `save`."""
+        write(self._scratch)
 
     def save(self, as_text: bool = False) -> str:
         """Writes the message and gives the folder its name; gives the file's path."""

@@ -148,7 +148,7 @@ class Saver:
         if self._chosen is None or self._chosen:
             with self._lock:  # threads may save too
                 sess.run(names.save_tensor_name, {names.filename_tensor_name: path})
-                self._write_meta(path, meta_graph_suffix, write_meta_graph)
+                self._write_meta(path, meta_graph_suffix, write_meta_graph, strip_default_attrs)
                 self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
         return path
 
@@ -162,12 +162,15 @@ class Saver:
         clear_extraneous_savers: bool = False,
         strip_default_attrs: bool = False,
     ) -> Any:
-        """The MetaGraphDef of the saver's graph and of the saver, written to `filename` if given."""
+        """The MetaGraphDef of the saver's graph and of the saver, written to `filename` if given.
+
+        The arguments are those of `tf.train.export_meta_graph`.
+        """
         saver_def = self.as_saver_def()
         return export_meta_graph(
             filename, saver_def=saver_def, collection_list=collection_list, as_text=as_text, graph=self._graph,
             export_scope=export_scope, clear_devices=clear_devices,
-            clear_extraneous_savers=clear_extraneous_savers,
+            clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs,
         )  # fmt: skip
 
     def save_async(
@@ -199,7 +202,7 @@ class Saver:
         def write() -> str:
             with self._lock:
                 write_checkpoint(path, items)
-                self._write_meta(path, meta_graph_suffix, write_meta_graph)
+                self._write_meta(path, meta_graph_suffix, write_meta_graph, False)
                 self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
             return path
 
@@ -209,11 +212,11 @@ class Saver:
             self._pending = self._writer.submit(write)
             return self._pending
 
-    def _write_meta(self, path: str, suffix: str, wanted: bool) -> None:
+    def _write_meta(self, path: str, suffix: str, wanted: bool, strip_default_attrs: bool) -> None:
         if wanted:
             meta = meta_graph_path(path, suffix)
             with os_errors(meta):
-                self.export_meta_graph(meta)
+                self.export_meta_graph(meta, strip_default_attrs=strip_default_attrs)
 
     def wait(self) -> None:
         """Returns when no save is being written. Raises what the last asynchronous one met."""
@@ -396,8 +399,17 @@ class Saver:
         return self.as_saver_def()
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The `SaverDef` message."""
-        return self.as_saver_def()
+        """The `SaverDef` message: names of nodes, without the prefix `export_scope`; None for a saver outside of it."""
+        found = self.as_saver_def()
+        if export_scope is None:
+            return found
+        prefix = f"{export_scope.rstrip('/')}/"
+        for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
+            name = getattr(found, field)
+            if not name.startswith(prefix):
+                return None
+            setattr(found, field, name.removeprefix(prefix))
+        return found
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:

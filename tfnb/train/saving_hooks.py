@@ -72,6 +72,10 @@ class CheckpointSaverHook(SessionRunHook):
         self._listeners = list(listeners or ())
         self._asynchronous = asynchronous
 
+    def add_listener(self, listener: CheckpointSaverListener) -> None:
+        """Adds a listener, before the session is made."""
+        self._listeners.append(listener)
+
     def begin(self) -> None:
         os.makedirs(self._dir, exist_ok=True)
         self._writer = FileWriterCache.get(self._dir)

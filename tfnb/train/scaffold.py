@@ -17,6 +17,7 @@ from tfnb.client.variables import (
     local_variables_initializer,
     report_uninitialized_variables,
 )
+from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
 from tfnb.train.saver import Saver
@@ -97,9 +98,17 @@ class Scaffold:
     def get_or_default(
         arg_name: str, collection_key: str, default_constructor: Callable[[], Any]
     ) -> Any:
-        """The one member of a collection, or what the constructor makes, which becomes its member."""
+        """The one member of a collection, or what the constructor makes, which becomes its member.
+
+        Raises `InvalidArgumentError` for a collection of several, which says to give `arg_name` to the Scaffold.
+        """
         graph = get_default_graph()
         found = graph.get_collection(collection_key)
+        if len(found) > 1:
+            raise InvalidArgumentError(
+                f"the collection {collection_key!r} has {len(found)} members; say which one is meant by "
+                f"tf.train.Scaffold({arg_name}=...)"
+            )
         if found:
             return found[0]
         made = default_constructor()

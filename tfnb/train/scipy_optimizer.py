@@ -78,7 +78,8 @@ class ExternalOptimizerInterface:
                  **run_kwargs: Any) -> Any:  # fmt: skip
         """Minimises and stores what was found in the variables; gives SciPy's result.
 
-        `step_callback(vector)` after each step; `loss_callback(*fetches)` after each evaluation. Raises
+        `step_callback(vector)` after each step; `loss_callback(*fetches)` after each evaluation. `run_kwargs`: of
+        `Session.run` for the evaluations (`options`, `run_metadata`). Raises
         `InvalidArgumentError` without a session.
         """
         session = session or get_default_session()
@@ -88,7 +89,7 @@ class ExternalOptimizerInterface:
 
         def value(x: np.ndarray) -> tuple[float, np.ndarray]:
             loss, grads, more = session.run(
-                [self._loss, self._loss_grads, list(fetches or [])], given | self._feeds(x)
+                [self._loss, self._loss_grads, list(fetches or [])], given | self._feeds(x), **run_kwargs
             )
             if loss_callback is not None:
                 loss_callback(*more)

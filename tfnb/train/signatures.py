@@ -14,7 +14,18 @@ from tfnb.ir.protos import proto
 from tfnb.ir.tensor import Tensor
 from tfnb.types import as_dtype, string
 
-__all__ = ["API", "build_signature_def", "build_tensor_info", "predict_signature_def"]
+__all__ = [
+    "API",
+    "SIGNATURE_CONSTANTS",
+    "TAG_CONSTANTS",
+    "ClassificationOutput",
+    "ExportOutput",
+    "PredictOutput",
+    "RegressionOutput",
+    "build_signature_def",
+    "build_tensor_info",
+    "predict_signature_def",
+]
 
 SIGNATURE_CONSTANTS = {
     "DEFAULT_SERVING_SIGNATURE_DEF_KEY": "serving_default",
@@ -90,6 +101,54 @@ def regression_signature_def(examples: Any, predictions: Any) -> Any:
             raise InvalidArgumentError(f"regression_signature_def: the {what} must be {wanted}")
     method = SIGNATURE_CONSTANTS["REGRESS_METHOD_NAME"]
     return build_signature_def({"inputs": infos[0]}, {"outputs": infos[1]}, method)
+
+
+class ExportOutput:
+    """An output of an exported model (`tf.estimator.export`); it becomes one signature."""
+
+    def signature(self, receivers: Mapping[str, Any]) -> Any:
+        """The SignatureDef from the tensors that an exported model receives to this output."""
+        raise TypeError(f"{type(self).__name__} must define signature")
+
+
+class PredictOutput(ExportOutput):
+    """Any tensors: a dict of them by name, or one tensor, which is then called "output"."""
+
+    def __init__(self, outputs: Any) -> None:
+        self.outputs = dict(outputs) if isinstance(outputs, Mapping) else {"output": outputs}
+
+    def signature(self, receivers: Mapping[str, Any]) -> Any:
+        return predict_signature_def(receivers, self.outputs)
+
+
+class ClassificationOutput(ExportOutput):
+    """Classes (strings), their scores (float32), or both. The model must receive one tensor of tf.Example strings."""
+
+    def __init__(self, scores: Any = None, classes: Any = None) -> None:
+        if scores is None and classes is None:
+            raise InvalidArgumentError("ClassificationOutput needs scores or classes")
+        self.scores, self.classes = scores, classes
+
+    def signature(self, receivers: Mapping[str, Any]) -> Any:
+        return classification_signature_def(_only(receivers), self.classes, self.scores)
+
+
+class RegressionOutput(ExportOutput):
+    """Float32 numbers. The model must receive one tensor of tf.Example strings."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def signature(self, receivers: Mapping[str, Any]) -> Any:
+        return regression_signature_def(_only(receivers), self.value)
+
+
+def _only(receivers: Mapping[str, Any]) -> Any:
+    if len(receivers) != 1:
+        raise InvalidArgumentError(
+            f"a signature for tf.Example strings needs one tensor that the model receives, got {sorted(receivers)}"
+        )
+    return next(iter(receivers.values()))
 
 
 API: dict[str, Any] = {

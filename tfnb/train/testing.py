@@ -68,7 +68,14 @@ def gpu_device_name() -> str:
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
     """Is there a graphics processor (for OpenCL; never one for CUDA)?"""
-    return not cuda_only and bool(gpu_device_name())
+    return not cuda_only and min_cuda_compute_capability is None and bool(gpu_device_name())
+
+
+def _place(use_gpu: bool, force_gpu: bool) -> Any:
+    """The device, or function that changes no device, for what a test builds."""
+    if force_gpu:
+        return "/device:GPU:0"
+    return (lambda op: op.device) if use_gpu else "/device:CPU:0"
 
 
 def test_src_dir_path(relative_path: str) -> str:
@@ -105,8 +112,12 @@ class TestCase(unittest.TestCase):
     @contextmanager
     def session(self, graph: Any = None, config: Any = None, use_gpu: bool = False,
                 force_gpu: bool = False) -> Iterator[Session]:  # fmt: skip
-        """A session as the default one, with `graph` (default: the default graph)."""
-        with Session(graph=graph, config=config) as made:
+        """A session as the default one, with `graph` (default: the default graph).
+
+        As TensorFlow's, it puts what is built inside on the first CPU; with `use_gpu` where the session likes, with
+        `force_gpu` on the first GPU.
+        """
+        with Session(graph=graph, config=config) as made, made.graph.device(_place(use_gpu, force_gpu)):
             yield made
 
     @contextmanager
@@ -114,12 +125,13 @@ class TestCase(unittest.TestCase):
                      force_gpu: bool = False) -> Iterator[Session]:  # fmt: skip
         """As `session`; without arguments all calls in one test share a session."""
         if graph is not None or config is not None:
-            with self.session(graph, config) as made:
+            with self.session(graph, config, use_gpu, force_gpu) as made:
                 yield made
             return
         if self._cached is None:
             self._cached = Session()
-        with self._cached.graph.as_default(), self._cached.as_default():
+        graph = self._cached.graph
+        with graph.as_default(), self._cached.as_default(), graph.device(_place(use_gpu, force_gpu)):
             yield self._cached
 
     test_session.__test__ = False  # type: ignore[attr-defined]

@@ -25,6 +25,7 @@ FILES = (
     "t10k-labels-idx1-ubyte.gz",
 )
 CLASSES = 10
+_SOURCES = ("yann.lecun.com", "cvdf-datasets/mnist")  # where the digits are published
 # TensorFlow keeps 5,000 of 60,000 digits; of the 8,500 shipped ones, 500 leave 8,000 to train on.
 VALIDATION_SIZE = 500
 
@@ -37,6 +38,7 @@ def read_data_sets(
     reshape: bool = True,
     validation_size: int = VALIDATION_SIZE,
     seed: int | None = None,
+    source_url: str | None = None,
 ) -> Datasets:
     """Reads the digits and divides them into `train`, `validation` and `test`.
 
@@ -49,7 +51,8 @@ def read_data_sets(
     `dtype=tf.uint8`; labels are `uint8 [n]`, or `float64 [n, 10]` with `one_hot`. `seed` fixes the
     order of shuffling.
 
-    Raises `InvalidArgumentError` for an impossible `validation_size`, `NotFoundError` for a folder
+    Raises `InvalidArgumentError` for an impossible `validation_size`, and for a `source_url` of other data than the
+    digits where `train_dir` does not hold the files, since nothing is downloaded; `NotFoundError` for a folder
     with only some of the files, `DataLossError` for damaged ones.
     """
     if fake_data:
@@ -57,6 +60,7 @@ def read_data_sets(
         parts = [DataSet(nothing, nothing, True, one_hot, dtype, seed=seed) for _ in range(3)]
         return Datasets(*parts)
     folder = _folder(train_dir)
+    _refuse_other_data(folder, source_url)
     images, labels = _read_pair(folder, FILES[0], FILES[1], one_hot)
     test_images, test_labels = _read_pair(folder, FILES[2], FILES[3], one_hot)
     if not 0 <= validation_size <= len(images):
@@ -88,9 +92,13 @@ def load_data(path: Any = None) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np
 
 
 def maybe_download(filename: str, work_directory: str | Path | None = None, source_url: Any = None) -> str:
-    """The path of an MNIST file: in `work_directory` where it is there, else of the shipped one; no download."""
+    """The path of an MNIST file: in `work_directory` where it is there, else of the shipped one; no download.
+
+    Raises `InvalidArgumentError` for a `source_url` of other data where `work_directory` does not hold the file.
+    """
     own = None if work_directory is None else Path(work_directory) / filename
     found = own if own is not None and own.is_file() else Path(__file__).parent / filename
+    _refuse_other_data(found.parent, source_url)
     if filename not in FILES or not found.is_file():
         raise NotFoundError(f"no MNIST file is called {filename!r}; they are {', '.join(FILES)}")
     return str(found)
@@ -118,6 +126,16 @@ def _folder(train_dir: str | Path | None) -> Path:
     if missing:
         raise NotFoundError(f"{folder} lacks {', '.join(missing)}, but holds other MNIST files")
     return folder
+
+
+def _refuse_other_data(folder: Path, source_url: str | None) -> None:
+    """Nothing is downloaded: the shipped digits must not be taken for other data in the format of MNIST."""
+    known = source_url is None or any(place in source_url for place in _SOURCES)
+    if folder == Path(__file__).parent and not known:
+        raise InvalidArgumentError(
+            f"source_url={source_url!r} is not that of the digits, and nothing is downloaded: put the files "
+            f"{', '.join(FILES)} into a folder and give it as train_dir"
+        )
 
 
 def _read_pair(

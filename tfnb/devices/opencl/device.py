@@ -11,7 +11,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -272,17 +272,25 @@ def make_devices(
     memory_limit: int = 0,
     prefix: str = "/job:localhost/replica:0/task:0",
     gpu_memory_fraction: float = 0.0,
+    visible_gpus: Sequence[int] | None = None,
 ) -> list[OpenCLDevice]:
     """The devices of a session, CPUs first.
 
     `device_count` asks for a number per kind ("CPU", "GPU"): more CPUs than there are share them, fewer GPUs hide the
-    rest. Raises `DeviceNotFoundError` when a kind that is asked for has no device.
+    rest. `visible_gpus`: the numbers of the GPUs that are taken, in this order; where there is none at all, the list
+    has no effect, as in TensorFlow. Raises `DeviceNotFoundError` when a kind that is asked for has no device.
     """
     wanted = {kind.lower(): n for kind, n in (device_count or {}).items()}
     found = units(settings)
     made: list[OpenCLDevice] = []
     for kind in ("cpu", "gpu"):
         there = [u for u in found if u.kind == kind]
+        if kind == "gpu" and there and visible_gpus is not None:
+            if max(visible_gpus) >= len(there):
+                raise DeviceNotFoundError(
+                    f"visible_device_list names GPU {max(visible_gpus)}; OpenCL has {len(there)}, numbered from 0"
+                )
+            there = [there[i] for i in visible_gpus]
         n = wanted.get(kind, len(there))
         if n > len(there) and (kind == "gpu" or not there):
             raise DeviceNotFoundError(

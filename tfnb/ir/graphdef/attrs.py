@@ -27,7 +27,8 @@ from tfnb.ir.protos import proto
 from tfnb.types import DType, Shape, as_shape
 
 __all__ = [
-    "decode_attrs", "encode_attrs", "encode_value", "is_sendable", "numbers_of", "output_places", "type_lists_of",
+    "decode_attrs", "default_attrs", "encode_attrs", "encode_value", "is_sendable", "numbers_of", "output_places",
+    "type_lists_of",
 ]  # fmt: skip
 
 _KINDS = {bool: "b", int: "i", float: "f", str: "s", bytes: "s", Shape: "shape", DType: "type", np.ndarray: "tensor"}
@@ -139,6 +140,21 @@ def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Any, into: Any) 
         value = getattr(attrs, name.removeprefix(_OURS))
         if value is not None and (not name.startswith(_OURS) or value):
             encode_value(form.kind, form.listed, value, into[name])
+
+
+@cache
+def default_attrs(opdef: OpDef) -> dict[str, Any]:
+    """The AttrValues of those attributes of an operation that have a default."""
+    found = {}
+    forms = _fields(opdef.attrs)
+    for f in dataclasses.fields(opdef.attrs):
+        form = forms.get(f.name)
+        if form is not None and f.default is not dataclasses.MISSING and f.default is not None:
+            found[f.name] = encode_value(form.kind, form.listed, f.default)
+    for name, value in opdef.defaults.items():
+        if name in opdef.types:
+            found[name] = encode_value("type", False, value)
+    return found
 
 
 def decode_attrs(opdef: OpDef, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -78,6 +78,7 @@ class Directory:
         self._pool: ConnectionPool = self._sync(self._make_pool, arguments)
         self._watchers: dict[str, Any] = {}
         self._spreading: set[Any] = set()  # of the loop's thread
+        self._sought: dict[str, str] = {}  # task that is looked for -> why it has not been found
         self._asked: dict[str, float] = {}  # address -> since when it has not answered
         self._closed = False
         self._links = itertools.count(1)
@@ -98,6 +99,7 @@ class Directory:
         missing.
         """
         begin, missing = time.monotonic(), list(names)
+        self._sought = dict.fromkeys(names, "nobody has answered yet")
         end = begin + timeout
         silent: dict[str, str] = {}
         told = False
@@ -112,6 +114,7 @@ class Directory:
                     why[name] = f"nobody answers at {address}"
                 else:
                     missing.remove(name)
+            self._sought = {name: why[name] for name in missing}
             if not missing:
                 break
             waited = time.monotonic() - begin
@@ -123,6 +126,13 @@ class Directory:
                 _log.warning("waiting for tasks, for %.0f s at most: %s", timeout - waited, reasons)
                 told = True
             time.sleep(_RETRY)
+
+    def what_is_sought(self) -> str:
+        """What a call that has not returned waits for: tasks to come up, or an answer of those that are there."""
+        sought = dict(self._sought)
+        if not sought:
+            return "the tasks to answer and to take their parts of the step"
+        return "these tasks to come up: " + "; ".join(f"{name}: {why}" for name, why in sought.items())
 
     def _whereabouts(self, names: Iterable[str], silent: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
         """(where tasks are, why others are nowhere)."""

@@ -11,26 +11,18 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tfnb import errors
-from tfnb.errors import InvalidArgumentError, OpError, Origin, UnknownError
+from tfnb.errors import BlamedNode, InvalidArgumentError, OpError, Origin, UnknownError
 
 __all__ = ["Refusals", "decode_error", "encode_error", "heard", "told"]
 
 _LONGEST_NAME = 80  # characters
 _QUIET = 10.0  # seconds between two lines about refused messages
 _log = logging.getLogger("tfnb")
-
-
-class _RemoteNode(NamedTuple):
-    """The node of another task that an error names."""
-
-    name: str
-    type: str
-    origin: Origin | None
 
 
 def encode_error(error: BaseException, task: str) -> dict[str, Any]:
@@ -53,13 +45,13 @@ def decode_error(given: Mapping[str, Any]) -> OpError:
     return made(f"{given.get('message')} (at {given.get('task')})", None if node is None else _decode_node(node))
 
 
-def _decode_node(given: Any) -> _RemoteNode:
+def _decode_node(given: Any) -> BlamedNode:
     try:
         name, type_, where = given
         if where is None:
-            return _RemoteNode(str(name), str(type_), None)
+            return BlamedNode(str(name), str(type_), None)
         filename, line, function = where
-        return _RemoteNode(str(name), str(type_), Origin(str(filename), int(line), str(function)))
+        return BlamedNode(str(name), str(type_), Origin(str(filename), int(line), str(function)))
     except (TypeError, ValueError, OverflowError) as e:
         raise InvalidArgumentError(f"a message tells of a node in another form than ours: {e}") from None
 

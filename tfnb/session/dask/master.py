@@ -27,6 +27,8 @@ from tfnb.errors import (
     OpError,
     UnavailableError,
 )
+from tfnb.runtime.deadline import Deadline, within
+from tfnb.runtime.deadline import current as current_deadline
 from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
@@ -67,13 +69,14 @@ class _Registered:
 class _Gathering:
     """The replies of a step's tasks: the thread that runs the step waits, others may report.
 
-    When the step's time is over, at `end`, each task says what waits there; else only the first error counts.
+    When the step's time is over, each task says what waits there; else only the first error counts.
     """
 
     def __init__(
-        self, tasks: Sequence[str], failed: Callable[[OpError], None], pump: Pump | None, end: float | None
+        self, tasks: Sequence[str], failed: Callable[[OpError], None], pump: Pump | None, deadline: Deadline | None
     ) -> None:
-        self.tasks, self.end = tasks, end
+        self.tasks, self.deadline = tasks, deadline
+        self.end = None if deadline is None else deadline.end
         self._open = set(tasks)
         self.heard: dict[str, float] = {}  # task -> when its reply came, by `time.perf_counter`
         self._lock = threading.Lock()
@@ -122,8 +125,7 @@ class _Gathering:
     def told(self) -> OpError:
         """What to raise."""
         assert self.error is not None
-        texts = sorted({str(e) for e in self.late})
-        return DeadlineExceededError("\n".join(texts)) if self.error in self.late and len(texts) > 1 else self.error
+        return self.deadline.of_others(self.late) if self.deadline and self.error in self.late else self.error
 
     @property
     def open(self) -> list[str]:
@@ -155,7 +157,7 @@ class Master:
         home.admit(self.prefix, home.name, home.channel.peer)
         directory.on_lost(self._on_lost)
         try:
-            self._connect(self._others)
+            within(lambda: self._connect(self._others), lambda: directory.what_is_sought(), may_last=True)
             limits = {d: m for t in sorted(tasks, key=lambda t: t != default) for d, m in self._limits_of(t)}
         except BaseException:
             home.dismiss(self.prefix, CancelledError("the session was not made"))
@@ -177,7 +179,9 @@ class Master:
             if not missing:
                 return
             there = self.directory.links(missing)
-            self.directory.find([t for t in missing if t not in there], self.prefix, _FIND)
+            deadline = current_deadline()
+            patience = _FIND if deadline is None else min(_FIND, deadline.left())
+            self.directory.find([t for t in missing if t not in there], self.prefix, patience)
             peers = {name: e.peer for name, e in dict(self.directory.entries).items()}
             self.home.meet(peers)
             for name in peers:
@@ -245,11 +249,13 @@ class Master:
         step leaves to look at is this process's part of it.
         """
         trace = traced(options, metadata, self.recording)
-        timeout = (options.timeout_in_ms if options is not None else 0) or self.config.operation_timeout_in_ms
-        seconds = timeout / 1000 if timeout else None
+        deadline = current_deadline()
         self._refuse_if_closed()
         try:
-            registered = self._register(step)
+            registered = self._known(step)
+            if registered is None:
+                sought = self.directory.what_is_sought
+                registered = within(lambda: self._register(step), sought, may_last=True)
         except OpError as e:
             self._refuse_if_closed(e)
             raise
@@ -258,12 +264,11 @@ class Master:
             self._next += 1
             number = (self.prefix << 40) | self._next
             run = self.home.begin(number)
-            end = None if seconds is None else time.monotonic() + seconds
-            gathering = _Gathering(registered.tasks, lambda e: self.home.stop(number, e), run.pump, end)
+            gathering = _Gathering(registered.tasks, lambda e: self.home.stop(number, e), run.pump, deadline)
             self._running[number] = gathering
         try:
             recorder = None if trace is None else trace.recorder
-            return self._run(run, registered, gathering, feeds, seconds, len(step.graph.fetches), recorder)
+            return self._run(run, registered, gathering, feeds, deadline, len(step.graph.fetches), recorder)
         finally:
             if trace is not None:
                 trace.keep(step.graph, self.context.placing.costs)
@@ -280,9 +285,10 @@ class Master:
 
     def _run(
         self, run: Run, registered: _Registered, gathering: _Gathering, feeds: Sequence[np.ndarray],
-        timeout: float | None, count: int, recorder: StepStats | None,
+        deadline: Deadline | None, count: int, recorder: StepStats | None,
     ) -> list[np.ndarray]:  # fmt: skip
         home, found, number = registered.home, [_NOTHING] * count, run.step
+        timeout = None if deadline is None else deadline.left()
         end = gathering.end
         try:
             meeting, tell = run.rendezvous, partial(self._replied, gathering)
@@ -299,7 +305,8 @@ class Master:
                     found[k] = v
                 meeting.rest(self.home.name)
             if not gathering.wait(end if end is None else end + _GRACE, until_error=True):
-                raise DeadlineExceededError(f"the step was not done within {timeout:g} s at {gathering.open}")
+                assert deadline is not None
+                raise deadline.exceeded(f"{gathering.open} did not answer")
             if gathering.error is not None:
                 raise gathering.error
             for share in registered.shares:
@@ -345,12 +352,16 @@ class Master:
 
     # ---- registering -----------------------------------------------------------------------
 
+    def _known(self, step: CompiledStep) -> _Registered | None:
+        """The step where it is registered and no task has come or gone since."""
+        with self._lock:
+            known = self._registered.get(step)
+        return known if known is not None and known.seen == self.directory.changes else None
+
     def _register(self, step: CompiledStep) -> _Registered:
         changes = self.directory.changes  # before looking
         with self._lock:
             known = self._registered.get(step)
-        if known is not None and known.seen == changes:
-            return known
         needed = {task_of(p.device) for p in step.elsewhere}
         with self._lock:
             known_links = {t: self._links[t] for t in needed if t in self._links}

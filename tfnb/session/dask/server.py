@@ -111,6 +111,8 @@ class Server:
         protocol: str | None = None, config: ConfigProto | None = None, start: bool = True,
         security: Security | None = None,
     ) -> None:  # fmt: skip
+        if protocol not in (None, "grpc"):
+            raise InvalidArgumentError(f"Server: protocol={protocol!r}; needed 'grpc' or None, which mean Dask's comm")
         tasks = _tasks(server_or_cluster_def)
         mine = [t for t in tasks if job_name in (None, t[0]) and task_index in (None, t[1])]
         if len(mine) != 1:

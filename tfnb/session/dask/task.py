@@ -69,6 +69,7 @@ class Task:
         made = opencl.make_devices(
             self.settings, config.device_count, config.memory_limit, prefix=name,
             gpu_memory_fraction=config.gpu_options.per_process_gpu_memory_fraction,
+            visible_gpus=config.gpu_options.visible_gpus(),
         )  # fmt: skip
         self.devices: dict[str, Device] = {d.name: d for d in made}
         self.resources = ResourceManager()
