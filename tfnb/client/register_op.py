@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import AlreadyExistsError, InvalidArgumentError, OpError, UnknownError
+from tfnb.ir.interrupts import interruptible
 from tfnb.ir.kernelcall import F32, I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef, parse_signature
 from tfnb.ir.origin import user_origin
@@ -139,7 +140,8 @@ def _shapes(c: Infer, shape: Callable[[Infer], Any] | None, op: OpDef) -> tuple[
 def _run(kernel: Callable[..., Any], call: HostCall, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     keywords = {f.name: getattr(call.attrs, f.name) for f in dataclasses.fields(call.attrs)}
     try:
-        found = kernel(*arrays, **keywords)
+        with interruptible():
+            found = kernel(*arrays, **keywords)
     except OpError:
         raise
     except Exception as e:

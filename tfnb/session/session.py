@@ -22,6 +22,7 @@ from tfnb.errors import (
 )
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graph import Graph
+from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.ir.tensor import Tensor
 from tfnb.passes.partial import Exchange, feeds_behind, in_parts
 from tfnb.passes.prune import Request
@@ -229,13 +230,14 @@ class Session:
 
     def close(self) -> None:
         """Stops running steps and frees the session's state. Later calls of `run` raise."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            self._plans.clear()
-            self._steps.clear()
-        self._worker.close()
+        with HeldInterrupts():
+            with self._lock:
+                if self._closed:
+                    return
+                self._closed = True
+                self._plans.clear()
+                self._steps.clear()
+            self._worker.close()
 
     def as_default(self) -> _AsDefault:
         """A context manager that makes this the thread's default session, without closing it at the end."""

@@ -27,6 +27,7 @@ from tfnb.errors import (
     OpError,
     UnavailableError,
 )
+from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
@@ -41,7 +42,7 @@ from tfnb.session.dask.task import Task
 from tfnb.session.dask.tracing import Noted, decode_times, merge
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
-from tfnb.session.recording import Recording, traced
+from tfnb.session.recording import Recording, Trace, traced
 
 __all__ = ["Master"]
 
@@ -79,6 +80,7 @@ class _Gathering:
         self._lock = threading.Lock()
         self._failed = failed
         self._pump = pump
+        self.held = HeldInterrupts()
         self.error: OpError | None = None
         self.late: list[DeadlineExceededError] = []
 
@@ -110,13 +112,15 @@ class _Gathering:
         """Waits for all replies, or for the first error; False when `end` came first."""
 
         def is_over() -> bool:
-            return not self._open or (until_error and self.error is not None)
+            return not self._open or (until_error and (self.error is not None or self.held.error is not None))
 
         while not is_over():
             left = None if end is None else end - time.monotonic()
             if self._pump is None or (left is not None and left <= 0):
                 return False
             self._pump.turn(is_over, left)
+        if until_error:
+            self.held.check()
         return True
 
     def told(self) -> OpError:
@@ -253,6 +257,13 @@ class Master:
         except OpError as e:
             self._refuse_if_closed(e)
             raise
+        with HeldInterrupts() as held:
+            return self._execute(step, registered, feeds, seconds, trace, held)
+
+    def _execute(
+        self, step: CompiledStep, registered: _Registered, feeds: Sequence[np.ndarray], seconds: float | None,
+        trace: Trace | None, held: HeldInterrupts,
+    ) -> list[np.ndarray]:  # fmt: skip
         with self._lock:
             self._refuse_if_closed()
             self._next += 1
@@ -260,6 +271,9 @@ class Master:
             run = self.home.begin(number)
             end = None if seconds is None else time.monotonic() + seconds
             gathering = _Gathering(registered.tasks, lambda e: self.home.stop(number, e), run.pump, end)
+            gathering.held = held
+            if run.pump is not None:
+                held.wake = run.pump.wake
             self._running[number] = gathering
         try:
             recorder = None if trace is None else trace.recorder
@@ -267,6 +281,7 @@ class Master:
         finally:
             if trace is not None:
                 trace.keep(step.graph, self.context.placing.costs)
+            held.wake = None
             self.home.end(number)
             with self._ended:
                 del self._running[number]
@@ -414,16 +429,17 @@ class Master:
                 return
             self._closed = True
             running = list(self._running.values())
-        for gathering in running:
-            gathering.fail(CancelledError("the session was closed while the step ran"))
-        with self._ended:
-            self._ended.wait_for(lambda: not self._running)
-        try:
-            self.directory.close()
-        finally:
-            self.home.dismiss(self.prefix, CancelledError("the session was closed"))
-            if self._closing is not None:
-                self._closing()
+        with HeldInterrupts():
+            for gathering in running:
+                gathering.fail(CancelledError("the session was closed while the step ran"))
+            with self._ended:
+                self._ended.wait_for(lambda: not self._running)
+            try:
+                self.directory.close()
+            finally:
+                self.home.dismiss(self.prefix, CancelledError("the session was closed"))
+                if self._closing is not None:
+                    self._closing()
 
 
 def _local(parts: Sequence[Any]) -> list[tuple[Any, list[int]]]:
