@@ -39,6 +39,7 @@ from tfnb.session.recording import Recording
 __all__ = ["InteractiveSession", "Session", "open_sessions"]
 
 
+_MAX_KEPT = 512  # compiled steps, and requests with their step, that a session keeps; the oldest goes
 _open: weakref.WeakSet[Any] = weakref.WeakSet()  # the sessions of this process that are not closed
 
 
@@ -278,7 +279,10 @@ class Session:
         plan = plan_fetches(self._graph, fetches)
         found = (plan, tensors, self._step(plan, tensors, metadata))
         if key is not None:
-            self._plans[key] = found
+            with self._lock:
+                self._plans[key] = found
+                if len(self._plans) > _MAX_KEPT:
+                    del self._plans[next(iter(self._plans))]
         return found
 
     def _step(self, plan: FetchPlan, feeds: tuple[Tensor, ...], metadata: RunMetadata | None) -> CompiledStep:
@@ -295,6 +299,8 @@ class Session:
                 step = compile_step(request, self._worker.context, observe)
                 self._log_placement(step)
                 self._steps[key] = step
+                if len(self._steps) > _MAX_KEPT:
+                    del self._steps[next(iter(self._steps))]
             return step
 
 

@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -152,6 +153,7 @@ class Master:
         self._ended = threading.Condition(self._lock)
         self._closed = False
         self._registered: weakref.WeakKeyDictionary[CompiledStep, _Registered] = weakref.WeakKeyDictionary()
+        self._unused: deque[_Registered] = deque()  # of steps that the session keeps no longer
         self._others = [t for t in tasks if t != home.name]
         self._running: dict[int, _Gathering] = {}
         self._connecting = threading.Lock()
@@ -381,6 +383,8 @@ class Master:
             return known
         if known is not None:
             self._forget(known)
+        while self._unused:
+            self._forget(self._unused.popleft())
         handle = f"{self.prefix} {secrets.token_hex(6)}"
         home = None
         if step.parts:
@@ -395,6 +399,7 @@ class Master:
         found = _Registered(handle, home, tuple(shares), now, tuple(s.task for s in shares), changes)
         with self._lock:
             self._registered[step] = found
+        weakref.finalize(step, self._unused.append, found).atexit = False
         return found
 
     def _forget(self, known: _Registered) -> None:
