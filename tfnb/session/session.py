@@ -6,6 +6,7 @@ leaves the session usable and its variables as the completed kernels left them; 
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import weakref
@@ -43,6 +44,15 @@ _MAX_KEPT = 512  # compiled steps, and requests with their step, that a session 
 _open: weakref.WeakSet[Any] = weakref.WeakSet()  # the sessions of this process that are not closed
 
 
+def _after_fork() -> None:
+    for session in list(_open):
+        session._leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def open_sessions() -> list[Session]:
     """The sessions of this process that are not closed."""
     return [session for session in list(_open) if not session.closed]
@@ -68,6 +78,7 @@ class Session:
         self._plans: dict[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = {}
         self._lock = threading.Lock()
         self._closed = False
+        self._pid = os.getpid()
         self._partial: dict[str, PartialRun] = {}
         self._contexts: list[Any] = []
         _open.add(self)
@@ -91,7 +102,7 @@ class Session:
         line that made it.
         """
         if self._closed:
-            raise ClosedSessionError("the session is closed")
+            raise self._refusal()
         feeds = flat_feeds(feed_dict) if feed_dict else {}
         plan, tensors, step = self._find(fetches, feeds, run_metadata)
         values = [feed_array(t, v) for t, v in zip(tensors, feeds.values(), strict=True)]
@@ -109,7 +120,7 @@ class Session:
 
         def call(*values: Any, options: RunOptions | None = None, run_metadata: RunMetadata | None = None) -> Any:
             if self._closed:
-                raise ClosedSessionError("the session is closed")
+                raise self._refusal()
             if len(values) != len(keys):
                 raise InvalidArgumentError(f"the callable takes {len(keys)} values, got {len(values)}")
             if len(keys) != len(tensors):
@@ -125,7 +136,7 @@ class Session:
         What needs no feed runs at once. Raises as `run` does.
         """
         if self._closed:
-            raise ClosedSessionError("the session is closed")
+            raise self._refusal()
         plan = plan_fetches(self._graph, fetches)
         tensors = tuple(feed_key(self._graph, k) for k in flat_keys(tuple(feeds or ())))
         exchange, needs = Exchange(), []
@@ -192,6 +203,20 @@ class Session:
     @property
     def closed(self) -> bool:
         return self._closed
+
+    def _refusal(self) -> FailedPreconditionError:
+        """Why a closed session runs nothing."""
+        if self._pid == os.getpid():
+            return ClosedSessionError("the session is closed")
+        return FailedPreconditionError(
+            f"the session was made in process {self._pid}, before a fork: its devices need threads that do not exist "
+            "in this process. Make a new session here, or start the process with multiprocessing's 'spawn' method"
+        )
+
+    def _leave_to_parent(self) -> None:
+        """In a process that was forked: the session is closed here without a look at what threads of old may hold."""
+        self._lock = threading.Lock()
+        self._closed = True
 
     @property
     def compile_context(self) -> Context:
@@ -291,7 +316,7 @@ class Session:
         key = (plan.tensors, plan.operations, feeds)
         with self._lock:
             if self._closed:  # by another thread, since `run` looked
-                raise ClosedSessionError("the session is closed")
+                raise self._refusal()
             step = self._steps.get(key)
             if step is None:
                 request = Request(plan.tensors, plan.operations, feeds)
