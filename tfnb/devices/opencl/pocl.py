@@ -19,7 +19,9 @@ from typing import Any
 
 from tfnb.devices.opencl.kernel_folder import KernelFolder
 
-__all__ = ["INLINE_NAMES", "Pins", "environment", "is_pocl", "is_renamed", "kernel_folder", "teach_avx512", "used_folder"]
+__all__ = [
+    "INLINE_NAMES", "Pins", "environment", "is_pocl", "is_renamed", "kernel_folder", "teach_avx512", "used_folder",
+]  # fmt: skip
 
 # The driver that runs kernels in the caller's thread, by its names before and since PoCL 4.
 INLINE_NAMES = ("basic", "cpu-minimal")
