@@ -11,7 +11,7 @@ TEST_WORKERS ?= 2
 export PYTHONUNBUFFERED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test spread lab bench check oracle clean
+.PHONY: help demo test spread soak lab bench check oracle clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -49,6 +49,9 @@ test: check ## the checks, then every test (browser tests where chromium is foun
 
 spread: $(READY) ## the tests of control flow and training on 2 and 3 devices and 2 and 4 tasks of Dask
 	@$(PY) scripts/spread.py $(SPREAD_ARGS)
+
+soak: $(READY) ## a million steps, ten thousand sessions, graphs, threads and views: what memory they leave; about an hour
+	@$(PY) scripts/soak.py $(SOAK_ARGS)
 
 check: $(FRONTEND) ## lint, layers, sizes, types
 	@$(PY) -m ruff check .
