@@ -11,7 +11,7 @@ TEST_WORKERS ?= 2
 export PYTHONUNBUFFERED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test spread fuzz lab bench check oracle clean
+.PHONY: help demo test spread fuzz soak lab bench check oracle clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -52,6 +52,9 @@ spread: $(READY) ## the tests of control flow and training on 2 and 3 devices an
 
 fuzz: $(READY) ## millions of damaged and hostile inputs for everything that reads files or messages
 	@PYTHONPATH=tests $(PY) -m fuzz $(FUZZ_ARGS)
+
+soak: $(READY) ## a million steps, ten thousand sessions, graphs, threads and views: what memory they leave; about an hour
+	@$(PY) scripts/soak.py $(SOAK_ARGS)
 
 check: $(FRONTEND) ## lint, layers, sizes, types
 	@$(PY) -m ruff check .

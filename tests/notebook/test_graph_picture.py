@@ -1,5 +1,6 @@
 """What the picture of a graph shows and what it leaves out; its text is safe XML."""
 
+import gc
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import tfnb as tf
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.builder import GraphBuilder
+from tfnb.notebook import graph_widget
 from tfnb.notebook.graph import graph_model
 from tfnb.notebook.graph.picture import graph_picture, opened_boxes
 from tfnb.notebook.graph_widget import show_graph
@@ -98,3 +100,22 @@ def test_a_view_for_programs():
         show_graph(network(), open=["nowhere"])
     with pytest.raises(DTypeError):
         show_graph("graph")
+
+
+def test_channels_of_graphs_that_were_shown_do_not_pile_up(monkeypatch):
+    """The widget library refers to every channel until it is closed."""
+    monkeypatch.setattr(graph_widget, "in_kernel", lambda: True)
+
+    def alive() -> int:
+        gc.collect()
+        return sum(isinstance(o, graph_widget.GraphChannel) for o in gc.get_objects())
+
+    before = alive()
+    for _ in range(graph_widget.MOST_LIVE + 20):
+        show_graph(network())._repr_html_()
+    assert alive() - before <= graph_widget.MOST_LIVE
+    view = show_graph(network())
+    view._repr_html_()
+    many = alive()
+    view.close()
+    assert alive() == many - 1

@@ -14,12 +14,12 @@ from tfnb.codegen.assemble import Assembler
 from tfnb.codegen.bounds import checks_of
 from tfnb.codegen.epilogue import fuse_epilogues
 from tfnb.codegen.group import Cyclic, Group, group
-from tfnb.codegen.inline import inline
+from tfnb.codegen.inline import cost, inline
 from tfnb.codegen.lower import lower
 from tfnb.codegen.program import DeviceFacts, Program
 from tfnb.codegen.reads import reads_of
 from tfnb.codegen.specialize import Specialized, specialize
-from tfnb.codegen.values import Lowered
+from tfnb.codegen.values import Lowered, loads_of, size_of
 from tfnb.codegen.whynot import WhyNot
 from tfnb.ir.cluster import Cluster
 from tfnb.ir.graph import Edge
@@ -43,14 +43,19 @@ def compile_cluster(
     None where it is not initialised. Raises `ShapeError`, `InvalidArgumentError`, `UnimplementedError` or
     `FailedPreconditionError` naming the node to blame.
     """
-    found = specialize(cluster, inputs, shape_values, variables, facts, settings.optimize)
-    checks = checks_of(cluster, found)
-    lowered, groups, reasons = _scheduled(cluster, found, facts, settings)
-    assembler = Assembler(cluster, found, lowered, facts, settings.optimize)
-    for g in groups:
-        assembler.add(g)
-    program = assembler.program(tuple(inputs), tuple(reasons))
-    return replace(program, reads=reads_of(cluster, found), checks=checks)
+    try:
+        found = specialize(cluster, inputs, shape_values, variables, facts, settings.optimize)
+        checks = checks_of(cluster, found)
+        lowered, groups, reasons = _scheduled(cluster, found, facts, settings)
+        assembler = Assembler(cluster, found, lowered, facts, settings.optimize)
+        for g in groups:
+            assembler.add(g)
+        program = assembler.program(tuple(inputs), tuple(reasons))
+        return replace(program, reads=reads_of(cluster, found), checks=checks)
+    finally:
+        # What was computed of expressions serves one compilation, whose buffers these expressions refer to.
+        for memory in (loads_of, size_of, cost):
+            memory.cache_clear()
 
 
 def _scheduled(

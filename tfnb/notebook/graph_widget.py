@@ -6,6 +6,8 @@ the kernel only what a chosen node's card tells. Invariant: a saved notebook sho
 
 from __future__ import annotations
 
+import weakref
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
@@ -22,12 +24,25 @@ __all__ = ["GraphView", "LiveGraph", "show_graph"]
 
 COLOURS = ("structure", "device", "time", "memory")
 LEAST_HEIGHT, MOST_HEIGHT = 220, 4000
+MOST_LIVE = 64  # graphs that the browser can ask about; the one shown first is closed
 
 
 class GraphChannel(Channel):
     """The line to the browser."""
 
     _esm = widget_module("graph_widget")
+
+
+_shown: deque[weakref.ref[GraphChannel]] = deque()
+
+
+def _keep(channel: GraphChannel) -> None:
+    """The widget library keeps every open channel for ever, and a cell that is run again does not close the last one's."""
+    _shown.append(weakref.ref(channel))
+    while len(_shown) > MOST_LIVE:
+        oldest = _shown.popleft()()
+        if oldest is not None:
+            oldest.close()
 
 
 class LiveGraph:
@@ -44,7 +59,7 @@ class LiveGraph:
         self._first = first
         self._models: dict[int, GraphModel] = {}
         self._messages: dict[int, bytes] = {}
-        self._channel: GraphChannel | None = None
+        self._channels: list[weakref.ref[GraphChannel]] = []
 
     def model(self, stage: int) -> GraphModel:
         if stage not in self._models:
@@ -57,12 +72,22 @@ class LiveGraph:
         if not in_kernel() or not self.model(self._first).nodes[0]:
             return picture
         key = uuid4().hex
-        self._channel = GraphChannel(key)
-        self._channel.on_msg(self._asked)
+        channel = GraphChannel(key)
+        channel.on_msg(self._asked)
+        self._channels.append(weakref.ref(channel))
+        _keep(channel)
         return (
             f'<div id="tfnb-{key}" class="tfnb-graph-place" data-tfnb-view="{key}">{picture}</div>'
             f'<script>globalThis.tfnbViews?.["{key}"]?.(document.getElementById("tfnb-{key}"))</script>'
         )
+
+    def close(self) -> None:
+        """Ends the lines to the browser, which keep the graph in memory. Pictures stay."""
+        for found in self._channels:
+            channel = found()
+            if channel is not None:
+                channel.close()
+        self._channels.clear()
 
     def _asked(self, channel: Any, message: Any, buffers: Any) -> None:
         answer = self.answer(message)
@@ -142,6 +167,10 @@ class GraphView:
             for b in sorted(parts, key=lambda b: -m.nodes[b])[:20]
         ]
         return "\n".join(lines + ["       ..."] * (len(parts) > 20))
+
+    def close(self) -> None:
+        """Gives the line to the browser back, which keeps the graph in memory; the picture stays."""
+        self._live.close()
 
     def _repr_html_(self) -> str:
         return self._live.html()

@@ -16,6 +16,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, OpError, UnknownError
 from tfnb.ir.bind import bind, to_bytes
 from tfnb.ir.default import graph_of
+from tfnb.ir.interrupts import interruptible
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.types import ALL, DType, Shape, as_dtype, unknown_shape
@@ -64,7 +65,8 @@ def _call(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
             f"py_func {call.attrs.token}: its function is not in this process", call.op
         )
     try:
-        found = function(*inputs)
+        with interruptible():
+            found = function(*inputs)
     except OpError:
         raise
     except Exception as e:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
 from tfnb.ir.edit import GraphEdit
 from tfnb.ir.graph import Edge, Graph
+from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, AsyncCall, HostCall, Kind, OpDef
 from tfnb.ops.waiting_list import Attempt, Lines
 from tfnb.types import ANY, Shape, unknown_shape
@@ -31,7 +33,7 @@ class Exchange:
         self._lines: dict[int, Lines] = {}
         self._fed: dict[int, np.ndarray] = {}
         self._lock = threading.Lock()
-        self._changed = threading.Condition()
+        self._bells: list[SimpleQueue[None]] = []  # of the threads that wait
         self._found: dict[int, Any] = {}
         self._error: BaseException | None = None
 
@@ -58,23 +60,31 @@ class Exchange:
         return lambda: "waits to be fed by partial_run"
 
     def hand_out(self, key: int, value: Any) -> None:
-        with self._changed:
-            self._found[key] = value
-            self._changed.notify_all()
+        self._found[key] = value
+        self._ring()
 
     def fail(self, error: BaseException) -> None:
-        with self._changed:
-            self._error = error
-            self._changed.notify_all()
+        self._error = error
+        self._ring()
+
+    def _ring(self) -> None:
+        for bell in list(self._bells):
+            bell.put(None)
 
     def wait(self, key: int) -> Any:
         """The value handed out under a number. Raises the step's error."""
-        with self._changed:
-            self._changed.wait_for(lambda: key in self._found or self._error is not None)
-            if key not in self._found:
-                assert self._error is not None
-                raise self._error
-            return self._found[key]
+        bell: SimpleQueue[None] = SimpleQueue()
+        with HeldInterrupts(lambda: bell.put(None)) as held:
+            self._bells.append(bell)
+            try:
+                while key not in self._found:
+                    if self._error is not None:
+                        raise self._error
+                    held.check()
+                    bell.get()
+                return self._found[key]
+            finally:
+                self._bells.remove(bell)
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,6 +132,7 @@ class Plan:
     feeds: tuple[int, ...]
     fetches: tuple[tuple[int, int], ...]
     is_single_cluster: bool
+    starts_work: bool  # has it kernels that other threads may finish, or that run Python code?
 
     def name(self, node: int) -> str:
         """Name of a node for messages."""
@@ -141,6 +142,9 @@ class Plan:
     def cluster(self) -> int:
         """The one cluster of a plan with `is_single_cluster`."""
         return next(i for i, n in enumerate(self.nodes) if n.kind == PlanKind.CLUSTER)
+
+
+_STARTED = (PlanKind.HOST, PlanKind.ASYNC, PlanKind.SEND, PlanKind.RECV)
 
 
 def build_plan(nodes: Iterable[PlanNode], fetches: Sequence[tuple[int, int]] = ()) -> Plan:
@@ -385,6 +389,7 @@ def _lay_out(
         feeds=tuple(i for i, n in enumerate(nodes) if n.kind == PlanKind.FEED),
         fetches=fetches,
         is_single_cluster=len(busy) == 1 and busy[0].kind == PlanKind.CLUSTER,
+        starts_work=any(n.kind in _STARTED for n in nodes),
     )
 
 

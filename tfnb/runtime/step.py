@@ -19,6 +19,7 @@ import numpy as np
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.interface import Device
 from tfnb.errors import CancelledError, DeadlineExceededError, InternalError, InvalidArgumentError
+from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.deadline import Deadline, bounded
 from tfnb.runtime.deadline import current as current_deadline
@@ -33,7 +34,8 @@ from tfnb.runtime.values import Value, index_value, to_host, truth
 
 __all__ = ["PlanPart", "Step", "recorded_wait"]
 
-_GRACE = 1.0  # seconds that a step past its deadline, or cancelled, waits for host kernels it cannot stop
+# Seconds that a step past its deadline, cancelled or interrupted, waits for host kernels that it cannot stop.
+_GRACE = 1.0
 _POLL = 2e-4  # seconds between looks at a device, when there is a deadline
 
 
@@ -121,16 +123,23 @@ class Step:
         self._context = StepContext(rendezvous, Cancellation(), recorder)
         self._is_alone = rendezvous is None  # nobody else sends to it
         self._outer = cancellation
+        self._stopped: BaseException | None = None  # why the step shall end: it was cancelled, or interrupted
+        self._held = HeldInterrupts(self._interrupted)
         self._done = self._context.rendezvous.inbox()
-        bounded = timeout is not None or cancellation is not None
-        self._parts = [_Running(p, self._truth if bounded else truth, recorder) for p in parts]
+        self._parts = [_Running(p, self._truth, recorder) for p in parts]
         self._reasons: dict[Ready, Callable[[], str]] = {}  # why asynchronous kernels wait
         self._pending = 0  # kernels that were started and have not told that they are done
         self._receiving = 0  # Recvs among them
         self._coming: deque[tuple[_Running, Ready, DeviceTensor]] = deque()  # received, and still being computed
 
     def run(self, feeds: Sequence[Value]) -> list[np.ndarray]:
-        withdraw = self._listen()
+        if not any(part.plan.starts_work for part in self._parts):
+            return self._run(feeds)  # clusters and control flow leave nothing behind, wherever they are interrupted
+        with self._held:  # Ctrl-C is raised by `_check` and `_await`, and in functions of the user's
+            return self._run(feeds)
+
+    def _run(self, feeds: Sequence[Value]) -> list[np.ndarray]:
+        withdraw = None if self._outer is None else self._outer.on_cancel(self._end)
         try:
             if self._limit is None:
                 self._loop(feeds)
@@ -142,14 +151,20 @@ class Step:
             self._stop(e)
             raise
         finally:
-            withdraw()
+            if withdraw is not None:
+                withdraw()
             for part in self._parts:
                 part.propagator.close()
+            self._held.wake = None  # which refers to the step
 
-    def _listen(self) -> Callable[[], None]:
-        if self._outer is None:
-            return lambda: None
-        return self._outer.on_cancel(lambda _: self._done.put(_Completion(None, None)))
+    def _end(self, error: BaseException) -> None:
+        """Makes the loop raise `error` as soon as it can, also when it waits; from any thread."""
+        self._stopped = error
+        self._done.put(_Completion(None, None))
+
+    def _interrupted(self) -> None:
+        assert self._held.error is not None
+        self._end(self._held.error)
 
     # ---- the loop --------------------------------------------------------------------------
 
@@ -292,8 +307,8 @@ class Step:
             part.fail(ready, e)
 
     def _await(self) -> _Completion:
-        if self._outer is not None and self._outer.error is not None:
-            raise self._outer.error
+        if self._stopped is not None:
+            raise self._stopped
         if self._is_alone and self._pending == self._receiving and self._done.empty():
             raise InternalError(f"the parts of the step wait for each other:\n{self.explain()}")
         self._context.rendezvous.flush()
@@ -331,8 +346,8 @@ class Step:
         return truth(value)
 
     def _check(self) -> None:
-        if self._outer is not None and self._outer.error is not None:
-            raise self._outer.error
+        if self._stopped is not None:
+            raise self._stopped
         if self._deadline is not None and time.monotonic() > self._deadline:
             assert self._limit is not None
             raise self._limit.exceeded(f"\n{self.explain()}")
@@ -383,14 +398,18 @@ class Step:
         """Wakes all that waits, and returns when nothing of the step runs any more."""
         for part in self._parts:
             part.propagator.cancel()
-        late = isinstance(error, DeadlineExceededError) or (self._outer is not None and error is self._outer.error)
+        interrupted = not isinstance(error, Exception)
+        cancelled = error is self._stopped and not interrupted
+        late = isinstance(error, DeadlineExceededError) or cancelled
         reason = CancelledError(f"the step was stopped: {error}")
         reason.__cause__ = error
         self._context.rendezvous.abort(reason)
         self._context.cancellation.cancel(reason)
-        end = time.monotonic() + _GRACE if late else None
+        end = time.monotonic() + _GRACE if late or interrupted else None
         self._pending -= len(self._coming)
         while self._pending:
+            if end is None and self._held.error is not None:
+                end = time.monotonic() + _GRACE
             try:
                 left = None if end is None else max(end - time.monotonic(), 0.0)
                 completion = self._done.get(timeout=left)

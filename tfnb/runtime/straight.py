@@ -14,6 +14,7 @@ import numpy as np
 
 from tfnb.devices.interface import Device
 from tfnb.errors import CancelledError, InternalError, InvalidArgumentError
+from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.frames import DEAD
 from tfnb.runtime.kernels import ClusterKernel, HostKernel, StepContext, reraise
@@ -113,8 +114,13 @@ class Straight:
         self, feeds: Sequence[Value], rendezvous: Rendezvous, cancellation: Cancellation | None
     ) -> list[np.ndarray]:
         """As `Executor.run`."""
-        cancellation = cancellation or Cancellation()
-        running = None if self._order is not None else _Pass(self, rendezvous, cancellation)
+        with HeldInterrupts() as held:
+            return self._run(feeds, rendezvous, cancellation or Cancellation(), held)
+
+    def _run(
+        self, feeds: Sequence[Value], rendezvous: Rendezvous, cancellation: Cancellation, held: HeldInterrupts
+    ) -> list[np.ndarray]:
+        running = None if self._order is not None else _Pass(self, rendezvous, cancellation, held)
         withdraw = _nothing if running is None else cancellation.on_cancel(running.wake)
         try:
             return self._at_once(feeds, rendezvous, cancellation) if running is None else running.run(feeds)
@@ -128,6 +134,7 @@ class Straight:
             raise
         finally:
             withdraw()
+            held.wake = None
 
     def _at_once(
         self, feeds: Sequence[Value], rendezvous: Rendezvous, cancellation: Cancellation
@@ -179,8 +186,11 @@ class Straight:
 class _Pass:
     """One run."""
 
-    def __init__(self, straight: Straight, rendezvous: Rendezvous, cancellation: Cancellation) -> None:
+    def __init__(
+        self, straight: Straight, rendezvous: Rendezvous, cancellation: Cancellation, held: HeldInterrupts
+    ) -> None:
         self._s = straight
+        self._held = held
         self._context = StepContext(rendezvous, cancellation)
         self._cancellation = cancellation
         self._counts = straight._counts.copy()
@@ -190,6 +200,7 @@ class _Pass:
         self._dead: set[int] = set()
         self._ready = straight._roots.copy()
         self._inbox = rendezvous.inbox()
+        held.wake = self._interrupted
 
     def run(self, feeds: Sequence[Value]) -> list[np.ndarray]:
         part, ready = self._s._part, self._ready
@@ -252,10 +263,15 @@ class _Pass:
         """Called from any thread when the step is cancelled: it may be waiting."""
         self._inbox.put((-1, None, error))
 
+    def _interrupted(self) -> None:
+        """Called in the main thread by Ctrl-C."""
+        self._inbox.put((-1, None, self._held.error))
+
     def _receive(self) -> None:
         """Waits for the next value from elsewhere."""
         self._context.rendezvous.flush()
         node, item, error = self._inbox.get()
+        self._held.check()
         if self._cancellation.error is not None:
             raise self._cancellation.error
         kernel = self._s._part.payloads[node]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.ir.interrupts import raise_if_overdue
 from tfnb.passes.prune import Request
 from tfnb.runtime.executor import Executor
 from tfnb.runtime.host_threads import HostThreads
@@ -46,7 +47,12 @@ class Functions:
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         run = found.run
-        return lambda *values: run(values)
+
+        def call(*values: Any) -> list[np.ndarray]:
+            raise_if_overdue()  # a filter may let no element through, for ever
+            return run(values)
+
+        return call
 
     def clear(self) -> None:
         """Forgets them all."""

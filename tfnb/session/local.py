@@ -6,6 +6,7 @@ Invariant: devices and state belong to one session and end with it; what was com
 from __future__ import annotations
 
 import threading
+import time
 import warnings
 import weakref
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from tfnb.devices.host import keep_freed_memory
 from tfnb.devices.interface import Device
 from tfnb.devices.null import NullDevice
 from tfnb.errors import CancelledError, ClosedSessionError, InvalidArgumentError
+from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.deadline import current as current_deadline
 from tfnb.runtime.executor import Executor
@@ -34,6 +36,7 @@ from tfnb.settings import Settings, load_settings
 __all__ = ["DeviceDescription", "LocalWorker"]
 
 _PATIENCE = 5.0  # seconds that closing waits for steps and Python functions that do not end
+_POLL, _LATE_POLL = 1e-3, 0.1  # seconds between looks at whether they have ended, before and after that
 
 _TASK = "/job:localhost/replica:0/task:0"
 
@@ -99,11 +102,10 @@ class LocalWorker:
         self.resources.compile_function = self._functions = Functions(self.context, self._threads)
         self._executors: weakref.WeakKeyDictionary[CompiledStep, Executor] = weakref.WeakKeyDictionary()
         self.recording: Recording | None = None  # takes the times of all steps, while there is one
-        self._running = 0
+        # The steps that run, each with what cancels it (None: it waits for nothing). A step adds and removes itself by
+        # one operation of the dictionary, in a `try` block: no interrupt can leave it here.
+        self._running: dict[object, Cancellation | None] = {}
         self._closed = False
-        self._late = False  # closed while steps ran that did not end: the last of them cleans up
-        self._waking: set[Cancellation] = set()  # of the steps that may wait for something
-        self._idle = threading.Condition()
 
     def execute(
         self,
@@ -120,27 +122,17 @@ class LocalWorker:
         trace = traced(options, metadata, self.recording)
         recorder = None if trace is None else trace.recorder
         cancellation = None if step.is_single_cluster else Cancellation()
-        with self._idle:
-            if self._closed:
-                raise ClosedSessionError("the session is closed")
-            self._running += 1
-            if cancellation is not None:
-                self._waking.add(cancellation)
+        key = object()
         try:
+            self._running[key] = cancellation
+            if self._closed:  # looked at after the line before, so `close` sees this step or this step sees `close`
+                raise ClosedSessionError("the session is closed")
             return executor.run(
                 feeds, timeout=None if deadline is None else deadline.left(), recorder=recorder,
                 cancellation=cancellation,
             )  # fmt: skip
         finally:
-            with self._idle:
-                self._running -= 1
-                if cancellation is not None:
-                    self._waking.discard(cancellation)
-                last = self._late and not self._running
-                if not self._running:
-                    self._idle.notify_all()
-            if last:
-                self._release()
+            self._running.pop(key, None)  # the first call here, before which Python looks for no signal
             if trace is not None:
                 trace.keep(step.graph, self.context.placing.costs)
 
@@ -155,23 +147,30 @@ class LocalWorker:
 
     def close(self) -> None:
         """Stops running steps, waking what waits in them, then gives threads, state and memory back."""
-        with self._idle:
-            self._closed = True
-            waking = list(self._waking)
-        for cancellation in waking:
-            cancellation.cancel(CancelledError("the session was closed while the step ran"))
-        with self._idle:
-            ended = self._idle.wait_for(lambda: self._running == 0, _PATIENCE)
-            self._late = not ended
-            running = self._running
-        if ended:
-            self._release()
-        else:
+        self._closed = True
+        with HeldInterrupts() as held:
+            for cancellation in list(self._running.values()):
+                if cancellation is not None:
+                    cancellation.cancel(CancelledError("the session was closed while the step ran"))
+            end = time.monotonic() + _PATIENCE
+            while self._running and time.monotonic() < end and held.error is None:
+                time.sleep(_POLL)
+            running = len(self._running)
+            if not running:
+                self._release()
+            else:
+                threading.Thread(target=self._release_late, daemon=True, name="tfnb-close").start()
+        if running:
             warnings.warn(
                 f"the session is closed, but {running} of its steps still run, in a Python function or data set that "
                 f"does not return; the session's memory comes back when they end",
                 RuntimeWarning, stacklevel=3,
             )  # fmt: skip
+
+    def _release_late(self) -> None:
+        while self._running:
+            time.sleep(_LATE_POLL)
+        self._release()
 
     def _release(self) -> None:
         """No step runs any more; a Python function that a step has left behind may."""

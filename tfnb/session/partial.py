@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.passes.partial import Exchange
@@ -57,6 +58,13 @@ class PartialRun:
     def part(self, plan: FetchPlan, feeds: Mapping[Tensor, Any]) -> list[Any]:
         """The values of the plan's tensors. Raises `InvalidArgumentError` for what was not set up, or done before."""
         arrays = {t: feed_array(t, v) for t, v in feeds.items()}
+        with HeldInterrupts():  # a feed is noted and given, or neither
+            wanted = self._give(plan, arrays)
+        values = [self._exchange.wait(k) for k in wanted]
+        return values[: len(plan.tensors)]
+
+    def _give(self, plan: FetchPlan, arrays: Mapping[Tensor, Any]) -> list[int]:
+        """Hands the feeds to the step; the numbers of the fetches."""
         with self._lock:
             wanted = [self._number(self._fetches, x, "fetch", self._taken) for x in (*plan.tensors, *plan.operations)]
             given = {self._number(self._feeds, t, "feed", self._fed): a for t, a in arrays.items()}
@@ -71,8 +79,7 @@ class PartialRun:
             self._taken |= set(wanted)
         for k, array in given.items():
             self._exchange.feed(k, array)
-        values = [self._exchange.wait(k) for k in wanted]
-        return values[: len(plan.tensors)]
+        return wanted
 
     def _number(self, known: Mapping[Any, int], x: Any, what: str, used: set[int]) -> int:
         k = known.get(x)

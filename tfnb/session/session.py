@@ -6,6 +6,7 @@ leaves the session usable and its variables as the completed kernels left them; 
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import weakref
@@ -25,6 +26,7 @@ from tfnb.errors import (
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graph import Graph
+from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.passes.partial import Exchange, feeds_behind, in_parts
@@ -43,7 +45,17 @@ from tfnb.session.recording import Recording
 __all__ = ["InteractiveSession", "Session", "open_sessions"]
 
 
+_MAX_KEPT = 512  # compiled steps, and requests with their step, that a session keeps; the oldest goes
 _open: weakref.WeakSet[Any] = weakref.WeakSet()  # the sessions of this process that are not closed
+
+
+def _after_fork() -> None:
+    for session in list(_open):
+        session._leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def open_sessions() -> list[Session]:
@@ -79,6 +91,7 @@ class Session:
         self._plans: dict[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = {}
         self._lock = threading.Lock()
         self._closed = False
+        self._pid = os.getpid()
         self._partial: dict[str, PartialRun] = {}
         self._contexts: list[Any] = []
         _open.add(self)
@@ -102,7 +115,7 @@ class Session:
         line that made it.
         """
         if self._closed:
-            raise ClosedSessionError("the session is closed")
+            raise self._refusal()
         feeds = flat_feeds(feed_dict) if feed_dict else {}
         try:
             if options is None and not self._config.operation_timeout_in_ms:
@@ -143,7 +156,7 @@ class Session:
 
         def call(*values: Any, options: RunOptions | None = None, run_metadata: RunMetadata | None = None) -> Any:
             if self._closed:
-                raise ClosedSessionError("the session is closed")
+                raise self._refusal()
             if len(values) != len(keys):
                 raise InvalidArgumentError(f"the callable takes {len(keys)} values, got {len(values)}")
             if len(keys) != len(tensors):
@@ -165,7 +178,7 @@ class Session:
         What needs no feed runs at once. Raises as `run` does.
         """
         if self._closed:
-            raise ClosedSessionError("the session is closed")
+            raise self._refusal()
         plan = plan_fetches(self._graph, fetches)
         tensors = tuple(feed_key(self._graph, k) for k in flat_keys(tuple(feeds or ())))
         exchange, needs = Exchange(), []
@@ -238,6 +251,20 @@ class Session:
     def closed(self) -> bool:
         return self._closed
 
+    def _refusal(self) -> FailedPreconditionError:
+        """Why a closed session runs nothing."""
+        if self._pid == os.getpid():
+            return ClosedSessionError("the session is closed")
+        return FailedPreconditionError(
+            f"the session was made in process {self._pid}, before a fork: its devices need threads that do not exist "
+            "in this process. Make a new session here, or start the process with multiprocessing's 'spawn' method"
+        )
+
+    def _leave_to_parent(self) -> None:
+        """In a process that was forked: the session is closed here without a look at what threads of old may hold."""
+        self._lock = threading.Lock()
+        self._closed = True
+
     @property
     def compile_context(self) -> Context:
         """With what steps of this session are compiled: devices, state, settings."""
@@ -276,13 +303,14 @@ class Session:
 
     def close(self) -> None:
         """Stops running steps and frees the session's state. Later calls of `run` raise."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            self._plans.clear()
-            self._steps.clear()
-        self._worker.close()
+        with HeldInterrupts():
+            with self._lock:
+                if self._closed:
+                    return
+                self._closed = True
+                self._plans.clear()
+                self._steps.clear()
+            self._worker.close()
 
     def as_default(self) -> _AsDefault:
         """A context manager that makes this the thread's default session, without closing it at the end."""
@@ -323,7 +351,10 @@ class Session:
         plan = plan_fetches(self._graph, fetches)
         found = (plan, tensors, within(lambda: self._step(plan, tensors, metadata), "the step to be compiled"))
         if key is not None:
-            self._plans[key] = found
+            with self._lock:
+                self._plans[key] = found
+                if len(self._plans) > _MAX_KEPT:
+                    del self._plans[next(iter(self._plans))]
         return found
 
     def _step(self, plan: FetchPlan, feeds: tuple[Tensor, ...], metadata: RunMetadata | None) -> CompiledStep:
@@ -332,7 +363,7 @@ class Session:
         key = (plan.tensors, plan.operations, feeds)
         with self._lock:
             if self._closed:  # by another thread, since `run` looked
-                raise ClosedSessionError("the session is closed")
+                raise self._refusal()
             step = self._steps.get(key)
             if step is None:
                 request = Request(plan.tensors, plan.operations, feeds)
@@ -340,6 +371,8 @@ class Session:
                 step = compile_step(request, self._worker.context, observe)
                 self._log_placement(step)
                 self._steps[key] = step
+                if len(self._steps) > _MAX_KEPT:
+                    del self._steps[next(iter(self._steps))]
             return step
 
 

@@ -14,6 +14,7 @@ import queue
 import socket
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,18 @@ __all__ = ["EventFile"]
 
 _VERSION = "brain.Event:2"
 _numbers = itertools.count()
+
+
+_open_files: weakref.WeakSet[EventFile] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for file in list(_open_files):
+        file.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class _Flush(NamedTuple):
@@ -57,6 +70,16 @@ class EventFile:
             self._file = self._open()
         self._thread = threading.Thread(target=self._work, name="tfnb-events", daemon=True)
         self._thread.start()
+        _open_files.add(self)
+
+    def leave_to_parent(self) -> None:
+        """In a process that was forked, which has no such thread: what is in memory is the parent's to write."""
+        self._closed, self._lock, self._room = True, threading.Lock(), threading.Semaphore(1)
+        if self._file.closed:
+            return
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._file.fileno())
+        os.close(nowhere)
 
     def _open(self) -> Any:
         """The next file, with its first record on disk."""
@@ -79,7 +102,7 @@ class EventFile:
                 self._queue.put(event)
                 return
         self._room.release()
-        raise FailedPreconditionError(f"{self.path}: the event file is closed")
+        raise FailedPreconditionError(f"{self.path}: the event file is closed, or was opened before a fork")
 
     def flush(self) -> None:
         """Returns when all events added before are in the file."""

@@ -1,7 +1,7 @@
 """Building program texts: once per process, and library kernels once per machine.
 
-Drivers that have no cache of their own get ours; PoCL compiles a kernel when it is first launched and keeps it below
-our cache folder, so for PoCL we only mark what was compiled, to know when to announce a wait.
+Drivers that have no cache of their own get ours; PoCL compiles a kernel when it is first launched and keeps it in the
+folder of `kernel_folder.py`. Marks say what this machine has compiled, to know when to announce a wait.
 Invariant: the key of a program covers its text with all includes, its options, the device and the driver.
 """
 
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import linecache
+import os
 import re
 import sys
 import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ _MESSAGE = re.compile(
 
 _MAX_GENERATED = 256  # a program takes some megabytes of the compiler's
 _pins = pocl.Pins()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pins.after_fork)
 
 
 def kernels_root() -> Path:
@@ -78,6 +81,7 @@ class ProgramLibrary:
         self._generated: deque[tuple[Module, bool]] = deque()
         self._texts: dict[str, str] = {}
         self._compiled: set[str] = set()
+        self._folder = pocl.used_folder() if unit.is_pocl else None
 
     def get(self, module: Module, inline: bool = False) -> Built:
         """The program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
@@ -103,7 +107,8 @@ class ProgramLibrary:
         if not built.title or self._own_cache:
             return True
         mark = self._mark(built, entry, local)
-        if mark not in self._compiled and self._cache.has_mark(mark):
+        kept = self._folder is None or self._folder.was_restored(built.key)
+        if mark not in self._compiled and kept and self._cache.has_mark(mark):
             self._compiled.add(mark)
         return mark in self._compiled
 
@@ -116,10 +121,17 @@ class ProgramLibrary:
         self._compiled.add(mark)
         self._cache.mark(mark)
 
-    def launched(self, kernels: Iterable[Hashable]) -> None:
-        """Notes what was launched for the first time; see `pocl.Pins`."""
-        if self._unit.is_pocl:
-            _pins.launched(kernels)
+    def room(self) -> AbstractContextManager[None]:
+        """Around first launches, which make PoCL compile. Raises `ResourceExhaustedError` where no disk has room."""
+        return nullcontext() if self._folder is None else self._folder.compiling()
+
+    def launched(self, kernels: Iterable[tuple[str, str, tuple[int, ...]]]) -> None:
+        """Notes what was launched for the first time, and is done; see `pocl.Pins`."""
+        if self._folder is not None:
+            kernels = tuple(kernels)
+            for key in dict.fromkeys(key for key, _, _ in kernels):
+                self._folder.seal(key)
+            _pins.launched(kernels, self._folder)
 
     def _mark(self, built: Built, entry: str, local: tuple[int, ...]) -> str:
         return hashlib.sha256(f"{built.key} {entry} {local}".encode()).hexdigest()
@@ -145,11 +157,18 @@ class ProgramLibrary:
         options = self._options(module)
         text = self._expanded(module)
         key = hashlib.sha256(
-            "\0".join((self._unit.fingerprint(), device.name, *options, text)).encode()
+            "\0".join((self._unit.fingerprint(), device.name, str(pocl.is_renamed()), *options, text)).encode()
         ).hexdigest()
         self._keep_source(module, key)
         if not self._own_cache:
-            return Built(self._from_source(module, options, device, key), key, module.file)
+            if self._folder is None:
+                return Built(self._from_source(module, options, device, key), key, module.file)
+            for gone in self._folder.drop_unused():
+                _pins.release(gone)
+            with self._folder.building(key):
+                built = Built(self._from_source(module, options, device, key), key, module.file)
+            self._folder.use(key, built)
+            return built
         binary = self._cache.get(key)
         if binary is not None:
             program = self._from_binary(binary, device)

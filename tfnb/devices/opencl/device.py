@@ -245,6 +245,15 @@ _libraries: dict[tuple[Unit, Settings], ProgramLibrary] = {}
 _libraries_lock = threading.Lock()
 
 
+def _after_fork() -> None:
+    global _libraries_lock
+    _libraries_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def _library(unit: Unit, settings: Settings) -> ProgramLibrary:
     """One per process and unit, so that sessions share what was built."""
     with _libraries_lock:

@@ -10,7 +10,7 @@ import functools
 import os
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import pyopencl as cl
 
 from tfnb.codegen.program import DeviceFacts
 from tfnb.devices.opencl import pocl
-from tfnb.errors import DeviceNotFoundError
+from tfnb.errors import DeviceNotFoundError, FailedPreconditionError
 from tfnb.settings import Settings
 
 __all__ = ["Unit", "units"]
@@ -92,7 +92,34 @@ def units(settings: Settings) -> tuple[Unit, ...]:
     """The devices `settings.devices` chooses: CPUs first. Raises `DeviceNotFoundError`."""
     with _lock:
         found = _discover(str(settings.cache_path))
+        if _discovered_by[0] != os.getpid():
+            found = _of_fork(found)
     return _choose(found, settings.devices)
+
+
+def _of_fork(found: tuple[Unit, ...]) -> tuple[Unit, ...]:
+    """What a forked process can use of its parent's devices: those of PoCL that run kernels in the caller's thread.
+
+    A driver's own threads are not in the fork. Raises `FailedPreconditionError` where nothing is left.
+    """
+    if not _fork_units:
+        _fork_units.extend(replace(u, device=u.inline, inline=None) for u in found if u.inline is not None)
+    if not _fork_units:
+        raise FailedPreconditionError(
+            "this process was forked from one that had used its OpenCL devices, whose threads are not in this one. "
+            "Start it with multiprocessing's 'spawn' method, or make no session before the fork"
+        )
+    return tuple(_fork_units)
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+    _fork_units.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @functools.lru_cache(maxsize=1)
@@ -122,6 +149,8 @@ def _all(cache: str) -> tuple[Unit, ...]:
 
 
 _first_cache: list[str] = []
+_discovered_by = [0]  # the process
+_fork_units: list[Unit] = []
 
 
 def _discover(cache: str) -> tuple[Unit, ...]:
@@ -129,6 +158,7 @@ def _discover(cache: str) -> tuple[Unit, ...]:
     if not _first_cache:
         _all(cache)
         _first_cache.append(cache)
+        _discovered_by[0] = os.getpid()
     return _all(_first_cache[0])
 
 

@@ -6,6 +6,7 @@ cache, which we put below ours. Invariant: the process's environment is the same
 
 from __future__ import annotations
 
+import _ctypes  # `ctypes.CDLL` never closes a library
 import ctypes
 import os
 import re
@@ -16,7 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["INLINE_NAMES", "Pins", "environment", "is_pocl", "teach_avx512"]
+from tfnb.devices.opencl.kernel_folder import KernelFolder
+
+__all__ = [
+    "INLINE_NAMES", "Pins", "environment", "is_pocl", "is_renamed", "kernel_folder", "teach_avx512", "used_folder",
+]  # fmt: skip
 
 # The driver that runs kernels in the caller's thread, by its names before and since PoCL 4.
 INLINE_NAMES = ("basic", "cpu-minimal")
@@ -26,6 +31,8 @@ _TARGET = re.compile(r"HSTR: \S+?-((?:x86_64|amd64)-\S+)-([^-\s]+)$")
 _KNOWS_NO_AVX512 = re.compile(r"znver[123]|generic|x86-64(-v[23])?")
 _CPU = b"skylake-avx512\0"
 _DEVICE_STRUCT_BYTES = 4096  # at most; the next device may begin within, so the first match counts
+_folders: list[KernelFolder] = []
+_folder_lock = threading.Lock()
 _kept: list[Any] = []  # the driver keeps a pointer into it for ever
 
 
@@ -44,10 +51,7 @@ def environment(platform: Any, cache: Path) -> Iterator[None]:
     version = re.search(r"PoCL (\d+)", platform.version, re.IGNORECASE)
     modern = version is not None and int(version.group(1)) >= 4
     base = Path(os.environ.get("POCL_CACHE_DIR") or cache)
-    # Kernels for a processor that was renamed (see below) must not meet others under the same key.
-    folder = base / ("pocl-avx512" if _cpu_flags() >= _AVX512 else "pocl")
-    folder.mkdir(parents=True, exist_ok=True)
-    wanted = {"POCL_CACHE_DIR": str(folder)}
+    wanted = {"POCL_CACHE_DIR": str(kernel_folder(base).link)}
     if "POCL_DEVICES" not in os.environ:
         wanted["POCL_DEVICES"] = "cpu cpu-minimal" if modern else "pthread basic"
     if "POCL_AFFINITY" not in os.environ and _may_pin():
@@ -62,6 +66,33 @@ def environment(platform: Any, cache: Path) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = text
+
+
+def _after_fork() -> None:
+    for folder in _folders:
+        folder.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def kernel_folder(cache: Path) -> KernelFolder:
+    """The folder of compiled kernels of this process; PoCL takes its name once, so the first call decides."""
+    with _folder_lock:
+        if not _folders:
+            _folders.append(KernelFolder(cache, "pocl-avx512" if is_renamed() else "pocl"))
+        return _folders[0]
+
+
+def used_folder() -> KernelFolder | None:
+    """The folder of compiled kernels, if PoCL has been started."""
+    return _folders[0] if _folders else None
+
+
+def is_renamed() -> bool:
+    """Is this a processor that PoCL is told another name of? Its kernels must not meet others under the same key."""
+    return _cpu_flags() >= _AVX512
 
 
 def _may_pin() -> bool:
@@ -142,31 +173,33 @@ class Pins:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kernels: set[Hashable] = set()
-        self._libraries: dict[str, ctypes.CDLL] = {}
+        self._kernels: dict[str, set[Hashable]] = {}  # by the key of their program
+        self._libraries: dict[str, dict[str, int]] = {}  # key -> path -> handle
 
-    def launched(self, kernels: Iterable[Hashable]) -> None:
+    def launched(self, kernels: Iterable[tuple[str, str, tuple[int, ...]]], folder: KernelFolder) -> None:
         """Notes kernels that have just run, and pins their libraries if there are many."""
         with self._lock:
-            self._kernels.update(kernels)
-            if len(self._kernels) > self._MANY:
-                for path in _mapped_kernels():
-                    if path not in self._libraries:
-                        self._libraries[path] = ctypes.CDLL(path)
+            for kernel in kernels:
+                self._kernels.setdefault(kernel[0], set()).add(kernel)
+            if sum(map(len, self._kernels.values())) <= self._MANY:
+                return
+            for key, launched in self._kernels.items():
+                pinned = self._libraries.setdefault(key, {})
+                if len(pinned) < len(launched):
+                    for path in folder.libraries(key):
+                        if path not in pinned:
+                            pinned[path] = _ctypes.dlopen(path, os.RTLD_NOW)
+
+    def release(self, key: str) -> None:
+        """A program is not in use any more."""
+        with self._lock:
+            self._kernels.pop(key, None)
+            for handle in self._libraries.pop(key, {}).values():
+                _ctypes.dlclose(handle)
+
+    def after_fork(self) -> None:
+        """In the new process, where nobody will release the lock that a thread may hold."""
+        self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._libraries)
-
-
-def _mapped_kernels() -> list[str]:
-    """Paths of the compiled kernels that are in the process now: <cache>/pocl*/../<kernel>/<sizes>/<kernel>.so"""
-    try:
-        text = Path("/proc/self/maps").read_text()
-    except OSError:
-        return []
-    found = dict.fromkeys(
-        re.findall(
-            r"/\S*/pocl(?:-avx512)?/\w\w/\w+/[^/\n]+/[^/\n]+/[^/\n]+\.so$", text, re.MULTILINE
-        )
-    )
-    return [path for path in found if os.path.exists(path)]
+        return sum(map(len, self._libraries.values()))

@@ -387,6 +387,12 @@ class OpenCLProgram:
         self, calls: Sequence[Any], changes: list[Any], recorder: Recorder | None = None
     ) -> tuple[list[Any], BaseException | None]:
         """A first run: launches one by one, announcing kernels that compile for the first time on this machine."""
+        with self._device.library.room():
+            return self._early_in_room(calls, changes, recorder)
+
+    def _early_in_room(
+        self, calls: Sequence[Any], changes: list[Any], recorder: Recorder | None
+    ) -> tuple[list[Any], BaseException | None]:
         library, interrupt = self._device.library, None
         launched: list[Any] = []
         for i, (b, call) in enumerate(zip(self._launches, calls, strict=True)):

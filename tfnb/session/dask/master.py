@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,6 +28,7 @@ from tfnb.errors import (
     OpError,
     UnavailableError,
 )
+from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.runtime.deadline import Deadline, within
 from tfnb.runtime.deadline import current as current_deadline
 from tfnb.runtime.stats import StepStats
@@ -43,7 +45,7 @@ from tfnb.session.dask.task import Task
 from tfnb.session.dask.tracing import Noted, decode_times, merge
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
-from tfnb.session.recording import Recording, traced
+from tfnb.session.recording import Recording, Trace, traced
 
 __all__ = ["Master"]
 
@@ -82,6 +84,7 @@ class _Gathering:
         self._lock = threading.Lock()
         self._failed = failed
         self._pump = pump
+        self.held = HeldInterrupts()
         self.error: OpError | None = None
         self.late: list[DeadlineExceededError] = []
 
@@ -113,13 +116,15 @@ class _Gathering:
         """Waits for all replies, or for the first error; False when `end` came first."""
 
         def is_over() -> bool:
-            return not self._open or (until_error and self.error is not None)
+            return not self._open or (until_error and (self.error is not None or self.held.error is not None))
 
         while not is_over():
             left = None if end is None else end - time.monotonic()
             if self._pump is None or (left is not None and left <= 0):
                 return False
             self._pump.turn(is_over, left)
+        if until_error:
+            self.held.check()
         return True
 
     def told(self) -> OpError:
@@ -150,6 +155,7 @@ class Master:
         self._ended = threading.Condition(self._lock)
         self._closed = False
         self._registered: weakref.WeakKeyDictionary[CompiledStep, _Registered] = weakref.WeakKeyDictionary()
+        self._unused: deque[_Registered] = deque()  # of steps that the session keeps no longer
         self._others = [t for t in tasks if t != home.name]
         self._running: dict[int, _Gathering] = {}
         self._connecting = threading.Lock()
@@ -259,12 +265,22 @@ class Master:
         except OpError as e:
             self._refuse_if_closed(e)
             raise
+        with HeldInterrupts() as held:
+            return self._execute(step, registered, feeds, deadline, trace, held)
+
+    def _execute(
+        self, step: CompiledStep, registered: _Registered, feeds: Sequence[np.ndarray], deadline: Deadline | None,
+        trace: Trace | None, held: HeldInterrupts,
+    ) -> list[np.ndarray]:  # fmt: skip
         with self._lock:
             self._refuse_if_closed()
             self._next += 1
             number = (self.prefix << 40) | self._next
             run = self.home.begin(number)
             gathering = _Gathering(registered.tasks, lambda e: self.home.stop(number, e), run.pump, deadline)
+            gathering.held = held
+            if run.pump is not None:
+                held.wake = run.pump.wake
             self._running[number] = gathering
         try:
             recorder = None if trace is None else trace.recorder
@@ -272,6 +288,7 @@ class Master:
         finally:
             if trace is not None:
                 trace.keep(step.graph, self.context.placing.costs)
+            held.wake = None
             self.home.end(number)
             with self._ended:
                 del self._running[number]
@@ -377,6 +394,8 @@ class Master:
             return known
         if known is not None:
             self._forget(known)
+        while self._unused:
+            self._forget(self._unused.popleft())
         handle = f"{self.prefix} {secrets.token_hex(6)}"
         home = None
         if step.parts:
@@ -391,6 +410,7 @@ class Master:
         found = _Registered(handle, home, tuple(shares), now, tuple(s.task for s in shares), changes)
         with self._lock:
             self._registered[step] = found
+        weakref.finalize(step, self._unused.append, found).atexit = False
         return found
 
     def _forget(self, known: _Registered) -> None:
@@ -425,16 +445,17 @@ class Master:
                 return
             self._closed = True
             running = list(self._running.values())
-        for gathering in running:
-            gathering.fail(CancelledError("the session was closed while the step ran"))
-        with self._ended:
-            self._ended.wait_for(lambda: not self._running)
-        try:
-            self.directory.close()
-        finally:
-            self.home.dismiss(self.prefix, CancelledError("the session was closed"))
-            if self._closing is not None:
-                self._closing()
+        with HeldInterrupts():
+            for gathering in running:
+                gathering.fail(CancelledError("the session was closed while the step ran"))
+            with self._ended:
+                self._ended.wait_for(lambda: not self._running)
+            try:
+                self.directory.close()
+            finally:
+                self.home.dismiss(self.prefix, CancelledError("the session was closed"))
+                if self._closing is not None:
+                    self._closing()
 
 
 def _local(parts: Sequence[Any]) -> list[tuple[Any, list[int]]]:

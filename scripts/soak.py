@@ -1,0 +1,306 @@
+"""Long life: sessions, graphs, threads and views come and go, and a million steps run; what is left of them is measured.
+
+`python scripts/soak.py` prints how memory, file descriptors and threads grow per 10,000 of each, after a warm-up, and
+exits with 1 when something grows past its limit. `--short` takes half a minute, `--only NAME ...` chooses. Memory is
+the process's resident memory after the collector and the C library have given back what is free; growth is the
+difference between the medians of the first and the last windows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import tfnb as tf
+
+WINDOWS = 20  # of which the first and the last quarter are compared
+LIMIT = 1.0  # MB per 10,000
+PROGRAMS = 300  # different programs of the parts that make new ones: more than are kept, few enough to compile
+
+
+class Part(NamedTuple):
+    """`make()` gives what is done once per number; `warm` of them come before the `count` that are measured."""
+
+    make: Callable[[], Callable[[int], None]]
+    count: int
+    warm: int
+    short: int
+    unit: str
+    limit: float | None = LIMIT
+
+
+class Growth(NamedTuple):
+    megabytes: float
+    descriptors: int
+    threads: int
+    seconds: float
+
+
+def resident() -> float:
+    """Megabytes of this process."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def measure(once: Callable[[int], None], count: int, warm: int) -> Growth:
+    """What `count` times leave behind."""
+    for n in range(warm):
+        once(n)
+    resident()
+    fds, threads, begin = descriptors(), threading.active_count(), time.monotonic()
+    seen = []
+    width = max(count // WINDOWS, 1)
+    for window in range(WINDOWS):
+        for n in range(width):
+            once(warm + window * width + n)
+        seen.append(resident())
+    quarter = WINDOWS // 4
+    grown = statistics.median(seen[-quarter:]) - statistics.median(seen[:quarter])
+    per = grown / ((WINDOWS - quarter) * width) * 10_000
+    return Growth(per, descriptors() - fds, threading.active_count() - threads, time.monotonic() - begin)
+
+
+# ---- the parts -----------------------------------------------------------------------------------
+
+
+def steps() -> Callable[[int], None]:
+    g = tf.Graph()
+    with g.as_default():
+        x = tf.placeholder(tf.float32, [8])
+        v = tf.Variable(tf.zeros([8]))
+        fetches = [v.assign_add(x), tf.reduce_sum(v)]
+        init = tf.global_variables_initializer()
+    session = tf.Session(graph=g)
+    session.run(init)
+    feed = {x: np.ones(8, np.float32)}
+    return lambda n: session.run(fetches, feed) and None
+
+
+def host_steps() -> Callable[[int], None]:
+    """Steps with queues, Python functions and branches: those that need the executor."""
+    g = tf.Graph()
+    with g.as_default():
+        x = tf.placeholder(tf.float32, [])
+        q = tf.FIFOQueue(5, tf.float32)
+        enqueue, dequeue = q.enqueue(x), q.dequeue()
+        y = tf.cond(x > 0.0, lambda: x + 1.0, lambda: x - 1.0)
+        z = [tf.py_func(lambda a: a, [x], tf.float32), tf.py_func(lambda a: a, [y], tf.float32)]
+    session = tf.Session(graph=g)
+
+    def once(n: int) -> None:
+        session.run(enqueue, {x: 1.0})
+        session.run(dequeue)
+        session.run(z, {x: float(n % 3 - 1)})
+
+    return once
+
+
+def sessions() -> Callable[[int], None]:
+    g = tf.Graph()
+    with g.as_default():
+        v = tf.Variable(tf.ones([1000]))
+        y = tf.reduce_sum(v * 2.0)
+        q = tf.FIFOQueue(5, tf.float32)
+        enqueue, dequeue, function = q.enqueue(1.0), q.dequeue(), tf.py_func(lambda a: a, [y], tf.float32)
+        init = tf.global_variables_initializer()
+
+    def once(n: int) -> None:
+        session = tf.Session(graph=g)
+        session.run(init)
+        session.run(y)
+        if n % 10 == 0:
+            for each in (enqueue, dequeue, function):
+                session.run(each)
+        if n % 3:
+            session.close()  # the others are closed when they are collected
+
+    return once
+
+
+def graphs() -> Callable[[int], None]:
+    def once(n: int) -> None:
+        with tf.Graph().as_default(), tf.Session() as session:
+            v = tf.Variable(tf.ones([100]))
+            session.run(tf.global_variables_initializer())
+            session.run(tf.reduce_sum(v * float(n % PROGRAMS)))
+
+    return once
+
+
+def threads() -> Callable[[int], None]:
+    g = tf.Graph()
+    with g.as_default():
+        x = tf.placeholder(tf.float32, [8])
+        y = tf.reduce_sum(x * 2.0)
+    session = tf.Session(graph=g)
+    feed = {x: np.ones(8, np.float32)}
+
+    def once(n: int) -> None:
+        thread = threading.Thread(target=session.run, args=(y, feed))
+        thread.start()
+        thread.join()
+
+    return once
+
+
+def fetches() -> Callable[[int], None]:
+    """A new graph every 2,000 fetches, as a graph itself may grow; each fetch is new to the session."""
+    made: list[object] = []
+
+    def once(n: int) -> None:
+        if n % 2000 == 0:
+            for session in made[:1]:
+                session.close()  # type: ignore[attr-defined]
+            g = tf.Graph()
+            with g.as_default():
+                made[:] = [tf.Session(graph=g), tf.placeholder(tf.float32, [])]
+        session, x = made
+        with session.graph.as_default():  # type: ignore[attr-defined]
+            y = x * float(n % PROGRAMS)  # type: ignore[operator]
+        session.run(y, {x: 1.0})  # type: ignore[attr-defined]
+
+    return once
+
+
+def growing_graph() -> Callable[[int], None]:
+    g = tf.Graph()
+    session = tf.Session(graph=g)
+    with g.as_default():
+        v = tf.Variable(tf.ones([10]))
+        y = tf.reduce_sum(v)
+    session.run(v.initializer)
+
+    def once(n: int) -> None:
+        with g.as_default():
+            tf.constant(float(n))
+        session.run(y)
+
+    return once
+
+
+def shapes() -> Callable[[int], None]:
+    g = tf.Graph()
+    with g.as_default():
+        x = tf.placeholder(tf.float32, [None])
+        y = tf.reduce_sum(x * 2.0)
+    session = tf.Session(graph=g)
+    return lambda n: session.run(y, {x: np.ones(n + 1, np.float32)}) and None
+
+
+def views() -> Callable[[int], None]:
+    """Views of event files and graphs, loss plots and timelines, as a saved notebook has them."""
+    folder = tempfile.mkdtemp(prefix="tfnb-soak-")
+    with tf.summary.FileWriter(folder) as writer:
+        for k in range(5):
+            writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="loss", simple_value=1.0 / (k + 1))]), k)
+    g = tf.Graph()
+    with g.as_default():
+        x = tf.placeholder(tf.float32, [4, 4], name="x")
+        y = tf.reduce_sum(tf.matmul(x, x), name="y")
+    metadata = tf.RunMetadata()
+    with tf.Session(graph=g) as session:
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        session.run(y, {x: np.ones((4, 4), np.float32)}, options, metadata)
+    from tfnb.notebook import LossPlot, show_graph, timeline
+
+    def once(n: int) -> None:
+        kind = n % 3
+        if n % 50 == 25:  # which takes as long as all the others
+            with open(os.devnull, "w") as nowhere:
+                plot = LossPlot(stream=nowhere)
+                plot.add(1, loss=1.0)
+                plot._repr_html_()
+                plot.close()
+        elif kind == 0:
+            with tf.view(folder) as view:
+                view._repr_html_()
+        elif kind == 1:
+            shown = show_graph(g)
+            shown._repr_html_()
+            shown.close()
+        else:
+            timeline(metadata)._repr_html_()
+
+    return once
+
+
+PARTS = {
+    "steps": Part(steps, 1_000_000, 20_000, 10_000, "steps"),
+    "host steps": Part(host_steps, 20_000, 500, 400, "times three steps"),
+    "sessions": Part(sessions, 10_000, 300, 100, "sessions"),
+    "graphs": Part(graphs, 10_000, 1000, 0, "graphs with sessions"),
+    "threads": Part(threads, 10_000, 300, 600, "threads, a step each"),
+    "fetches": Part(fetches, 4_000, 2000, 0, "fetches"),
+    "growing graph": Part(growing_graph, 1_000, 100, 400, "runs, a node each", None),
+    "shapes": Part(shapes, 3_000, 300, 0, "shapes"),
+    "views": Part(views, 10_000, 200, 40, "views"),
+}
+
+
+# ---- the whole -----------------------------------------------------------------------------------
+
+
+def run_part(name: str, short: bool) -> bool:
+    """Measures one part and prints its line; did it hold its limit?"""
+    part = PARTS[name]
+    count = part.short if short else part.count
+    grown = measure(part.make(), count, min(part.warm, count) if short else part.warm)
+    # Few are measured in a short run, where a few pages more weigh much: allow for 2 MB in all.
+    limit = part.limit if not short or part.limit is None else max(part.limit, 2.0 / count * 10_000)
+    held = (limit is None or grown.megabytes <= limit) and grown.descriptors <= 0 and grown.threads <= 0
+    told = "-" if limit is None else f"{limit:.1f}"
+    print(
+        f"{name:15} {count:>9,} {part.unit:22} {grown.megabytes:>+9.2f} {told:>6} {grown.descriptors:>+5} "
+        f"{grown.threads:>+8} {grown.seconds:>8.0f}   {'' if held else 'TOO MUCH'}",
+        flush=True,
+    )
+    return held
+
+
+def chosen(names: list[str], short: bool) -> Iterator[str]:
+    for name, part in PARTS.items():
+        if (not names or name in names) and (part.short or not short):
+            yield name
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--short", action="store_true", help="few of each, in this process")
+    parser.add_argument("--only", nargs="*", default=[], choices=list(PARTS))
+    parser.add_argument("--part", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.part:
+        return not run_part(options.part, options.short)
+    print(f"{'part':15} {'count':>9} {'of':22} {'MB/10,000':>9} {'limit':>6} {'fds':>5} {'threads':>8} {'seconds':>8}")
+    sys.stdout.flush()
+    failed = 0
+    for name in chosen(options.only, options.short):
+        if options.short:
+            failed += not run_part(name, True)
+        else:  # a process for each, which has nothing of the others
+            failed += subprocess.run([sys.executable, __file__, "--part", name], check=False).returncode != 0
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,298 @@
+"""Where PoCL keeps compiled kernels: a folder of this process's own, filled from sealed archives.
+
+PoCL loads what lies in its folder without a look at it, and a file that a power cut or a full disk has cut off ends the
+process, and every later one. So no two processes share such a folder: each makes one, unpacks into it those programs
+whose archive has the right checksum (`BinaryCache`), and archives what it has compiled. The folder goes with the
+process; a lock tells others whether it is still alive. LLVM ends the process when a disk is full, so there must be room
+before anything is compiled.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import errno
+import io
+import os
+import re
+import shutil
+import tempfile
+import threading
+import warnings
+import weakref
+import zipfile
+from collections import Counter, deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from tfnb.devices.opencl.cache import BinaryCache, write_atomically
+from tfnb.errors import ResourceExhaustedError
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: folders of dead processes stay
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["KernelFolder"]
+
+_ROOM = 32 << 20  # bytes that must be free where a process begins to compile
+_LEAST = 4 << 20  # bytes that must be free before each program
+_NAME = re.compile(r"tfnb-\d+-\w{8}")  # of the folders below `processes` that this module makes and removes
+_LOCK = "lock"
+_CURRENT = "current"  # a link to the folder that PoCL uses, so that it can move to another disk
+
+
+class KernelFolder:
+    """The folder of this process: `link` is what PoCL is told. All methods may be called from any thread."""
+
+    def __init__(self, cache: Path, name: str) -> None:
+        self._archives = BinaryCache(cache / "kernels")
+        self._name = name
+        self._lock = threading.RLock()
+        self._busy = 0  # compilations that run
+        self._owned: list[tuple[Path, int]] = []  # folders with their open locks
+        self._programs: dict[str, str] = {}  # key -> its folder, relative to PoCL's
+        self._sealed: dict[str, frozenset[str]] = {}  # key -> the files in its archive
+        self._seen: dict[str, frozenset[str]] = {}  # PoCL's folders of programs, by their first two letters
+        self._users: Counter[str] = Counter()  # how many programs of this process have a key
+        self._gone: deque[str] = deque()  # keys of programs that have been collected
+        self._pid = os.getpid()
+        base, why = _place(cache)
+        if why:
+            _warn(cache, why, base)
+        self._folder = self._make(base)
+        self.link = self._folder.parent / _CURRENT
+        os.symlink(self._folder, self.link)
+        atexit.register(self._remove)
+
+    # ---- places ----------------------------------------------------------------------------
+
+    def _make(self, base: Path) -> Path:
+        """A new folder below `base`, locked as long as this process or a fork of it lives."""
+        while True:
+            own = Path(tempfile.mkdtemp(prefix=f"tfnb-{self._pid}-", dir=base))
+            handle = os.open(own / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            if fcntl is not None:
+                with contextlib.suppress(OSError):  # a file system without locks
+                    fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            if (own / _LOCK).exists():  # else another process has removed it between the two lines
+                break
+            os.close(handle)
+        self._owned.append((own, handle))
+        folder = own / self._name
+        folder.mkdir()
+        return folder
+
+    def _remove(self) -> None:
+        """At the end of the process; a fork that still lives keeps the folder, and the next process removes it."""
+        if os.getpid() != self._pid:
+            return
+        for own, handle in self._owned:
+            os.close(handle)
+            _remove_if_dead(own)
+
+    def _move(self) -> None:
+        """Goes on elsewhere, with what is there, as the disk is full."""
+        taken = {own.parent for own, _ in self._owned}
+        base, why = _place(None, taken)
+        folder = self._make(base)
+        shutil.copytree(self.link, folder, dirs_exist_ok=True)
+        new = self.link.with_name(f"{_CURRENT}-{len(self._owned)}")
+        try:
+            os.symlink(folder, new)
+            os.replace(new, self.link)
+        except OSError as e:
+            raise ResourceExhaustedError(_full(self._folder, str(e))) from None
+        _warn(self._folder, why or "the disk is full", base)
+        self._folder = folder
+
+    @contextlib.contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Around what makes PoCL compile. Raises `ResourceExhaustedError` where no disk has room for it."""
+        with self._lock:
+            if _free(self._folder) < _LEAST:
+                if self._busy:
+                    raise ResourceExhaustedError(_full(self._folder, "other kernels are being compiled there"))
+                self._move()
+            self._busy += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._busy -= 1
+
+    def after_fork(self) -> None:
+        """In the new process, which shares the folder: nobody will release the lock that a thread may hold."""
+        self._lock = threading.RLock()
+        self._busy = 0
+
+    # ---- programs --------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def building(self, key: str) -> Iterator[None]:
+        """Around the building of a program: unpacks what was compiled for it before, notes where PoCL puts it."""
+        with self._lock, self.compiling():
+            restored = self._restore(key)
+            yield
+            if not restored:
+                new = self._new_programs()
+                if len(new) == 1:
+                    self._programs[key] = new[0]
+
+    def was_restored(self, key: str) -> bool:
+        """Has an earlier process compiled kernels of this program?"""
+        return key in self._sealed
+
+    def seal(self, key: str) -> None:
+        """Archives a program's kernels if some are new. Nothing may be compiling for it."""
+        with self._lock:
+            place = self._programs.get(key)
+            if place is None:
+                return
+            folder = self._folder / place
+            files = sorted(p for p in folder.rglob("*") if p.suffix in (".so", ".bc") and p.is_file())
+            names = frozenset(str(p.relative_to(self._folder)) for p in files)
+            if names == self._sealed.get(key):
+                return
+            data = io.BytesIO()
+            with zipfile.ZipFile(data, "w") as archive:
+                for p in files:
+                    archive.write(p, p.relative_to(self._folder))
+            self._archives.put(key, data.getvalue())
+            self._sealed[key] = names
+
+    def use(self, key: str, program: object) -> None:
+        """Keeps a program's files as long as `program` lives."""
+        with self._lock:
+            self._users[key] += 1
+        # It may be collected anywhere, so the rest is left to `drop_unused`.
+        weakref.finalize(program, self._gone.append, key).atexit = False
+
+    def drop_unused(self) -> list[str]:
+        """Removes the files of programs that are not in use any more, and gives their keys. Archives stay."""
+        dropped = []
+        with self._lock:
+            while self._gone:
+                key = self._gone.popleft()
+                self._users[key] -= 1
+                if not self._users[key]:
+                    del self._users[key]
+                    self._forget(key)
+                    dropped.append(key)
+        return dropped
+
+    def _forget(self, key: str) -> None:
+        with self._lock:
+            self._sealed.pop(key, None)
+            place = self._programs.pop(key, None)
+            if place is not None and place not in self._programs.values() and os.getpid() == self._pid:
+                shutil.rmtree(self._folder / place, ignore_errors=True)
+
+    def libraries(self, key: str) -> list[str]:
+        """The compiled kernels of a program, as the operating system names them."""
+        with self._lock:
+            place = self._programs.get(key)
+            if place is None:
+                return []
+            return [os.path.realpath(p) for p in (self._folder / place).rglob("*.so")]
+
+    def _restore(self, key: str) -> bool:
+        data = self._archives.get(key)
+        if data is None:
+            return False
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                names = archive.namelist()
+                for name in names:
+                    place = self._folder / name
+                    if place.exists():  # loaded by this process, perhaps; never written in place
+                        continue
+                    write_atomically(place, archive.read(name))
+        except (zipfile.BadZipFile, OSError):
+            return False
+        self._programs[key] = str(Path(*Path(names[0]).parts[:2]))
+        self._sealed[key] = frozenset(names)
+        self._new_programs()
+        return True
+
+    def _new_programs(self) -> list[str]:
+        """PoCL's folders of programs that were not there at the last call."""
+        found = []
+        for first in os.scandir(self._folder):
+            if len(first.name) != 2:
+                continue
+            names = frozenset(os.listdir(first.path))
+            found += [f"{first.name}/{n}" for n in names - self._seen.get(first.name, frozenset())]
+            self._seen[first.name] = names
+        return found
+
+
+def _place(cache: Path | None, taken: set[Path] | None = None) -> tuple[Path, str]:
+    """Where a process can compile, and why it is not below the cache ("" if it is)."""
+    reasons = []
+    wanted = [] if cache is None else [cache / "processes"]
+    for base in (*wanted, Path(tempfile.gettempdir()), Path("/dev/shm")):
+        if taken and base in taken:
+            continue
+        try:
+            if base in wanted:
+                base.mkdir(parents=True, exist_ok=True)
+                _sweep(base)
+            with tempfile.TemporaryFile(dir=base) as file:
+                file.write(b"\0" * 4096)
+            if _free(base) < _ROOM:
+                raise OSError(errno.ENOSPC, f"less than {_ROOM >> 20} MB are free")
+            if os.statvfs(base).f_flag & getattr(os, "ST_NOEXEC", 0):
+                raise OSError(errno.EACCES, "programs may not be executed there")
+        except OSError as e:
+            reasons.append(f"{base}: {e.strerror or e}")
+            continue
+        return base, "; ".join(reasons)
+    raise ResourceExhaustedError(
+        f"there is no folder to compile kernels in: {'; '.join(reasons)}. Free some space, or set TFNB_CACHE_DIR to a "
+        "folder that can be written and has room"
+    )
+
+
+def _warn(where: Path, why: str, instead: Path) -> None:
+    warnings.warn(
+        f"compiled kernels cannot be kept below {where} ({why}); this process compiles into {instead}, and others will "
+        "compile again. Free some space, or set TFNB_CACHE_DIR to a folder that can be written and has room",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _full(folder: Path, why: str) -> str:
+    return (
+        f"the disk of {folder} has less than {_LEAST >> 20} MB left, which compiling a kernel needs ({why}). Free some "
+        "space, or set TFNB_CACHE_DIR to a folder on another disk and start again"
+    )
+
+
+def _free(folder: Path) -> int:
+    stats = os.statvfs(folder)
+    return stats.f_bavail * stats.f_frsize
+
+
+def _sweep(base: Path) -> None:
+    """Removes the folders of processes that have ended without doing so."""
+    for own in base.iterdir():
+        if _NAME.fullmatch(own.name):
+            _remove_if_dead(own)
+
+
+def _remove_if_dead(own: Path) -> None:
+    if fcntl is None:
+        return
+    try:
+        handle = os.open(own / _LOCK, os.O_RDWR)
+    except OSError:
+        return  # it is being made, or removed by another process
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(own, ignore_errors=True)
+    except OSError:
+        pass  # its process lives
+    finally:
+        os.close(handle)

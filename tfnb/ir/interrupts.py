@@ -1,0 +1,136 @@
+"""Holding Ctrl-C back while a step runs, so that nothing is cut in two (white paper, section 3.3).
+
+Python raises KeyboardInterrupt in the main thread between any two calls, and no `try` block can protect the bookkeeping
+of locks, queues and counters against that. Inside `with HeldInterrupts(wake) as held:` the signal is only noted in
+`held.error`, and `wake` is called so that a waiting loop looks at it; the loop raises it where nothing is half done.
+Functions of the user's run inside `interruptible()`, where Ctrl-C is raised at once as everywhere in Python.
+Invariant: between entering and leaving the block, Ctrl-C raises nothing outside of `interruptible()`, unless the user
+presses it again after a second in which nothing has reacted.
+"""
+
+from __future__ import annotations
+
+import _signal
+import os
+import threading
+import time
+from collections.abc import Callable
+from signal import SIGINT
+from types import FrameType, TracebackType
+
+__all__ = ["HeldInterrupts", "interruptible", "raise_if_overdue"]
+
+_set_handler = _signal.signal  # `signal.signal` is a wrapper around it that costs ten times as much
+_get_ident = threading.get_ident
+_PATIENCE = 1.0  # seconds after which a second Ctrl-C is raised wherever the main thread is
+_main_thread = threading.main_thread().ident
+_innermost: HeldInterrupts | None = None  # of the main thread
+
+
+def _note_main_thread() -> None:
+    global _main_thread, _innermost
+    _main_thread = threading.main_thread().ident
+    _innermost = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_main_thread)
+
+
+class HeldInterrupts:
+    """A context manager; it does nothing in threads other than the main one, which never get a KeyboardInterrupt.
+
+    `wake` is called from the signal handler: it must not wait for a lock that the main thread may hold. What the
+    handler that was there before does is done; if that raises, the exception is what `error` holds. Leaving the block
+    raises `error`, unless an interrupt is already on its way.
+    """
+
+    __slots__ = ("_before", "_handler", "_outer", "allowed", "error", "since", "wake")
+
+    def __init__(self, wake: Callable[[], None] | None = None) -> None:
+        self.wake = wake
+        self.error: BaseException | None = None
+        self.allowed = False  # does a function of the user's run?
+        self._handler: Callable[[int, FrameType | None], None] | None = None
+
+    def __enter__(self) -> HeldInterrupts:
+        global _innermost
+        if _get_ident() == _main_thread:
+            self._before = None  # what a signal that comes during the next line finds
+            self._outer = _innermost
+            self._handler = handler = self._caught
+            self._before = before = _set_handler(SIGINT, handler)
+            if not callable(before):  # Ctrl-C is ignored, or ends the process
+                _set_handler(SIGINT, before)
+                self._handler = None
+            else:
+                _innermost = self
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        global _innermost
+        handler, self._handler = self._handler, None  # the handler refers to this object
+        if handler is None:
+            return
+        _innermost = self._outer
+        last = _set_handler(SIGINT, self._before)
+        if last is not handler:  # the user has set another one meanwhile
+            _set_handler(SIGINT, last)
+        held = self.error
+        if held is not None and held is not error and not isinstance(error, type(held)):
+            raise held
+
+    def check(self) -> None:
+        """Raises the interrupt that was held back, if there was one."""
+        if self.error is not None:
+            raise self.error
+
+    def _caught(self, number: int, frame: FrameType | None) -> None:
+        """The signal handler."""
+        found: BaseException | None = None
+        try:
+            if self._before is None:
+                raise KeyboardInterrupt
+            self._before(number, frame)
+            if self._outer is not None:
+                found = self._outer.error
+        except BaseException as e:
+            found = e
+        if found is None:
+            return  # a handler of the user's, which took note of the signal and raised nothing
+        now = time.monotonic()
+        if self.allowed or (self.error is not None and now - self.since > _PATIENCE):
+            raise found
+        if self.error is None:
+            self.error, self.since = found, now
+        if self.wake is not None:
+            self.wake()
+
+
+class interruptible:
+    """Around a function of the user's that a step calls: Ctrl-C is raised inside of it."""
+
+    __slots__ = ("_held",)
+
+    def __enter__(self) -> None:
+        self._held = held = _innermost if _get_ident() == _main_thread else None
+        if held is not None:
+            held.check()
+            held.allowed = True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._held is not None:
+            self._held.allowed = False
+
+
+def raise_if_overdue() -> None:
+    """Raises an interrupt that has been held back for a second: called by work that may go on for ever."""
+    held = _innermost
+    if held is None or held.error is None or _get_ident() != _main_thread:
+        return
+    if time.monotonic() - held.since > _PATIENCE:
+        raise held.error
