@@ -27,7 +27,7 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.session import dask, session
 
 DEALT = "random:1"  # the policy of placement
-PASSING = re.compile(rb"\.tmp-[0-9a-f]{8}|tfnb_model_\w{8}")  # what is in names of files for a while, at random
+PASSING = re.compile(rb"\.tmp-[0-9a-f]{16}|tfnb_model_\w{8}")  # what is in names of files for a while, at random
 SEED = 20151109  # of graphs that have none, where results are compared
 
 

@@ -253,7 +253,7 @@ def test_damage_in_their_files_is_told(tmp_path, name):
 
 def test_saves_and_reads_of_one_prefix_at_once(prefix):
     """Two writers and two readers: nobody meets an error, each reader gets the values of one save."""
-    left = threading.Semaphore(60)
+    left = threading.Semaphore(20)
 
     def save(k):
         while left.acquire(blocking=False):

@@ -141,3 +141,11 @@ def test_a_damaged_pointer_file(tmp_path):
         tf.train.get_checkpoint_state(tmp_path)
     (tmp_path / "checkpoint").write_text('model_checkpoint_path: "gone-3"\n')
     assert tf.train.latest_checkpoint(tmp_path) is None
+
+
+def test_a_damaged_list_of_the_best(tmp_path):
+    for text in ("", "[" * 100_000, "{}", '{"checkpoints":3}', '{"checkpoints":[{"path":"../m","metric":1}]}', "\xff",
+                 '{"checkpoints":[{"path":"m","metric":[]}]}'):  # fmt: skip
+        (tmp_path / "best_checkpoints.json").write_text(text)
+        with pytest.raises(errors.DataLossError, match="best_checkpoints"):
+            tf.train.best_checkpoint(tmp_path)

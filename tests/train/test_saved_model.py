@@ -103,6 +103,10 @@ def test_what_is_refused(sess, tmp_path):
         with pytest.raises(FailedPreconditionError):
             call()
     builder.add_meta_graph_and_variables(sess, ["serve"])
+    (tmp_path / "m").mkdir()  # somebody else's
+    with pytest.raises(AlreadyExistsError, match="exists"):
+        builder.save()
+    (tmp_path / "m").rmdir()
     with pytest.raises(FailedPreconditionError, match="already"):
         builder.add_meta_graph_and_variables(sess, ["serve"])
     with pytest.raises(InvalidArgumentError, match="asset"):

@@ -398,3 +398,37 @@ def test_threads_may_save_at_once(sess, tmp_path):
         saver.restore(sess, path)
         assert sess.run(v)[-1] == 999.0
     assert len(list(tmp_path.glob("*.safetensors"))) == 2
+
+
+def test_restoring_with_several_nodes_while_another_saves(tmp_path):
+    """The values of one save come back, not those of two."""
+    path = str(tmp_path / "m")
+
+    def values(of_graph):
+        with of_graph.as_default():
+            return [tf.Variable(np.zeros(3), name=name) for name in "abcd"], tf.train.Saver(restore_sequentially=True)
+
+    ours, theirs = tf.Graph(), tf.Graph()
+    (read, restoring), (written, saving) = values(ours), values(theirs)
+    with tf.Session(graph=ours) as one, tf.Session(graph=theirs) as other:
+        with theirs.as_default():
+            more = tf.group(*[v.assign_add(np.ones(3)) for v in written])
+            other.run(tf.global_variables_initializer())
+        saving.save(other, path)
+        done = threading.Event()
+
+        def save():
+            for _ in range(15):
+                other.run(more)
+                saving.save(other, path, write_meta_graph=False, write_state=False)
+            done.set()
+
+        thread = threading.Thread(target=save)
+        thread.start()
+        found = set()
+        while not done.is_set():
+            restoring.restore(one, path)
+            (value,) = {float(x) for v in one.run(read) for x in v}
+            found.add(value)
+        thread.join()
+        assert len(found) > 1

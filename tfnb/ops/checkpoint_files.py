@@ -242,7 +242,8 @@ def _merged(
         own = set(shards_of(part.prefix, part.index))
         for name, size in part.index.shards:
             source = os.path.join(part.folder, name)
-            found = os.lstat(source)
+            with os_errors(source):
+                found = os.lstat(source)
             if not stat.S_ISREG(found.st_mode) or found.st_size != size:
                 raise DataLossError(f"{source} is no regular file of {size} bytes, as the index of {part.prefix} says")
             if not (delete_old and name in own):

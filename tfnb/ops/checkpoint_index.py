@@ -28,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 
 MAX_INDEX_BYTES = 1 << 26  # of the index file, and of the header of a shard
-MAX_PARTS = 1 << 17  # parts of tensors, and tensors, in one checkpoint: a part takes half a kilobyte of memory
+MAX_PARTS = 1 << 16  # parts of tensors, and tensors, in one checkpoint: a part takes half a kilobyte of memory
 MAX_SHARDS = 1 << 16
 MAX_DIMENSIONS = 32  # as NumPy's arrays have in all its versions
 _LARGEST = 1 << 62  # bytes of a tensor: more than any file has, and still a 64-bit number
@@ -132,7 +132,7 @@ def read_bounded(path: str, limit: int, what: str) -> bytes:
                 raise DataLossError(f"{path} is no regular file")
             if found.st_size > limit:
                 raise DataLossError(f"{path} has {found.st_size} bytes; {what} has at most {limit}")
-            return file.read(limit)
+            return file.read(found.st_size)
 
 
 def read_index(prefix: str) -> bytes:

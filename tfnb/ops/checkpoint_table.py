@@ -15,7 +15,8 @@ from tfnb.ops.lazy_library import library
 from tfnb.types import DType
 
 __all__ = [
-    "MAGIC", "DamagedError", "Message", "crc", "shape_of", "slice_key", "slice_of", "table", "text_of", "varint",
+    "MAGIC", "MAX_FIELDS", "DamagedError", "Message", "crc", "shape_of", "slice_key", "slice_of", "table", "text_of",
+    "varint",
 ]  # fmt: skip
 
 MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)  # the last bytes of such a table
@@ -26,6 +27,7 @@ _MAX_KEY = 1 << 16
 _KEYS_BEYOND = 1 << 24  # keys may take so many bytes more than the table, since each tells only what is new in it
 _LARGEST = 1 << 62  # bytes of a tensor
 _LARGEST_FIELD = 15  # the numbers of all fields that checkpoints have are smaller
+MAX_FIELDS = 16 * MAX_PARTS  # of the messages of a table: an entry with shape, place and checksum has a dozen
 
 
 class DamagedError(ValueError):
@@ -110,11 +112,15 @@ def table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 class Message:
-    """The fields of a protobuf message by their numbers; the caller says of which type each must be."""
+    """The fields of a protobuf message by their numbers; the caller says of which type each must be.
 
-    __slots__ = ("_fields",)
+    most: how many fields the message may have. `size`: how many it has.
+    """
 
-    def __init__(self, data: bytes) -> None:
+    __slots__ = ("_fields", "size")
+
+    def __init__(self, data: bytes, most: int = 64) -> None:
+        self.size = 0
         self._fields: dict[int, list[int | bytes]] = {}
         at, end = 0, len(data)
         while at < end:
@@ -133,10 +139,10 @@ class Message:
                 at += size
             else:
                 raise DamagedError(f"a field of the unknown kind {kind}")
-            if key >> 3 <= _LARGEST_FIELD:
-                self._fields.setdefault(key >> 3, []).append(value)
-                if len(self._fields[key >> 3]) > MAX_PARTS:
-                    raise DamagedError(f"a message with more than {MAX_PARTS} values of a field")
+            self.size += 1
+            if key >> 3 > _LARGEST_FIELD or self.size > most:
+                raise DamagedError(f"a message with a field {key >> 3}, or with more than {most} fields")
+            self._fields.setdefault(key >> 3, []).append(value)
 
     def __contains__(self, field: int) -> bool:
         return field in self._fields

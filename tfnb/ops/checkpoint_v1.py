@@ -23,6 +23,7 @@ from tfnb.ops.checkpoint_files import Checkpoint
 from tfnb.ops.checkpoint_index import MAX_PARTS, Entry, Part, read_bounded
 from tfnb.ops.checkpoint_table import (
     MAGIC,
+    MAX_FIELDS,
     DamagedError,
     Message,
     shape_of,
@@ -69,7 +70,7 @@ class OldCheckpoint(Checkpoint):
         self.entries: dict[str, Entry] = {}
         self._strange: set[str] = set()
         self._values: dict[str, dict[tuple[tuple[int, ...], tuple[int, ...]], bytes]] = {}
-        self._count = 0
+        self._count = self._fields = 0
         for path in files:
             data = read_bounded(path, MAX_OLD_BYTES, "a file of an old checkpoint")
             try:
@@ -82,8 +83,8 @@ class OldCheckpoint(Checkpoint):
         for key, value in pairs:
             found = Message(value)
             if key == b"":
-                for told in Message(found.one_bytes(1)).all_bytes(1):
-                    self._add(Message(told))
+                for told in Message(found.one_bytes(1), MAX_PARTS).all_bytes(1):
+                    self._add(Message(told, MAX_PARTS))
                 continue
             piece = Message(found.one_bytes(2))
             name = text_of(piece.one_bytes(1))
@@ -94,19 +95,20 @@ class OldCheckpoint(Checkpoint):
             elif name not in self._strange:
                 raise DamagedError(f"a slice of {name!r}, which is not among the tensors")
 
-    def _counted(self) -> None:
+    def _counted(self, fields: int = 0) -> None:
         self._count += 1
-        if self._count > MAX_PARTS:
-            raise DamagedError(f"it tells of more than {MAX_PARTS} tensors and slices")
+        self._fields += fields
+        if self._count > MAX_PARTS or self._fields > MAX_FIELDS:
+            raise DamagedError(f"it has more than {MAX_PARTS} tensors and slices, or {MAX_FIELDS} fields")
 
     def _add(self, told: Message) -> None:
         name = text_of(told.one_bytes(1))
-        self._counted()
+        self._counted(told.size)
         try:
             dtype = as_dtype(told.number(3))
         except DTypeError:
             dtype = None
-        if dtype not in ALL:
+        if dtype is None or dtype not in ALL:
             self._strange.add(name)
             return
         shape = shape_of(told.all_bytes(2), dtype)

@@ -21,6 +21,7 @@ from tfnb.ops.checkpoint_index import MAX_PARTS, MAX_SHARDS, Entry, Part, index_
 from tfnb.ops.checkpoint_shard import read_at
 from tfnb.ops.checkpoint_table import (
     MAGIC,
+    MAX_FIELDS,
     DamagedError,
     Message,
     crc,
@@ -96,20 +97,23 @@ class TensorFlowCheckpoint(Checkpoint):
         if not 0 < self._count <= MAX_SHARDS:
             raise DamagedError(f"it tells of {self._count} shards; at most {MAX_SHARDS} are possible")
         slices: dict[bytes, bytes] = {}
+        fields = 0
         for key, value in pairs:
             if key[0] == 0:
                 slices[key] = value
             else:
-                self._add(text_of(key), Message(value), slices)
-            if len(slices) + len(self._strange) + self._parts > MAX_PARTS:
-                raise DamagedError(f"it tells of more than {MAX_PARTS} tensors or parts")
+                told = Message(value, MAX_PARTS)
+                fields += told.size
+                self._add(text_of(key), told, slices)
+            if fields > MAX_FIELDS or len(slices) + len(self._strange) + self._parts > MAX_PARTS:
+                raise DamagedError(f"it has more than {MAX_PARTS} tensors or parts, or {MAX_FIELDS} fields")
 
     def _add(self, name: str, told: Message, slices: dict[bytes, bytes]) -> None:
         try:
             dtype = as_dtype(told.number(1))
         except DTypeError:
             dtype = None
-        if dtype not in ALL:
+        if dtype is None or dtype not in ALL:
             self._strange.add(name)
             return
         shape = shape_of(told.all_bytes(2), dtype)

@@ -13,11 +13,13 @@ from typing import Any
 
 from tfnb.errors import DataLossError, InvalidArgumentError
 from tfnb.ir.files import replace_file
+from tfnb.ops.checkpoint_index import read_bounded
 from tfnb.ops.tensorflow_checkpoint import is_checkpoint
 
 __all__ = ["API", "BestCheckpoints", "best_checkpoint"]
 
 _FILE = "best_checkpoints.json"
+_MAX_BYTES = 1 << 20
 
 
 class BestCheckpoints:
@@ -62,14 +64,26 @@ def _write(path: str, text: str) -> None:
 
 
 def _read(folder: str) -> list[tuple[float, str]]:
+    """The metric and prefix of each checkpoint that the file names. Raises `DataLossError` when it is damaged."""
     path = os.path.join(folder, _FILE)
-    try:
-        told = json.loads(Path(path).read_text(encoding="utf-8"))["checkpoints"]
-        return [(float(c["metric"]), os.path.join(folder, os.path.basename(c["path"]))) for c in told]
-    except FileNotFoundError:
+    if not os.path.exists(path):
         return []
-    except (ValueError, KeyError, TypeError) as e:
+    try:
+        told = json.loads(read_bounded(path, _MAX_BYTES, "a list of the best checkpoints"), parse_int=float)
+    except (ValueError, RecursionError) as e:
         raise DataLossError(f"{path} is damaged: {e!r}") from None
+    found = []
+    match told:
+        case {"checkpoints": [*members]}:
+            for member in members:
+                match member:
+                    case {"path": str(name), "metric": float() as metric} if name == os.path.basename(name):
+                        found.append((metric, os.path.join(folder, name)))
+                    case _:
+                        raise DataLossError(f"{path} is damaged: {str(member)[:200]} is no path and metric")
+        case _:
+            raise DataLossError(f"{path} is damaged: it has no list of checkpoints")
+    return found
 
 
 def best_checkpoint(checkpoint_dir: Any) -> str | None:

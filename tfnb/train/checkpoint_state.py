@@ -17,7 +17,7 @@ from typing import Any
 from tfnb.errors import DataLossError
 from tfnb.ir.files import os_errors, replace_file, sync_folder
 from tfnb.ir.protos import proto
-from tfnb.ops.checkpoint_index import index_path
+from tfnb.ops.checkpoint_index import index_path, read_bounded
 from tfnb.ops.tensorflow_checkpoint import is_checkpoint, remove_checkpoint
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "meta_graph_path", "update_checkpoint_state",
 ]  # fmt: skip
 
+_MAX_BYTES = 1 << 24  # of the pointer file
 _LINE = re.compile(r'(\w+)\s*:\s*("(?:[^"\\]|\\.)*"|[-+.\w]+)')
 
 
@@ -152,16 +153,13 @@ def get_checkpoint_state(
     Raises `DataLossError` for a file that is no checkpoint state.
     """
     path = _pointer(checkpoint_dir, latest_filename)
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
+    if not os.path.exists(path):
         return None
-    except UnicodeDecodeError as e:
-        raise DataLossError(f"{path} is no checkpoint state: {e}") from None
+    data = read_bounded(path, _MAX_BYTES, "a pointer file")
     try:
-        state = CheckpointState.from_text(text)
+        state = CheckpointState.from_text(data.decode())
     except ValueError as e:
-        raise DataLossError(f"{path}: {e}") from None
+        raise DataLossError(f"{path} is no checkpoint state: {e}") from None
     if not state.model_checkpoint_path:
         raise DataLossError(f"{path} names no checkpoint")
     folder = os.fsdecode(checkpoint_dir)

@@ -24,6 +24,8 @@ def import_meta_graph(
     clear_devices: ignores device names. import_scope: a name scope to put it in. Gives the saver of the file, a new one
     when it names none but the graph has variables, else None. Raises what `tf.import_graph_def` raises,
     `NotFoundError` for a missing file, `DataLossError` for one that is no MetaGraphDef; nothing is added then.
+
+    The saver's `save` and `restore` run the ops that the file names for them, whatever these do, as in TensorFlow.
     """
     graph = get_default_graph()
     message, scope = import_scoped_meta_graph(

@@ -245,6 +245,9 @@ def load(
 ) -> Any:
     """Adds the graph with exactly these tags to the session's graph and restores its variables; gives its MetaGraphDef.
 
+    The op that the file names as its main op (or legacy init op) is run then, as in TensorFlow. It is a part of a
+    program like any other and may write files, so load only models whose makers you trust.
+
     Raises `NotFoundError` (no SavedModel, no such tags), `DataLossError` (damaged).
     """
     folder = os.fsdecode(export_dir)
