@@ -60,6 +60,10 @@ class DType:
         return self.kind == "s"
 
     @property
+    def is_quantized(self) -> bool:
+        return self.kind == "q"
+
+    @property
     def as_numpy_dtype(self) -> Any:
         return self.np.type
 
@@ -144,7 +148,7 @@ ALL = (
     bfloat16, uint16, complex128, float16, uint32, uint64,
 )  # fmt: skip
 QUANTIZED = (qint8, quint8, qint32, qint16, quint16)
-ANY = (*ALL, resource, variant)  # what is only passed on
+ANY = (*ALL, *QUANTIZED, resource, variant)  # what is only passed on
 FLOATS = (float32, float64, float16, bfloat16)
 COMPLEX = (complex64, complex128)
 SIGNED_INTS = (int32, int64, int16, int8)
@@ -157,9 +161,9 @@ FIXED_SIZE = (*NUMBERS, bool_)
 DEVICE_FLOATS = (float32, float64)
 
 _OLD = {"half": float16, "float": float32, "double": float64, "str": string}
-_BY_NAME = {d.name: d for d in (*ANY, *QUANTIZED)} | _OLD
+_BY_NAME = {d.name: d for d in ANY} | _OLD
 _BY_NUMPY = {d.np: d for d in ALL if d is not string}
-_BY_ENUM = {d.enum: d for d in (*ANY, *QUANTIZED)}
+_BY_ENUM = {d.enum: d for d in ANY}
 _PYTHON = {float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string}
 
 

@@ -150,3 +150,37 @@ def test_bias(low, high):
         )  # fmt: skip
 
     same(build, steps=600)
+
+
+def _network(tf):
+    """A graph with a quantised constant, written with either library's names."""
+    x = tf.placeholder(tf.float32, [4], name="x")
+    q = tf.quantize_v2(x, 0.0, 2.0, tf.quint8)
+    k = tf.constant(np.array([0, 128, 255, 3], np.uint8))
+    c = tf.identity(tf.bitcast(k, tf.quint8), name="c")
+    tf.add(tf.dequantize(q[0], q[1], q[2]), tf.dequantize(c, 0.0, 1.0), name="y")
+
+
+def test_graphs_with_quantised_dtypes_are_exchanged():
+    fed = {"x:0": [0.0, 0.3, 0.5, 1.9]}
+    with tf1.Graph().as_default() as graph, tf1.Session() as session:
+        _network(tf1)
+        stored = tf1.make_tensor_proto(np.array([5, 6], tf1.quint8.as_numpy_dtype), tf1.quint8)
+        node = graph.as_graph_def().node.add(name="k", op="Const")
+        node.attr["dtype"].type = stored.dtype
+        node.attr["value"].tensor.CopyFrom(stored)
+        written = graph.as_graph_def()
+        written.node.append(node)
+        wanted = session.run("y:0", fed)
+    with tfnb.Graph().as_default() as graph, tfnb.Session() as session:
+        tfnb.import_graph_def(written.SerializeToString(), name="")
+        np.testing.assert_allclose(session.run("y:0", fed), wanted, rtol=1e-6)
+        assert session.run("k:0").tolist() == [5, 6] and graph.get_tensor_by_name("k:0").dtype is tfnb.quint8
+        back = graph.as_graph_def().SerializeToString()
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        definition = tf1.GraphDef()
+        definition.ParseFromString(back)
+        tf1.import_graph_def(definition, name="")
+        np.testing.assert_allclose(session.run("y:0", fed), wanted, rtol=1e-6)
+        plain = tf1.bitcast(tf1.get_default_graph().get_tensor_by_name("k:0"), tf1.uint8)
+        assert session.run(plain).tolist() == [5, 6]

@@ -206,13 +206,16 @@ class GraphBuilder(Collections):
             value = int(value)
         if value is None:
             raise DTypeError("None is not a value for a tensor")
-        return self.constant(to_numpy(value, dtype))
+        return self.constant(to_numpy(value, dtype), dtype=dtype)
 
-    def constant(self, array: np.ndarray, name: str = "Const") -> Tensor:
-        """A Const node that holds `array` (copied, so that later changes do not show)."""
+    def constant(self, array: np.ndarray, name: str = "Const", dtype: DType | None = None) -> Tensor:
+        """A Const node that holds `array` (copied, so that later changes do not show).
+
+        dtype: if it is not the array's own, as for quantised numbers, which are held as integers.
+        """
         array = np.array(array)
         array.flags.writeable = False
-        dtype = as_dtype(array.dtype)
+        dtype = as_dtype(array.dtype) if dtype is None else dtype
         return self.create_op(CONST, (), CONST.attrs(value=array), {"dtype": dtype}, name).outputs[0]
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
 from tfnb.ir.scalar_host import host_kernel
-from tfnb.types import ALL, Shape, unknown_shape
+from tfnb.types import ALL, QUANTIZED, Shape, unknown_shape
 
 __all__ = ["CONST", "MAX_RANK", "ConstAttrs", "constant_shape", "constant_value", "vector_length"]
 
@@ -35,7 +35,7 @@ class ConstAttrs:
 CONST = OpDef(
     "Const",
     outputs="output: dtype",
-    types={"dtype": ALL},
+    types={"dtype": (*ALL, *QUANTIZED)},
     attrs=ConstAttrs,
     doc="A constant tensor.",
     infer=lambda c: Shape(c.attrs.value.shape),

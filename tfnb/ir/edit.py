@@ -120,11 +120,13 @@ class GraphEdit:
             if value.graph is not self:
                 raise InternalError(f"{value.name} belongs to another graph")
             return value
-        return self.constant(to_numpy(value, dtype))
+        return self.constant(to_numpy(value, dtype), dtype)
 
-    def constant(self, array: np.ndarray) -> Tensor:
+    def constant(self, array: np.ndarray, dtype: DType | None = None) -> Tensor:
+        """A Const node; `dtype` if it is not the array's own, as for quantised numbers."""
         array = np.asarray(array)
-        return self.create_op(CONST, (), CONST.attrs(value=array), {"dtype": as_dtype(array.dtype)}).outputs[0]
+        types = {"dtype": as_dtype(array.dtype) if dtype is None else dtype}
+        return self.create_op(CONST, (), CONST.attrs(value=array), types).outputs[0]
 
     def redirect(self, old: Edge, new: Edge) -> None:
         """Everything that read `old` reads `new`."""

@@ -16,7 +16,7 @@ from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, unchanged
-from tfnb.types import INTS, NUMBERS, DType, Shape, uint8, uint16, uint32, uint64
+from tfnb.types import INTS, NUMBERS, QUANTIZED, DType, Shape, uint8, uint16, uint32, uint64
 
 __all__ = ["BITCAST", "INVERT", "OPS"]
 
@@ -150,12 +150,12 @@ BITCAST = OpDef(
     "Bitcast",
     inputs="input: T",
     outputs="output: type",
-    types={"T": _STORED, "type": _STORED},
+    types=dict.fromkeys(("T", "type"), (*_STORED, *QUANTIZED)),
     doc="""The same bits read as another type.
 
     input: a number type, but for 16-bit floats. output: dtype `type`; the shape of input, with a last dimension
     more when the type is smaller, and without the last (which must hold one number's parts) when it is larger.
-    Errors: it does not. Complex numbers run on the host.""",
+    Errors: it does not. Complex and quantised numbers run on the host.""",
     infer=_cast_shape,
     host=_host_cast,
     lower=_lower_cast,

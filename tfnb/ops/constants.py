@@ -210,10 +210,11 @@ def constant(
     verify_shape: the value must have exactly that shape. Errors: more elements than the shape holds, or a value
     not of the dtype.
     """
-    array = to_numpy(value, None if dtype is None else as_dtype(dtype))
+    wanted = None if dtype is None else as_dtype(dtype)
+    array = to_numpy(value, wanted)
     if shape is not None:
         array = _laid_out(array, as_shape(shape).known(), verify_shape)
-    return get_default_graph().constant(array, name or "Const")
+    return get_default_graph().constant(array, name or "Const", wanted)
 
 
 def _laid_out(array: np.ndarray, dims: tuple[int, ...], verify: bool) -> np.ndarray:

@@ -16,7 +16,7 @@ from tfnb.ir.record import record
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.shaping import IDENTITY
-from tfnb.types import ANY, QUANTIZED, Shape, as_dtype, as_shape, int64, unknown_shape
+from tfnb.types import ANY, Shape, as_dtype, as_shape, int64, unknown_shape
 
 __all__ = ["API", "OPS", "PLACEHOLDER", "PLACEHOLDER_WITH_DEFAULT"]
 
@@ -31,7 +31,7 @@ class PlaceholderAttrs:
 PLACEHOLDER = OpDef(
     "Placeholder",
     outputs="output: dtype",
-    types={"dtype": (*ANY, *QUANTIZED)},
+    types={"dtype": ANY},
     attrs=PlaceholderAttrs,
     doc="A value that every step which needs it must be fed.",
     infer=lambda c: c.attrs.shape,
@@ -51,7 +51,7 @@ PLACEHOLDER_WITH_DEFAULT = OpDef(
     "PlaceholderWithDefault",
     inputs="input: dtype",
     outputs="output: dtype",
-    types={"dtype": (*ANY, *QUANTIZED)},
+    types={"dtype": ANY},
     attrs=PlaceholderAttrs,
     doc="The input's value, unless the step is fed another one of a compatible shape.",
     infer=_with_default,

@@ -20,7 +20,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, scalar_shape, unchanged, with_rank
-from tfnb.types import ALL, ANY, INDEX, DType, Shape, as_dtype, int32, unknown_shape
+from tfnb.types import ALL, ANY, INDEX, QUANTIZED, DType, Shape, as_dtype, int32, unknown_shape
 
 __all__ = [
     "API",
@@ -182,7 +182,7 @@ RESHAPE = OpDef(
     "Reshape",
     inputs="tensor: T, shape: Tshape",
     outputs="output: T",
-    types={"T": ALL, "Tshape": INDEX},
+    types={"T": (*ALL, *QUANTIZED), "Tshape": INDEX},
     doc="""The same elements in row-major order under another shape.
 
     tensor: any dtype, any shape. shape: an integer vector; one entry may be -1, which becomes what fills the

@@ -56,7 +56,7 @@ def _key(graph: Graph, node: Node, inputs: tuple[Edge, ...]) -> Any:
         v: np.ndarray = node.attrs.value
         if v.nbytes > _SMALL or v.dtype == object:
             return None
-        return (op, v.dtype.str, v.shape, v.tobytes(), control, node.device)
+        return (op, node.types["dtype"], v.dtype.str, v.shape, v.tobytes(), control, node.device)
     if not foldable(op) or any(s.ref for s in node.specs) or any(graph.spec(e).ref for e in inputs):
         return None
     try:

@@ -43,7 +43,7 @@ def fold(graph: Graph) -> Graph:
     for e, value in folded.items():
         if e in needed:
             edit.at(edit.nodes[e.id])
-            t = edit.constant(value)
+            t = edit.constant(value, graph.spec(e).dtype)
             table[e] = Edge(t.op.id, 0)
     edit.redirect_all(table)
     return edit.freeze()

@@ -154,6 +154,53 @@ def test_values_survive(value):
     assert again.flags.writeable
 
 
+def quantised_model():
+    """A graph with quantised tensors of each kind: made, constant, passed on, through a branch."""
+    x = tf.placeholder(tf.float32, [4], name="x")
+    w = tf.Variable([1.0, 0.5, 0.25, 2.0], name="w")
+    q, low, high = tf.quantize_v2(x * w, 0.0, 2.0, tf.quint8)
+    k = tf.constant([0, 128, 255, 3], tf.quint8, name="k")
+    c = tf.cond(x[0] > 0.5, lambda: tf.identity(q), lambda: tf.reshape(tf.reshape(k, [2, 2]), [4]))
+    y = tf.add(tf.dequantize(c, low, high), tf.dequantize(tf.constant(7, tf.qint32), -1.0, 1.0), name="y")
+    tf.bitcast(tf.constant([1, 2], tf.uint16), tf.quint16, name="b")
+    return x, y
+
+
+FED = {"x:0": [0.4, 0.3, 0.5, 1.0]}
+
+
+@pytest.mark.opencl
+@pytest.mark.parametrize("first", [0.4, 0.6])
+def test_quantised_dtypes_survive(graph, tmp_path, first):
+    fed = {"x:0": [first, *FED["x:0"][1:]]}
+    x, y = quantised_model()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        wanted = sess.run(["y:0", "k:0", "b:0"], fed)
+        frozen = tf.graph_util.convert_variables_to_constants(sess, graph.as_graph_def(), ["y", "k", "b"])
+        tf.saved_model.simple_save(sess, str(tmp_path / "m"), {"x": x}, {"y": y})
+    assert wanted[1].tolist() == [0, 128, 255, 3] and wanted[2].tolist() == [1, 2]
+    with tf.Graph().as_default() as again, tf.Session() as sess:
+        tf.import_graph_def(frozen.SerializeToString(), name="")
+        for a, b in zip(sess.run(["y:0", "k:0", "b:0"], fed), wanted, strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert again.get_tensor_by_name("k:0").dtype is tf.quint8
+        assert again.as_graph_def() == frozen
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.saved_model.load(sess, ["serve"], str(tmp_path / "m"))
+        np.testing.assert_array_equal(sess.run("y:0", fed), wanted[0])
+
+
+@pytest.mark.parametrize("dtype", [tf.qint8, tf.quint8, tf.qint16, tf.quint16, tf.qint32])
+def test_quantised_values_survive(dtype):
+    for value in ([1, 100], 3, np.full([5], 7, dtype.np)):
+        message = tf.make_tensor_proto(value, dtype)
+        assert message.dtype == dtype.enum
+        again = tf.make_ndarray(message)
+        assert again.dtype == dtype.np
+        np.testing.assert_array_equal(again, value)
+
+
 def test_missing_elements_repeat_the_last():
     message = tf.make_tensor_proto([1.0, 2.0, 3.0], shape=[3])
     short = tf.TensorProto(dtype=1, tensor_shape=message.tensor_shape, float_val=[1, 2])

@@ -89,6 +89,9 @@ REFUSED = {
     "data after control": (A + node("b", "NoOp") + node("x", "Neg", "^b", "a", more=FLOAT), "x.*after a control"),
     "device": (node("x", "NoOp", more='device: "/gpu:many"'), "x.*not a device"),
     "colocation": (node("x", "NoOp", more='attr { key: "_class" value { list { s: "loc:@gone" } } }'), "x.*'gone'"),
+    "value of another dtype": (const("c").replace("{ type: DT_FLOAT", "{ type: DT_INT32"), "c.*int32 whose value is of float32"),
+    "value of another kind": (const("c", dtype="DT_UINT8", values="int_val: 1").replace("{ type: DT_UINT8", "{ type: DT_QUINT8"),
+                              "c.*quint8 whose value is of uint8"),
     "bytes for text": (A + node("x", "CheckNumerics", "a", more=FLOAT + 'attr { key: "message" value { s: "\\377" } }'),
                        "x.*UTF-8"),
 }  # fmt: skip

@@ -102,15 +102,18 @@ def output_places(opdef: OpDef, attrs: Mapping[str, Any]) -> dict[str, tuple[int
     return found
 
 
-def encode_value(kind: str, listed: bool, value: Any, into: Any = None) -> Any:
-    """The AttrValue of a value, in its field `kind` or as a list of that kind; written into `into` if given."""
+def encode_value(kind: str, listed: bool, value: Any, into: Any = None, declared: DType | None = None) -> Any:
+    """The AttrValue of a value, in its field `kind` or as a list of that kind; written into `into` if given.
+
+    declared: the dtype of a tensor, where its array does not say it.
+    """
     found = proto("attr_value").AttrValue() if into is None else into
     if listed:
         found.list.SetInParent()
         items = getattr(found.list, kind)
         items.extend([_plain(kind, v) for v in value])
     elif kind == "tensor":
-        encode_array(value, found.tensor)
+        encode_array(value, found.tensor, declared)
     elif kind == "shape":
         found.shape.CopyFrom(_plain(kind, value))
     else:
@@ -139,7 +142,7 @@ def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Any, into: Any) 
     for name, form in _fields(opdef.attrs).items():
         value = getattr(attrs, name.removeprefix(_OURS))
         if value is not None and (not name.startswith(_OURS) or value):
-            encode_value(form.kind, form.listed, value, into[name])
+            encode_value(form.kind, form.listed, value, into[name], types.get("dtype"))
 
 
 @cache

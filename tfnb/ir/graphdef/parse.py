@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import GraphError, OpError, ResourceExhaustedError
+from tfnb.errors import DTypeError, GraphError, OpError, ResourceExhaustedError
 from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.graphdef.attrs import decode_attrs, numbers_of, type_lists_of
-from tfnb.ir.graphdef.tensor_proto import MAX_REPEATED, repeated_bytes
+from tfnb.ir.graphdef.tensor_proto import MAX_REPEATED, decode_dtype, repeated_bytes
 from tfnb.ir.opdef import Kind, OpDef
 
 __all__ = [
@@ -113,6 +113,10 @@ def _parse(node: Any, opdef: OpDef) -> ParsedNode:
         raise GraphError("a data input comes after a control input")
     attrs = decode_attrs(opdef, node.attr)
     _check_outputs(opdef, attrs)
+    if opdef.kind is Kind.CONST and {"value", "dtype"} <= attrs.keys():
+        told = decode_dtype(node.attr["value"].tensor.dtype)
+        if told is not attrs["dtype"]:
+            raise DTypeError(f"a constant of {attrs['dtype'].name} whose value is of {told.name}")
     groups = _grouped(opdef, data, attrs)
     if node.device:
         DeviceSpec.from_string(node.device)

@@ -43,16 +43,20 @@ _FIELDS = {
     "int64": "int64_val", "bool": "bool_val", "bfloat16": "half_val", "float16": "half_val",
     "complex128": "dcomplex_val", "uint32": "uint32_val", "uint64": "uint64_val",
 }  # fmt: skip
-_QUANTIZED = {11: 6, 12: 4, 13: 3, 15: 5, 16: 17}  # qint8, quint8, qint32, qint16, quint16: as plain integers
 
 
 def decode_dtype(enum: int) -> DType:
     """The dtype of a DataType number, without the mark of a reference. Raises `DTypeError` for one not served."""
     base = enum - 100 if enum > 100 else enum
     try:
-        return as_dtype(_QUANTIZED.get(base, base))
+        return as_dtype(base)
     except DTypeError:
         raise DTypeError(f"the data type number {enum} is not served") from None
+
+
+def _held(dtype: DType) -> DType:
+    """The dtype of the array that holds a tensor: quantised numbers are held as plain integers."""
+    return as_dtype(dtype.np) if dtype.is_quantized else dtype
 
 
 def encode_shape(shape: Shape) -> Any:
@@ -78,14 +82,15 @@ def decode_shape(message: Any) -> Shape:
     return Shape(tuple(None if n == -1 else n for n in sizes))
 
 
-def encode_array(array: np.ndarray, into: Any = None) -> Any:
+def encode_array(array: np.ndarray, into: Any = None, declared: DType | None = None) -> Any:
     """The TensorProto of an array: scalars and texts in their dtype's field, others as bytes.
 
-    Written into the message `into` if given: large values are copied once.
+    Written into the message `into` if given: large values are copied once. declared: the quantised dtype that the
+    array's integers have, which NumPy does not know.
     """
     dtype = as_dtype(array.dtype)
     found = proto("tensor").TensorProto() if into is None else into
-    found.dtype = dtype.enum
+    found.dtype = dtype.enum if declared is None else declared.enum
     found.tensor_shape.CopyFrom(encode_shape(Shape(array.shape)))
     if dtype.is_string:
         found.string_val.extend(x.encode() if isinstance(x, str) else bytes(x) for x in array.flat)
@@ -110,7 +115,7 @@ def decode_array(message: Any) -> np.ndarray:
     Raises `DTypeError`, `ShapeError`, `ResourceExhaustedError` beyond `MAX_BYTES` and `MAX_REPEATED`,
     `InvalidArgumentError` for elements that do not fit the shape.
     """
-    dtype = decode_dtype(message.dtype)
+    dtype = _held(decode_dtype(message.dtype))
     dims = decode_shape(message.tensor_shape).known()
     if math.prod(max(d, 1) for d in dims) * dtype.size > MAX_BYTES:
         raise ResourceExhaustedError(
@@ -134,7 +139,7 @@ def repeated_bytes(message: Any, array: np.ndarray) -> int:
     """How many bytes of `array`, which was decoded from `message`, are copies of the last element that it lists."""
     if message.tensor_content or not array.size or not any(array.strides):
         return 0
-    dtype = decode_dtype(message.dtype)
+    dtype = _held(decode_dtype(message.dtype))
     listed = len(getattr(message, _FIELDS[dtype.name])) // (2 if dtype.is_complex else 1)
     return max(array.size - listed, 0) * dtype.size
 
@@ -182,15 +187,16 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_
     """
     if isinstance(values, type(proto("tensor").TensorProto())):
         return values
-    array = to_numpy(values, None if dtype is None else as_dtype(dtype))
+    wanted = None if dtype is None else as_dtype(dtype)
+    array = to_numpy(values, wanted)
     if shape is not None:
         dims = as_shape(shape).known()
-        wanted = int(np.prod(dims, dtype=np.int64))
-        if array.shape != dims and (verify_shape or array.size > wanted or (array.size == 0 < wanted)):
+        count = int(np.prod(dims, dtype=np.int64))
+        if array.shape != dims and (verify_shape or array.size > count or (array.size == 0 < count)):
             raise ShapeError(f"a value of shape {array.shape} was given for the shape {dims}")
         flat = array.reshape(-1)
-        array = np.concatenate([flat, np.broadcast_to(flat[-1:], (wanted - flat.size,))]).reshape(dims)
-    return encode_array(array)
+        array = np.concatenate([flat, np.broadcast_to(flat[-1:], (count - flat.size,))]).reshape(dims)
+    return encode_array(array, declared=wanted)
 
 
 def make_ndarray(tensor: Any) -> np.ndarray:
