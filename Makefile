@@ -50,7 +50,7 @@ test: check ## the checks, then every test (browser tests where chromium is foun
 spread: $(READY) ## the tests of control flow and training on 2 and 3 devices and 2 and 4 tasks of Dask
 	@$(PY) scripts/spread.py $(SPREAD_ARGS)
 
-fuzz: $(READY) ## millions of damaged and hostile inputs for everything that reads files or messages
+fuzz: $(READY) ## thousands of damaged and hostile inputs for everything that reads files or messages
 	@PYTHONPATH=tests $(PY) -m fuzz $(FUZZ_ARGS)
 
 soak: $(READY) ## a million steps, ten thousand sessions, graphs, threads and views: what memory they leave; about an hour

@@ -26,8 +26,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 
 TARGET = pytest.StashKey[Target]()
 
-# Folders whose tests share something large, and so run in one process: a JupyterLab and a browser, a Dask cluster.
-TOGETHER = ("tests/browser/", "tests/session/dask/")
+# Folders whose tests share something large, and so run in one process: a JupyterLab and a browser, a Dask cluster, one
+# run of the fuzzer.
+TOGETHER = ("tests/browser/", "tests/session/dask/", "tests/fuzz/")
 
 
 class ByFolder(LoadScopeScheduling):

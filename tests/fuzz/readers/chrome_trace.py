@@ -10,7 +10,9 @@ from typing import Any
 
 from fuzz.mutate import VALUES, deep_list, of_bytes, of_json
 from fuzz.target import Target
+from tfnb.notebook import trace_file
 from tfnb.notebook.server.documents import TraceDocument
+from tfnb.ops.record_files import DEFLATE
 
 
 def _trace() -> dict[str, Any]:
@@ -66,6 +68,10 @@ def target(folder: Path) -> Target:
         document.turn({"key": "k"}, [{"type": "open"}, {"type": "load"}])
         document._timeline._repr_html_()
 
+    def product(data: bytes) -> int:
+        """What a gzipped trace may inflate to."""
+        return min(len(data) * DEFLATE, trace_file.MOST_BYTES) if data[:2] == b"\x1f\x8b" else 0
+
     def zipped(change: Any) -> Any:
         return lambda data, rng: gzip.compress(change(data, rng), 1, mtime=0)
 
@@ -78,4 +84,4 @@ def target(folder: Path) -> Target:
     def of_zipped_bytes(data: bytes, rng: Random) -> bytes:
         return in_bytes(gzip.compress(data, 1, mtime=0), rng)
 
-    return Target(seeds, _hostile(), [in_bytes, trees, trees, zipped(trees), of_zipped_bytes], read)
+    return Target(seeds, _hostile(), [in_bytes, trees, trees, zipped(trees), of_zipped_bytes], read, product)

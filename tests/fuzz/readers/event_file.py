@@ -17,6 +17,7 @@ from fuzz.mutate import NUMBERS, of_bytes, of_message
 from fuzz.readers.graph_import import graph_defs
 from fuzz.target import Target
 from tfnb.ir.protos import proto
+from tfnb.notebook.viewer import media
 from tfnb.notebook.viewer.content import KINDS
 from tfnb.notebook.viewer.sources import FolderSource
 from tfnb.notebook.viewer.state import ViewState, Wanted
@@ -154,6 +155,10 @@ def target(folder: Path) -> Target:
         finally:
             path.unlink()
 
+    def product(_data: bytes) -> int:
+        """A picture or a tensor of few bytes may be as large as the viewer shows one."""
+        return 4 * max(media.MOST_PIXELS, media.MOST_NUMBERS)
+
     given = events()
     plain = b"".join(map(frame, given))
     change = of_message([b"text", b"scalars", b"images", b"histograms", b"a", b"", picture()[:20], sound()[:44]], NUMBERS)
@@ -166,4 +171,4 @@ def target(folder: Path) -> Target:
             parts[at] = (change if rng.random() < 0.7 else change_bytes)(parts[at], rng)
         return b"".join(map(frame, parts))
 
-    return Target([plain], _hostile(), [change_bytes, of_records, of_records], read)
+    return Target([plain], _hostile(), [change_bytes, of_records, of_records], read, product)

@@ -31,12 +31,12 @@ from tfnb.errors import (
 from tfnb.session.dask.stream import Budget, Idle, Stream
 from tfnb.session.dask.wire import Head, Message
 
-__all__ = ["Channel", "Peer", "Tls"]
+__all__ = ["MAX_UNFINISHED", "Channel", "Peer", "Tls"]
 
 _CONNECT = 3.0  # seconds to reach a peer
 _GREETING = 5.0  # seconds that a stranger has to say the password
 _PASSWORD = 32  # characters
-_LIMIT = 8 << 30
+MAX_UNFINISHED = 8 << 30  # bytes of the unfinished messages of all connections together
 _BACKLOG = 1024
 _WORD = b"tfnb 2 "
 
@@ -73,7 +73,7 @@ class Channel:
     """
 
     def __init__(
-        self, host: str, receive: Receive, refuse: Refuse, tls: Tls | None = None, limit: int = _LIMIT
+        self, host: str, receive: Receive, refuse: Refuse, tls: Tls | None = None, limit: int = MAX_UNFINISHED
     ) -> None:
         wide = _is_wide(host)
         if wide and tls is None:

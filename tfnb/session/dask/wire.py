@@ -20,14 +20,14 @@ from tfnb.errors import InvalidArgumentError, ResourceExhaustedError
 from tfnb.types import DType, as_dtype, string
 
 __all__ = [
-    "CHUNK", "LONGEST_HEAD", "Assembly", "Head", "Kind", "Message", "Subject", "as_array", "frames", "in_one", "pack",
-    "unpack",
+    "CHUNK", "LONGEST_HEAD", "MAX_DIMENSIONS", "Assembly", "Head", "Kind", "Message", "Subject", "as_array", "frames",
+    "in_one", "pack", "unpack",
 ]  # fmt: skip
 
 CHUNK = 1 << 20  # bytes: small enough for others to get in between, large enough that heads cost nothing
 _FIXED = struct.Struct("<4sBBHIIQQQ")
 _MAGIC = b"tfn2"
-_MOST_DIMS = 32
+MAX_DIMENSIONS = 32
 _REMEMBERED = 4096
 _SHORT = 1 << 10  # bytes of a head's subject that is remembered: 4,096 of them are 4 MB, whoever sends them
 _TINY = 1 << 12  # bytes of data that are copied behind their head
@@ -101,8 +101,8 @@ def _read(data: bytes) -> tuple[Subject, int]:
     """What `_written` wrote, and the bytes of such a tensor, -1 where that depends on its strings."""
     try:
         names, rank = data[0], data[1]
-        if rank > _MOST_DIMS:
-            raise InvalidArgumentError(f"a message's tensor has {rank} dimensions; {_MOST_DIMS} are the most")
+        if rank > MAX_DIMENSIONS:
+            raise InvalidArgumentError(f"a message's tensor has {rank} dimensions; {MAX_DIMENSIONS} are the most")
         at = 2 + 8 * rank
         shape = struct.unpack_from(f"<{rank}Q", data, 2)
         name, key = data[at : at + names].decode(), data[at + names :].decode()
