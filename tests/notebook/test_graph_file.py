@@ -71,6 +71,27 @@ def test_files_without_a_graph(tmp_path, monkeypatch):
         read_graph(str(tmp_path / "h.pbtxt"))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'node{name:"a" op:"b" attr{key:"k" value{list{i:[' + "1," * 250_000 + "1]}}}}",
+        "node{}" * 250_000,
+        "node<>" * 250_000,
+        'node{name:"a"}' * 110_000,
+    ],
+)
+def test_the_values_of_a_text_are_counted_before_it_is_parsed(tmp_path, text):
+    (tmp_path / "a.pbtxt").write_text(text)
+    with pytest.raises(ResourceExhaustedError, match="values: at most 200,000"):
+        read_graph(str(tmp_path / "a.pbtxt"))
+
+
+def test_empty_nodes_without_end_are_refused_unread(tmp_path):
+    (tmp_path / "a.pb").write_bytes(b"\x0a\x00" * (2 << 20))
+    with pytest.raises(ResourceExhaustedError, match="bytes of memory"):
+        read_graph(str(tmp_path / "a.pb"))
+
+
 @given(content=st.binary(max_size=60), name=st.sampled_from(["a.pb", "b.meta", "saved_model.pb", "c.pbtxt"]))
 def test_any_bytes_give_a_graph_or_an_error(tmp_path_factory, content, name):
     path = tmp_path_factory.getbasetemp() / name

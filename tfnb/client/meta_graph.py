@@ -159,7 +159,7 @@ def read_meta_graph(meta_graph_or_file: Any) -> Any:
         text_format = import_module("google.protobuf.text_format")
         try:
             return text_format.Parse(content.decode(), proto("meta_graph").MetaGraphDef())
-        except (UnicodeDecodeError, text_format.ParseError):
+        except (UnicodeDecodeError, RecursionError, text_format.ParseError):
             raise DataLossError(f"{str(path)!r} is no MetaGraphDef, neither as bytes nor as text") from None
 
 

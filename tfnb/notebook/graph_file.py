@@ -17,9 +17,10 @@ from tfnb.ir.files import os_errors
 from tfnb.ir.graphdef.wire import read_message
 from tfnb.ir.protos import proto
 
-__all__ = ["MOST_BYTES", "MOST_NODES", "MOST_TEXT", "read_graph"]
+__all__ = ["MOST_BYTES", "MOST_NODES", "MOST_TEXT", "MOST_TEXT_VALUES", "read_graph"]
 
-MOST_BYTES, MOST_TEXT = 256 << 20, 16 << 20
+MOST_BYTES, MOST_TEXT = 256 << 20, 4 << 20
+MOST_TEXT_VALUES = 200_000  # protobuf's parser of text is written in Python, and takes some 10 us for each
 MOST_NODES = 100_000  # more than twice those of Inception with its gradients; drawn in seconds
 
 
@@ -85,6 +86,11 @@ def _from_bytes(message: Any, content: bytes) -> bool:
 
 
 def _from_text(message: Any, content: bytes) -> bool:
+    values = sum(content.count(mark) for mark in (b":", b"{", b"<", b","))
+    if values > MOST_TEXT_VALUES:
+        raise ResourceExhaustedError(
+            f"a graph as text with some {values:,} values: at most {MOST_TEXT_VALUES:,} are read; write it as bytes"
+        )
     parser = importlib.import_module("google.protobuf.text_format")
     try:
         parser.Parse(content.decode("utf-8"), message)
