@@ -16,6 +16,7 @@ from tfnb.ir.graph import Edge, Graph, graph_from_operations
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
+from tfnb.ops.control_flow import REF_ENTER
 from tfnb.ops.shaping import IDENTITY
 
 __all__ = ["inline"]
@@ -98,8 +99,9 @@ class _Inlining:
         return args, () if plain else tuple(gate)
 
     def _fed(self, node: EditNode) -> bool:
-        """Does the node read something that can be dead?"""
-        return any(self.edit.nodes[e.id].opdef.kind not in _PLACES for e in node.refs)
+        """Does the node read a value, which can be dead? A reference is none, and RefEnter only hands it on."""
+        sources = (self.edit.nodes[e.id].opdef for e in node.refs)
+        return any(opdef.kind not in _PLACES and opdef is not REF_ENTER for opdef in sources)
 
     @staticmethod
     def _effects(function: Function, made: list[EditNode]) -> tuple[int, ...]:

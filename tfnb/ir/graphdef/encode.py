@@ -66,8 +66,8 @@ def as_graph_def(graph: Any, from_version: int | None = None, add_shapes: bool =
 def _of_loop(node: Any, copies: Mapping[str, tuple[str, Any, Any]], pivot: Any) -> None:
     """Makes a node read the copies of constants that are in its loop, and a constant wait for its loop's pivot."""
     if copies:
-        names = [text.partition(":") for text in node.input]
-        node.input[:] = [f"{copies[n][0]}{colon}{rest}" if n in copies else n + colon + rest for n, colon, rest in names]
+        parts = [text.partition(":") for text in node.input]
+        node.input[:] = [(copies[name][0] if name in copies else name) + colon + rest for name, colon, rest in parts]
     if pivot is not None:
         node.input.append(f"^{pivot.name}")
 
