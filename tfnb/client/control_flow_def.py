@@ -84,7 +84,7 @@ def context_messages(contexts: Iterable[Any], scope: str = "") -> list[Any]:
             inner.setdefault(context.outer, {})[context] = None
             context = context.outer
     writing = _Writing(scope, inner, tensors)
-    return [writing.message(c) for c in outermost if _name(c).startswith(scope)]
+    return [writing.message(c) for c in outermost if c.pred.op.name.startswith(scope)]
 
 
 def _name(context: Any) -> str:
@@ -138,18 +138,18 @@ class _Writing:
 # reading
 
 
-def restored_loops(graph: Any, contents: Sequence[bytes], scope: str) -> list[WhileContext]:
-    """The loops that WhileContextDefs are of, which learn what only these tell.
+def restored_loops(graph: Any, kind: str, contents: Sequence[bytes], scope: str) -> list[WhileContext]:
+    """The loops that messages (`kind`: WhileContextDef or CondContextDef) are of, which learn what only these tell.
 
     Raises `NotFoundError` when a message names what is not in the graph, `DataLossError` for what is no message.
     """
     found: dict[WhileContext, None] = {}
     for content in contents:
-        message = _message("WhileContextDef")()
+        message = _message(kind)()
         try:
             message.ParseFromString(content)
         except Exception as e:  # the class of protobuf's error depends on its implementation
-            raise DataLossError(f"{len(content)} bytes that are no WhileContextDef: {e}") from None
+            raise DataLossError(f"{len(content)} bytes that are no {kind}: {e}") from None
         for made in _all(message):
             for name in made.loop_enter_names:
                 loop = graph.as_graph_element(scope + name).op.extra.get(LOOP)

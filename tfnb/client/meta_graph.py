@@ -36,6 +36,8 @@ _VARIABLES = (
     GraphKeys.METRIC_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.MOVING_AVERAGE_VARIABLES,
 )  # fmt: skip
 
+_CONTEXTS = {GraphKeys.COND_CONTEXT: "CondContextDef", GraphKeys.WHILE_CONTEXT: "WhileContextDef"}
+
 
 def export_meta_graph(
     filename: str | None = None,
@@ -217,9 +219,10 @@ def _collections(graph: Any, message: Any, scope: str, makers: Mapping[str, Any]
                 found[key] = [_variable(content, scope, variables) for content in values]
             elif kind == "bytes_list" and key in makers:
                 found[key] = [makers[key](content, scope.rstrip("/") or None) for content in values]
-            elif kind == "bytes_list" and key == GraphKeys.WHILE_CONTEXT:
-                found[key] = restored_loops(graph, values, scope)
-            elif key not in (GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT, GraphKeys.QUEUE_RUNNERS):
+            elif kind == "bytes_list" and key in _CONTEXTS:
+                loops = restored_loops(graph, _CONTEXTS[key], values, scope)
+                found.setdefault(GraphKeys.WHILE_CONTEXT, []).extend(loops)
+            elif key not in (*_CONTEXTS, GraphKeys.QUEUE_RUNNERS):
                 found[key] = values
         except OpError as e:
             e.message = f"MetaGraphDef, collection {key[:80]!r}: {e.message}"
