@@ -137,3 +137,25 @@ def test_parts_of_complex_numbers():
         np.testing.assert_allclose(got, want, rtol=1e-6)
     with pytest.raises(tf.errors.OpError, match="float32"), tf.Graph().as_default():
         tf.complex(tf.constant(1), 2)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("axis", [(-2, -1), (0, 1), (2, 0)])
+@pytest.mark.parametrize("order", ["fro", 1, 2, np.inf])
+def test_norms_of_matrices(order, axis, keep):
+    x = np.random.default_rng(1).standard_normal((3, 4, 5)).astype(np.float32)
+    with tf.Graph().as_default(), tf.Session() as s:
+        found = s.run(tf.norm(x, ord=order, axis=axis, keepdims=keep))
+    np.testing.assert_allclose(found, np.linalg.norm(x, order, axis, keep), rtol=1e-5)
+
+
+def test_norms_that_there_are_not():
+    for order, axis in (("foo", -1), (-7, -1), (1.1, [-2, -1]), ("fro", 0), (0, None)):
+        with pytest.raises(ValueError, match="ord"):
+            tf.norm([[0.0, 1.0], [2.0, 3.0]], ord=order, axis=axis)
+
+
+def test_a_transpose_of_conjugates():
+    with tf.Graph().as_default(), tf.Session() as s:
+        found = s.run(tf.matrix_transpose(tf.constant([[1 + 1j, 2]]), conjugate=True))
+    assert found.tolist() == [[1 - 1j], [2]]

@@ -8,6 +8,7 @@ from building import build
 from cases import Case, arr, ints
 from evaluate import evaluate
 
+import tfnb as tf
 from tfnb.errors import InvalidArgumentError
 
 _I, _F = np.int32, np.float32
@@ -58,3 +59,25 @@ def test_refuses(case, says, knowledge):
     with pytest.raises(InvalidArgumentError, match=says):
         built = build(case, knowledge)
         evaluate(built.outputs, built.feeds())
+
+
+def test_what_is_refused_when_it_is_built():
+    x = tf.constant([[-5.0], [2.0], [3.0], [4.0]])
+    queue = tf.FIFOQueue(10, [tf.int32, tf.int32], shapes=[[], []])
+    for make in (
+        lambda: tf.fill([-7], 1.0),
+        lambda: tf.betainc(0.5, [0.5], [[0.5]]),
+        lambda: tf.clip_by_value(x, [-4.0, -4.0, -4.0], 4.0),
+        lambda: tf.clip_by_norm(x, [[4.0, 4.0]]),
+        lambda: queue.enqueue_many(([1, 2, 3], [1, 2])),
+        lambda: tf.random_normal_initializer(0.0, 1.0, dtype=tf.string),
+        lambda: tf.orthogonal_initializer(dtype=tf.int32),
+    ):
+        with pytest.raises(ValueError):
+            make()
+
+
+def test_a_negative_dimension_that_is_fed():
+    dims = tf.placeholder(tf.int32, [2])
+    with tf.Session() as s, pytest.raises(InvalidArgumentError, match="-7"):
+        s.run(tf.fill(dims, 1.0), {dims: [2, -7]})

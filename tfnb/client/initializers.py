@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import constant, ones, zeros
 from tfnb.ops.convert import cast
@@ -91,6 +91,14 @@ class RandomUniform(Initializer):
         return random_uniform(shape, self.minval, high, dtype, seed=self.seed)
 
 
+def _float(dtype: Any) -> DType:
+    """The dtype of normal numbers. Raises `DTypeError` unless it is a float."""
+    found = as_dtype(dtype)
+    if not found.is_floating:
+        raise DTypeError(f"the initializer makes floats, not {found.name}")
+    return found
+
+
 class RandomNormal(Initializer):
     """Normal with a mean and a standard deviation."""
 
@@ -99,7 +107,7 @@ class RandomNormal(Initializer):
     def __init__(
         self, mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: Any = float32
     ) -> None:
-        self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, as_dtype(dtype)
+        self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, _float(dtype)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         return type(self).sample(shape, self.mean, self.stddev, dtype, seed=self.seed)
@@ -135,7 +143,7 @@ class VarianceScaling(Initializer):
                 f"variance_scaling: distribution {distribution!r}; needed normal or uniform"
             )
         self.scale, self.mode, self.distribution = scale, mode.lower(), distribution.lower()
-        self.seed, self.dtype, self.exact = seed, as_dtype(dtype), exact
+        self.seed, self.dtype, self.exact = seed, _float(dtype), exact
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         return self._drawn(shape, dtype, shape)
@@ -172,7 +180,7 @@ class UniformUnitScaling(Initializer):
     """Uniform in +-sqrt(3 / fan_in) * factor, which keeps the scale of the signal."""
 
     def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
-        self.factor, self.seed, self.dtype = factor, seed, as_dtype(dtype)
+        self.factor, self.seed, self.dtype = factor, seed, _float(dtype)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         return self._drawn(shape, dtype, shape)
@@ -208,7 +216,7 @@ class Orthogonal(Initializer):
     """A matrix with orthonormal rows or columns: the QR factor of a normal matrix, drawn at each run."""
 
     def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
-        self.gain, self.seed, self.dtype = gain, seed, as_dtype(dtype)
+        self.gain, self.seed, self.dtype = gain, seed, _float(dtype)
 
     def make(self, shape: list[int], dtype: DType) -> Tensor:
         if len(shape) < 2:

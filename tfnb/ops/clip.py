@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ops.constants import ONES_LIKE
@@ -32,6 +32,13 @@ __all__ = [
 ]
 
 
+def _alike(clipped: Any, values: Any, what: str) -> Any:
+    """`clipped`, if a bound has not given it another shape than that of `values`."""
+    if not clipped.shape.is_compatible_with(values.shape):
+        raise ShapeError(f"{what}: the bounds would make shape {clipped.shape} of shape {values.shape}")
+    return clipped
+
+
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """Elementwise: t, but at least clip_value_min and at most clip_value_max (scalars, or of t's shape)."""
     graph = graph_of((t, clip_value_min, clip_value_max))
@@ -39,7 +46,8 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
         if isinstance(t, IndexedSlices):
             values = clip_by_value(t.values, clip_value_min, clip_value_max)
             return IndexedSlices(values, t.indices, t.dense_shape)
-        return MAXIMUM(MINIMUM(graph.to_tensor(t), clip_value_max), clip_value_min)
+        values = graph.to_tensor(t)
+        return _alike(MAXIMUM(MINIMUM(values, clip_value_max), clip_value_min), values, "clip_by_value")
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
@@ -53,6 +61,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         inverse = RSQRT(SUM(SQUARE(values), along, keep_dims=True))
         bound = graph.to_tensor(clip_norm, None if hasattr(clip_norm, "dtype") else values.dtype)
         clipped = values * (bound * MINIMUM(inverse, ONES_LIKE(bound) / bound))
+        _alike(clipped, values, "clip_by_norm")
         return (
             IndexedSlices(clipped, t.indices, t.dense_shape)
             if isinstance(t, IndexedSlices)

@@ -44,6 +44,9 @@ _SMALL = 1000  # elements: larger fills are made by the step, not kept in the gr
 
 
 def _filled(c: Infer) -> Shape:
+    dims = c.value(0)
+    if dims is not None and (dims < 0).any():
+        raise ShapeError(f"{c.op_name}: dimensions must be >= 0, got {dims.tolist()}")
     return c.as_shape(0)
 
 
@@ -58,7 +61,8 @@ FILL = OpDef(
     types={"index_type": INDEX, "T": ALL},
     doc="""A tensor of one value everywhere.
 
-    dims: an integer vector, the shape. value: a scalar of any dtype. output: dtype of value, shape dims.""",
+    dims: an integer vector, the shape. value: a scalar of any dtype. output: dtype of value, shape dims.
+    Errors: a negative dimension.""",
     infer=_filled,
     host=lambda call, dims, value: np.full(tuple(dims.tolist()), value.reshape(()), value.dtype),
     lower=lambda site, idx, port: site.load(1, ()),

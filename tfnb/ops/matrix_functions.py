@@ -24,12 +24,12 @@ from tfnb.ops.decompositions import SVD
 from tfnb.ops.diag import one_hot
 from tfnb.ops.gather import GATHER
 from tfnb.ops.linalg import MATRIX_TRIANGULAR_SOLVE, NUMBERS, adjoint, product, square
-from tfnb.ops.math_unary import RECIPROCAL
+from tfnb.ops.math_unary import RECIPROCAL, SQRT, SQUARE
 from tfnb.ops.matmul import matmul
 from tfnb.ops.matrix_part import MATRIX_BAND_PART, MATRIX_SET_DIAG
-from tfnb.ops.move import INVERT_PERMUTATION
-from tfnb.ops.reduce_api import norm, reduce_max, reduce_sum
-from tfnb.ops.shaping import IDENTITY, SHAPE
+from tfnb.ops.move import INVERT_PERMUTATION, TRANSPOSE
+from tfnb.ops.reduce_api import reduce_max, reduce_sum
+from tfnb.ops.shaping import IDENTITY, SHAPE, expand_dims, squeeze
 from tfnb.types import COMPLEX, INDEX, Shape, int32, unknown_shape
 
 __all__ = ["API", "OPS"]
@@ -268,6 +268,53 @@ def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str 
     return reduce_sum(cast_to(GREATER(s, tol), int32), axis=-1, name=name)
 
 
+def norm(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: Any = None, name: str | None = None,
+    keep_dims: Any = None,
+) -> Any:  # fmt: skip
+    """The norm of vectors along `axis`, of matrices along a pair of axes, or, by default, of all elements together.
+
+    ord: "euclidean"; of vectors 1, 2, infinity or another positive number; of matrices "fro", 1 (the largest sum of a
+    column), 2 (the largest singular value) or infinity (the largest sum of a row). Errors: another order.
+    """
+    x = graph_of((tensor, axis)).to_tensor(tensor)
+    keep = bool(keep_dims if keepdims is None else keepdims)
+    pair = isinstance(axis, (list, tuple)) and len(axis) == 2
+    named = isinstance(ord, str)
+    if pair and ord not in ("euclidean", "fro", 1, 2, np.inf):
+        raise InvalidArgumentError(f"norm: ord of matrices must be 'euclidean', 'fro', 1, 2 or inf, got {ord!r}")
+    if not pair and (ord != "euclidean" if named else not ord > 0):
+        raise InvalidArgumentError(f"norm: ord of vectors must be 'euclidean' or a number > 0, got {ord!r}")
+    with x.graph.name_scope(name or "norm"):
+        if pair and not named:
+            return _matrix_norm(x, ord, *(int(a) for a in axis), keep)
+        size = abs(x)
+        if named or ord == 2:
+            return SQRT(reduce_sum(SQUARE(size), axis, keepdims=keep))
+        if ord == 1:
+            return reduce_sum(size, axis, keepdims=keep)
+        if np.isinf(ord):
+            return reduce_max(size, axis, keepdims=keep)
+        return reduce_sum(size**ord, axis, keepdims=keep) ** (1.0 / ord)
+
+
+def _matrix_norm(x: Any, ord: Any, row: int, column: int, keep: bool) -> Any:
+    if ord == 2:
+        rank = x.shape.ndims
+        if rank is None:
+            raise InvalidArgumentError("norm: the 2-norm of matrices needs a tensor of known rank")
+        pair = [a % rank for a in (row, column)]
+        order = [a for a in range(rank) if a not in pair] + pair
+        s = _real(SVD(TRANSPOSE(x, np.asarray(order, np.int32)), compute_uv=False, full_matrices=False)[0])
+        largest = reduce_max(s, axis=-1)
+        for a in sorted(pair) if keep else ():
+            largest = expand_dims(largest, a)
+        return largest
+    summed, other = (row, column) if ord == 1 else (column, row)
+    largest = reduce_max(reduce_sum(abs(x), summed, keepdims=True), other, keepdims=True)
+    return largest if keep else squeeze(largest, [row, column])
+
+
 def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> tuple[Any, Any]:
     """(tensor / its norm, the norm) along `axis`: see `norm`."""
     tensor = _tensor(tensor)
@@ -290,4 +337,5 @@ API: dict[str, Any] = {
     "linalg.pinv": pinv,
     "linalg.matrix_rank": matrix_rank,
     "linalg.normalize": normalize,
+    "norm": norm,
 }

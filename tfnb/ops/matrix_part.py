@@ -17,6 +17,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged
+from tfnb.ops.complex_numbers import conj
 from tfnb.ops.concat import CONCAT
 from tfnb.ops.constants import RANGE, ZEROS_LIKE
 from tfnb.ops.diag import MATRIX_DIAG_PART
@@ -130,11 +131,12 @@ def matrix_set_diag(input: Any, diagonal: Any, name: str | None = None) -> Any:
     return MATRIX_SET_DIAG(input, diagonal, name=name)
 
 
-def matrix_transpose(a: Any, name: str = "matrix_transpose") -> Any:
-    """Swaps the last two axes. Raises `ShapeError` for less than two."""
+def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Any:
+    """Swaps the last two axes, with `conjugate` of the conjugates. Raises `ShapeError` for less than two."""
     graph = graph_of((a,))
     with graph.as_default(), graph.name_scope(name):
         x = graph.to_tensor(a)
+        x = conj(x) if conjugate else x
         rank = x.shape.ndims
         if rank is not None and rank < 2:
             raise ShapeError(f"matrix_transpose: needs matrices, got shape {x.shape}")

@@ -17,7 +17,7 @@ from tfnb.ir.opdef import OpDef
 from tfnb.ops.compare import NOT_EQUAL, SELECT
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.convert import cast_to
-from tfnb.ops.math_unary import EXP, IS_FINITE, LOG, SQRT, SQUARE
+from tfnb.ops.math_unary import EXP, IS_FINITE, LOG
 from tfnb.ops.reduce import ALL_OF, ANY_OF, ARG_MAX, ARG_MIN, MAX, MEAN, MIN, PROD
 from tfnb.ops.reduce_sum import SUM, all_axes
 from tfnb.ops.shaping import STOP_GRADIENT, reshape_like
@@ -110,35 +110,6 @@ def count_nonzero(
         return SUM(ones, _axes(x, axis, reduction_indices), keep_dims=_keep(keepdims, keep_dims))
 
 
-def norm(
-    tensor: Any,
-    ord: Any = "euclidean",
-    axis: Any = None,
-    keepdims: Any = None,
-    name: str | None = None,
-    keep_dims: Any = None,
-) -> Any:
-    """The norm of a vector (or of all elements): "euclidean" (2), 1, inf or another positive number.
-
-    axis: along which axis or axes, all of them by default. Errors: an order that is not positive.
-    """
-    x = graph_of((tensor, axis)).to_tensor(tensor)
-    axes, keep = _axes(x, axis, None), _keep(keepdims, keep_dims)
-    with x.graph.name_scope(name or "norm"):
-        if ord in ("euclidean", "fro", 2):
-            return SQRT(SUM(SQUARE(x), axes, keep_dims=keep))
-        if isinstance(ord, str) or not ord > 0:
-            raise InvalidArgumentError(
-                f"norm: ord must be 'euclidean' or a number > 0, got {ord!r}"
-            )
-        size = abs(x)
-        if ord == 1:
-            return SUM(size, axes, keep_dims=keep)
-        if np.isinf(ord):
-            return MAX(size, axes, keep_dims=keep)
-        return SUM(size**ord, axes, keep_dims=keep) ** (1.0 / ord)
-
-
 def _position(op: OpDef, public: str, what: str) -> Callable[..., Any]:
     def position(
         input: Any,
@@ -175,7 +146,6 @@ API: dict[str, Any] = {
     "reduce_any": reduce_any,
     "reduce_logsumexp": reduce_logsumexp,
     "count_nonzero": count_nonzero,
-    "norm": norm,
     "argmax": argmax,
     "argmin": argmin,
     "arg_max": argmax,

@@ -12,17 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.shapes import broadcast, broadcast_all, merged, unchanged
+from tfnb.ir.shapes import broadcast, merged, unchanged
 from tfnb.ops.compare import NOT_EQUAL
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.math_unary import DIGAMMA, EXP, LGAMMA, LOG, LOG1P, SQUARE
 from tfnb.ops.reduce_sum import unbroadcast
-from tfnb.types import DEVICE_FLOATS, FLOATS, REALS, DType, float32, float64
+from tfnb.types import DEVICE_FLOATS, FLOATS, REALS, DType, Shape, float32, float64, unknown_shape
 
 __all__ = ["IGAMMA", "IGAMMAC", "OPS", "RANDOM_GAMMA_GRAD"]
 
@@ -259,6 +260,17 @@ def _grad_beta(op: Any, dy: Any) -> Any:
     return None, None, unbroadcast(density, x, None, density * dy)[1]
 
 
+def _alike_or_scalars(c: Infer) -> Shape:
+    shape = unknown_shape
+    for own in c.shapes:
+        if own.ndims == 0:
+            continue
+        if not shape.is_compatible_with(own):
+            raise ShapeError(f"{c.op_name}: shapes {shape} and {own} must be alike, or those of scalars")
+        shape = shape.merge_with(own)
+    return Shape(()) if all(own.ndims == 0 for own in c.shapes) else shape
+
+
 BETAINC = OpDef(
     "Betainc",
     inputs="a: T, b: T, x: T",
@@ -266,9 +278,9 @@ BETAINC = OpDef(
     types={"T": DEVICE_FLOATS},
     doc="""The regularised incomplete beta function I_x(a, b), elementwise.
 
-    a, b > 0, x in [0, 1]: float32 or float64, shapes that broadcast together. z: the broadcast shape. Runs on
-    the host.""",
-    infer=lambda c: broadcast_all(c.shapes),
+    a, b > 0, x in [0, 1]: float32 or float64, scalars or all of one shape. z: that shape. Errors: other shapes.
+    Runs on the host.""",
+    infer=_alike_or_scalars,
     host=_scipy("betainc"),
     grad=_grad_beta,
     api="betainc math.betainc",
