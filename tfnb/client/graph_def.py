@@ -101,7 +101,10 @@ def write_message(message: Any, path: str, as_text: bool) -> None:
         raise
 
 
+VERSION = "1.12.0"  # the TensorFlow whose graphs are written, as MetaGraphs say
+
 API: dict[str, Any] = {
+    "VERSION": VERSION,
     "import_graph_def": import_graph_def,
     "make_tensor_proto": make_tensor_proto,
     "make_ndarray": make_ndarray,
