@@ -11,6 +11,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,7 +108,7 @@ def dropped(function: ast.FunctionDef) -> Iterator[str]:
     kwarg = function.args.kwarg.arg if function.args.kwarg else None
     for node in ast.walk(function):
         call = node.value if isinstance(node, ast.Expr) else None
-        if kwarg is not None and isinstance(call, ast.Call) and ast.unparse(call.func) == f"{kwarg}.pop":
+        if isinstance(call, ast.Call) and kwarg is not None and ast.unparse(call.func) == f"{kwarg}.pop":
             yield ast.unparse(call.args[0])
 
 
@@ -166,6 +167,7 @@ def public_functions(module: object) -> set[str]:
     return {v.__name__ for v in mine}
 
 
+@cache
 def found() -> list[Found]:
     result = []
     for path, tree in TREES.items():
@@ -212,11 +214,17 @@ def test_no_excuse_is_stale():
             assert known, f"docs/hints.md: {name} of {place} is read, or is gone"
 
 
-def unread_fields() -> Iterator[str]:
+def is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+@cache
+def unread_fields() -> list[str]:
     """Fields of dataclasses and named tuples, and attributes of objects, that no code of the package reads."""
+    result: list[str] = []
     nodes = [n for tree in TREES.values() for n in ast.walk(tree)]
     known = {n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)}
-    calls = [n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == "getattr" and len(n.args) > 1]
+    calls = [n for n in nodes if isinstance(n, ast.Call) and is_name(n.func, "getattr") and len(n.args) > 1]
     known |= {n.args[1].value for n in calls if isinstance(n.args[1], ast.Constant)}
     for node in nodes:
         if not isinstance(node, ast.ClassDef):
@@ -229,14 +237,15 @@ def unread_fields() -> Iterator[str]:
             and "ClassVar" not in ast.unparse(s.annotation)
         }  # fmt: skip
         for n in ast.walk(node):
-            if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) and ast.unparse(n.value) == "self":
+            if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) and is_name(n.value, "self"):
                 names[n.attr] = n
-        yield from (f"{node.name}.{name}" for name in names if name not in known)
+        result += [f"{node.name}.{name}" for name in names if name not in known]
+    return result
 
 
 def test_no_field_is_ignored():
     hinted = [f"{place}.{name}" for name, places in hints().items() for place in places]
-    found_fields = list(unread_fields())
+    found_fields = unread_fields()
     left = [x for x in found_fields if not {x, x.partition(".")[0]} & {*FIELDS, *hinted}]
     assert not left, "kept and never read:\n" + "\n".join(left)
     seen = {y for x in found_fields for y in (x, x.partition(".")[0])}

@@ -12,6 +12,8 @@ from tfnb.errors import DeadlineExceededError
 from tfnb.runtime.kernels import ClusterKernel
 from tfnb.session import session as session_module
 
+pytestmark = pytest.mark.one_process("an event of this process holds functions and compilers")
+
 SOON = tf.RunOptions(timeout_in_ms=60)
 
 

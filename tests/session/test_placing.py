@@ -9,7 +9,7 @@ import pytest
 
 import tfnb as tf
 
-pytestmark = pytest.mark.one_process
+pytestmark = pytest.mark.one_process("a session of its own devices is placed")
 
 
 def slow_sum(x):

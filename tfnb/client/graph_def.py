@@ -102,7 +102,10 @@ def write_message(message: Any, path: str, as_text: bool) -> None:
     replace_file(path, write)
 
 
+VERSION = "1.12.0"  # the TensorFlow whose graphs are written, as MetaGraphs say
+
 API: dict[str, Any] = {
+    "VERSION": VERSION,
     "import_graph_def": import_graph_def,
     "make_tensor_proto": make_tensor_proto,
     "make_ndarray": make_ndarray,

@@ -14,7 +14,7 @@ from typing import Any
 
 from tfnb.client.control_context import Context
 from tfnb.client.control_flow_def import context_messages, restored_loops
-from tfnb.client.graph_def import library, write_message
+from tfnb.client.graph_def import VERSION, library, write_message
 from tfnb.client.keys import GraphKeys
 from tfnb.client.loop_structure import restore_loops
 from tfnb.client.variables import Variable
@@ -63,7 +63,7 @@ def export_meta_graph(
     found = proto("meta_graph").MetaGraphDef()
     if meta_info_def is not None:
         found.meta_info_def.MergeFromString(meta_info_def.SerializeToString())
-    found.meta_info_def.tensorflow_version = found.meta_info_def.tensorflow_version or "1.12.0"
+    found.meta_info_def.tensorflow_version = found.meta_info_def.tensorflow_version or VERSION
     scope = f"{export_scope.rstrip('/')}/" if export_scope else ""
     given = graph.as_graph_def() if graph_def is None else as_message("graph", "GraphDef", graph_def)
     found.graph_def.CopyFrom(_below(given, scope) if scope else given)

@@ -9,7 +9,7 @@ import pytest
 import tfnb as tf
 from tfnb.errors import AbortedError, DeadlineExceededError, UnavailableError
 
-pytestmark = [pytest.mark.opencl, pytest.mark.one_process]
+pytestmark = pytest.mark.opencl
 
 
 @pytest.fixture
