@@ -31,6 +31,7 @@ from tfnb.errors import (
 from tfnb.ir.bounds import Check, outside
 from tfnb.ir.cluster import Cluster
 from tfnb.ir.graph import Edge, Node
+from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import HostCall
 from tfnb.ir.scalar import walk
@@ -218,7 +219,7 @@ class ClusterKernel:
     # ---- specialisation --------------------------------------------------------------------
 
     def _specialise(self, key: Any, inputs: Sequence[Value]) -> _Specialised:
-        with self._lock:
+        with HeldInterrupts(), self._lock:  # what was compiled for seconds is kept, then Ctrl-C is raised
             found = self._programs.get(key)
             if found is None:
                 found = self._build(key[1], inputs)
