@@ -59,13 +59,32 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("devices/opencl/cache.py", "write_atomically"): (
         "os.fdopen, os.replace, os.unlink, tempfile.mkstemp", f"in the folder of the kernel cache, {OWN_TOKEN}",
     ),
+    ("devices/opencl/kernel_folder.py", "KernelFolder.__init__"): ("os.symlink", f"in the process's folder, {OWN_TOKEN}"),
+    ("devices/opencl/kernel_folder.py", "KernelFolder._make"): (
+        "os.open, tempfile.mkdtemp", "a new folder of a random name, and a lock file in it",
+    ),
+    ("devices/opencl/kernel_folder.py", "KernelFolder._move"): (
+        "os.replace, os.symlink, shutil.copytree", "a link in the process's folder, and a copy into its new folder",
+    ),
+    ("devices/opencl/kernel_folder.py", "KernelFolder._forget"): (
+        "shutil.rmtree", "a program that this process compiled, in the process's folder",
+    ),
+    ("devices/opencl/kernel_folder.py", "_place"): (
+        "tempfile.TemporaryFile, tempfile.gettempdir", "a file without a name, to see whether the folder can be written",
+    ),
+    ("devices/opencl/kernel_folder.py", "_remove_if_dead"): (
+        "os.open, shutil.rmtree",
+        "in the kernel cache, a folder in the exact form of a process's, with a lock file that nobody holds locked",
+    ),
     ("summary/event_file.py", "EventFile._open"): ("open", "a new event file; one of that name is an error"),
+    ("summary/event_file.py", "EventFile.leave_to_parent"): ("os.open", "the null device"),
     ("train/best_checkpoints.py", "_write"): ("write_text", "a new file in a scratch folder"),
     ("train/checkpoint_state.py", "_write"): ("write_text", "a new file in a scratch folder"),
     ("train/checkpoint_state.py", "delete_checkpoint"): (
         "path.unlink", "the MetaGraph beside a checkpoint, if its content is one",
     ),
     ("train/estimator.py", "Estimator.__init__"): ("tempfile.mkdtemp", "a new folder of a random name"),
+    ("train/estimator_export.py", "add_extra_assets"): ("shutil.copyfile", "into the new folder of this export"),
     ("train/saved_model.py", "SavedModelBuilder._add_asset"): ("shutil.copyfile", "into a scratch folder"),
     ("train/saved_model.py", "SavedModelBuilder.save"): (
         "open, os.rename", "a new file in a scratch folder, which takes a name at which there was nothing",

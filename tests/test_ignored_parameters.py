@@ -37,7 +37,6 @@ INTERNAL = {
     "no_outputs(c)": "a shape function; all have one form",
     "_sparse(structure)": "one of the functions that put composites together; all have one form",
     "_RoundRobin.__call__(op)": "a placement strategy's form; round robin does not look at the operation",
-    "_whole(value)": "one of the functions that say the parts of a value; all have one form",
     "Channel.post(endpoint)": "Dask's form of a handler",
     "Host.hello(name, peer)": "the form of all messages to a task",
     "ConstantKernel.run(inputs, recorder)": "a kernel's form; a constant has no inputs",

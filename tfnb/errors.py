@@ -38,7 +38,7 @@ class Origin(NamedTuple):
     @property
     def cell(self) -> str | None:
         """The notebook cell that the line stands in, as `cell [2]`, or None where the line is in a file."""
-        return _cell_of(self.filename)
+        return None if _cell_of is None else _cell_of(self.filename)
 
     def __str__(self) -> str:
         cell = self.cell
@@ -51,11 +51,7 @@ class Origin(NamedTuple):
         return f"{where}: {self.code}" if self.code else where
 
 
-def _no_cells(filename: str) -> str | None:
-    return None
-
-
-_cell_of: Callable[[str], str | None] = _no_cells
+_cell_of: Callable[[str], str | None] | None = None
 
 
 def name_cells(cell_of: Callable[[str], str | None]) -> None:
