@@ -122,7 +122,6 @@ class PartitionedVariable:
                 raise InvalidArgumentError(f"{v!r} does not say that it is a slice of shape {self._shape}")
         self._parts: list[Any] = sorted(variable_list, key=lambda v: v.save_slice_info.var_offset)
         self._name, self._dtype, self._partitions = name, as_dtype(dtype), list(partitions)
-        self._whole: Tensor | None = None
 
     @property
     def name(self) -> str:
@@ -169,17 +168,18 @@ class PartitionedVariable:
 
     def as_tensor(self) -> Tensor:
         """The parts concatenated, as they are where this is called; see `Variable.value`."""
-        if self._whole is None:
-            with self.graph.as_default(), self.graph.control_dependencies(None), self.graph.name_scope(None):
-                whole = self._concatenated([v.value() for v in self._parts])
-            again = lambda: self._concatenated([v.read_value() for v in self._parts])  # noqa: E731
-            self._whole = implicit_read(whole, frozenset(v.op for v in self._parts), again)
-        return read_here(self._whole)
+        with self.graph.as_default(), self.graph.control_dependencies(None), self.graph.name_scope(None):
+            whole = self._concatenated([v.value() for v in self._parts], f"{self._name}/ConcatPartitions/")
 
-    def _concatenated(self, values: list[Tensor]) -> Tensor:
+        def again() -> Tensor:
+            return self._concatenated([v.read_value() for v in self._parts], f"{self._name}/ConcatPartitions")
+
+        return read_here(implicit_read(whole, frozenset(v.op for v in self._parts), again))
+
+    def _concatenated(self, values: list[Tensor], scope: str) -> Tensor:
         value: Any = values[0]
         if len(values) > 1:
-            with self.graph.name_scope(f"{self._name}/ConcatPartitions"):
+            with self.graph.name_scope(scope):
                 value = concat(values, self._axis())
         whole: Tensor = IDENTITY(value, name=self._name)
         return whole
