@@ -450,3 +450,8 @@ def test_restarts_are_applied_together_as_one_by_one(tmp_path_factory, told):
     for tag in wanted:
         held = [i.step for i in run.items.get(tag, ())] if tag == "image" else run.scalars[tag].step.tolist()
         assert held == wanted[tag]
+
+
+def test_a_signalling_nan_is_a_value(tmp_path):
+    data = scalar("a", 1, 1).SerializeToString().replace(struct.pack("<f", 1), b"\x01\x00\xa0\x7f")
+    assert np.isnan(look(tmp_path, frame(data)).scalars["a"].value).all()

@@ -63,7 +63,8 @@ def infer_specs(
         raise GraphError(f"{opdef.name}: shape function gave {len(shapes)} shapes for {len(dtypes)} outputs")
     specs = [TensorSpec(d, as_shape(s), ref) for (d, ref), s in zip(dtypes, shapes, strict=True)]
     for spec in specs:
-        vector_length(spec.shape.ndims or 0, opdef.name)
+        if spec.shape.dims is not None:
+            vector_length(len(spec.shape.dims), opdef.name)
     return specs
 
 

@@ -23,6 +23,7 @@ _MAX_FOLD = 4096  # elements: shapes and axes are small; larger values wait for 
 # Elements of a value that a shape function is given. A file can name a constant of any size in a few bytes, and shape
 # functions make Python lists of what they are given.
 _MAX_STATIC = 1 << 16
+_DEPTH = 24  # ops between a constant and what is made of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,7 @@ def foldable(opdef: OpDef) -> bool:
     return opdef.kind is Kind.COMPUTE and not opdef.stateful and not opdef.writes
 
 
-def constant_value(tensor: Any, depth: int = 24) -> np.ndarray | None:
+def constant_value(tensor: Any, depth: int = _DEPTH) -> np.ndarray | None:
     """The value of a tensor if constants alone determine it and it is small, else None.
 
     A tensor whose input shapes are fully known gives `tf.shape(x)` too.
@@ -58,7 +59,7 @@ def constant_value(tensor: Any, depth: int = 24) -> np.ndarray | None:
     return _Search().value(tensor, depth)
 
 
-def constant_shape(tensor: Any, depth: int = 24) -> Shape:
+def constant_shape(tensor: Any, depth: int = _DEPTH) -> Shape:
     """The value of an integer vector read as a shape; -1 and what is not known are unknown dimensions.
 
     Raises `ShapeError` for a vector of more than `MAX_RANK` elements.
@@ -79,12 +80,16 @@ def vector_length(length: int, name: str) -> int:
 class _Search:
     """One search for values and shapes. It looks at each tensor once, for many paths may lead to a tensor."""
 
+    __slots__ = ("_shapes", "_values")
+
     def __init__(self) -> None:
         self._values: dict[Any, np.ndarray | None] = {}
         self._shapes: dict[Any, Shape] = {}
 
     def value(self, tensor: Any, depth: int) -> np.ndarray | None:
         """As `constant_value`."""
+        if tensor.op.opdef.kind is Kind.CONST:
+            return tensor.op.attrs.value  # type: ignore[no-any-return]
         if tensor not in self._values:
             self._values[tensor] = self._find_value(tensor, depth)
         return self._values[tensor]
@@ -109,8 +114,6 @@ class _Search:
 
     def _find_value(self, tensor: Any, depth: int) -> np.ndarray | None:
         op = tensor.op
-        if op.opdef.kind is Kind.CONST:
-            return op.attrs.value  # type: ignore[no-any-return]
         if depth == 0 or not foldable(op.opdef) or tensor.spec.ref:
             return None
         size = tensor.shape.num_elements()
@@ -166,19 +169,13 @@ def _small(value: np.ndarray | None) -> np.ndarray | None:
 
 def infer_context(opdef: OpDef, inputs: Any, attrs: Any, types: Any) -> Infer:
     """The view of a node's inputs that its shape function gets."""
-    memo: dict[int, np.ndarray | None] = {}
-
-    def value(i: int) -> np.ndarray | None:
-        if i not in memo:
-            memo[i] = _small(constant_value(inputs[i]))
-        return memo[i]
-
+    search = _Search()
     return Infer(
         opdef.name,
         tuple(t.shape for t in inputs),
         tuple(t.dtype for t in inputs),
         attrs,
         types,
-        value,
-        lambda i: constant_shape(inputs[i]),
+        lambda i: _small(search.value(inputs[i], _DEPTH)),
+        lambda i: search.shape(inputs[i], _DEPTH),
     )

@@ -327,7 +327,8 @@ def _take(
     walls = _numbers(rows, form.wall, "<f8")
     steps = _steps(rows, form)
     for p in form.places:
-        values = _numbers(rows, p.at, "<f4" if p.size == 4 else "<f8").astype(np.float64)
+        with np.errstate(invalid="ignore"):  # of a NaN that is made to signal
+            values = _numbers(rows, p.at, "<f4" if p.size == 4 else "<f8").astype(np.float64)
         if not free_tags:
             found.points.append(Points(_text(p.tag), numbers, steps, walls, values))
             continue
