@@ -178,7 +178,7 @@ def as_dtype(value: Any) -> DType:
         found = _BY_ENUM.get(value % 100)
     elif isinstance(value, type) and value in _PYTHON:
         found = _PYTHON[value]
-    if found is None:
+    if found is None and value is not None:  # of which NumPy makes float64
         try:
             np_type = np.dtype(value)
         except Exception:  # NumPy parses a text, and raises SyntaxError, ValueError and others for a wrong one

@@ -48,6 +48,12 @@ def test_a_text_that_is_no_dtype_is_refused(text):
         tf.as_dtype(text)
 
 
+def test_nothing_is_no_dtype():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="None is not a dtype"):
+        tf.as_dtype(None)
+    assert None not in ALL and tf.float64 != None  # noqa: E711
+
+
 def test_ragged_and_foreign_values_are_refused():
     with pytest.raises((DTypeError, ValueError)):
         to_numpy([[1, 2], [3]])

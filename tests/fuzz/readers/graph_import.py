@@ -103,6 +103,10 @@ def hostile_graphs() -> list[bytes]:
         for k in range(3):
             constant(graph, f"c{k}", shape, values)
         found.append(graph)
+    for kind in (7, 11, 12, 13, 15, 16, 20, 21, 23, 99, 101, 120):
+        graph = graph_def()
+        constant(graph, "c", [1], [], kind)
+        found.append(graph)
     graph = graph_def()  # many outputs of few bytes
     placeholder(graph, [1 << 20], 1)
     constant(graph, "axis", [], [0], 3)

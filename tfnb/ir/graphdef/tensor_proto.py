@@ -156,6 +156,8 @@ def _content(message: Any, dtype: DType, count: int) -> np.ndarray:
 
 
 def _listed(message: Any, dtype: DType, count: int) -> np.ndarray:
+    if dtype.name not in _FIELDS:
+        raise DTypeError(f"a constant of {dtype.name}, which stands for an object of a process and is in no file")
     values = getattr(message, _FIELDS[dtype.name])
     size = len(values) // 2 if dtype.is_complex else len(values)
     if size > count:
