@@ -13,9 +13,9 @@ from tfnb.client.gradient_sums import add_one_by_one
 from tfnb.errors import GraphError
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
+from tfnb.ops import stacks
 from tfnb.ops.loop_products import LOOP_PRODUCTS_SUM
 from tfnb.ops.loop_stack import LOOP_STACK_POP, LOOP_STACK_PUSH
-from tfnb.ops import stacks
 
 __all__ = ["open_paths", "operations_between"]
 
