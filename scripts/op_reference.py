@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pages import settle
 
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, Kind, OpDef
 from tfnb.ops import FAMILIES
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "ops.md"
@@ -45,7 +45,7 @@ def kernels(op: OpDef) -> str:
 
 
 def gradient(op: OpDef) -> str:
-    return "none" if op.grad is NOT_DIFFERENTIABLE or op.grad is None else "yes"
+    return "none" if op.grad in (None, NOT_DIFFERENTIABLE, GRADIENT_MISSING) else "yes"
 
 
 def attributes(op: OpDef) -> list[str]:

@@ -9,6 +9,7 @@ import tfnb as tf
 from tfnb import errors
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.shapes import unchanged
+from tfnb.ops import CATALOG
 from tfnb.types import FLOATS
 
 
@@ -146,3 +147,20 @@ def test_long_chains_do_not_recurse():
         y = tf.identity(y)
     (dx,) = tf.gradients(y, x)
     assert dx.shape.as_list() == []
+
+
+@pytest.mark.parametrize("name", ["bincount", "dilation, twice", "rfft2d"])
+def test_a_derivative_that_is_not_there_is_no_silent_zero(name):
+    x = tf.placeholder(tf.float32, [1, 4, 4, 1])
+
+    def dilated():
+        y = tf.nn.dilation2d(x * x, tf.zeros([2, 2, 1]), [1, 1, 1, 1], [1, 1, 1, 1], "SAME")
+        return tf.gradients(y * y, x)[0]
+
+    made = {
+        "bincount": lambda: CATALOG["Bincount"](tf.zeros([16], tf.int32), 1, tf.reshape(x, [16])),
+        "dilation, twice": dilated,
+        "rfft2d": lambda: tf.abs(tf.spectral.rfft2d(x[0, :, :, 0])),
+    }[name]()
+    with pytest.raises(errors.NotFoundError, match="has no gradient"):
+        tf.gradients(made + tf.reduce_sum(x), x)

@@ -12,7 +12,7 @@ from cases import Case
 
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, OpDef
 from tfnb.ir.tensor import Tensor
 from tfnb.ops import CATALOG
 from tfnb.ops.placeholder import PLACEHOLDER
@@ -92,7 +92,7 @@ def backprop(ys: list[Tensor], dys: list[Any], xs: list[Tensor]) -> list[Any]:
         if (
             all(g is None for g in grads)
             or op.opdef.grad is None
-            or op.opdef.grad is NOT_DIFFERENTIABLE
+            or op.opdef.grad in (NOT_DIFFERENTIABLE, GRADIENT_MISSING)
             or not op.inputs
         ):
             continue

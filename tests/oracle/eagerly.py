@@ -14,7 +14,7 @@ from cases import Case
 from evaluate import evaluate
 
 from tfnb.errors import OpError
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE
 from tfnb.types import Shape
 
 __all__ = ["differences"]
@@ -66,7 +66,7 @@ def ours(case: Case, gradients: bool) -> Outcome:
     grad = CATALOG[case.op].grad
     floats = [i for i, x in enumerate(built.arrays) if _is_float(x)]
     weights = _dys(case, values)
-    if not gradients or grad is None or grad is NOT_DIFFERENTIABLE or not floats:
+    if not gradients or grad in (None, NOT_DIFFERENTIABLE, GRADIENT_MISSING) or not floats:
         return Outcome(values, None)
     if all(w is None for w in weights):
         return Outcome(values, None)

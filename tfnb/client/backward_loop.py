@@ -59,6 +59,8 @@ class BackwardLoop(WhileContext):
         )
         self.forward = forward
         self.index: Any = None
+        self._number: Any = None  # that of the forward iteration, in the forward loop
+        self._kept: Any = None  # the operation that waits for what is saved
         self._slots = 0
         self._read: dict[Tensor, Tensor] = {}  # tensor of the forward loop -> its value here
         self._saved: list[Saved] = []
@@ -89,8 +91,8 @@ class BackwardLoop(WhileContext):
             zero = self.graph.constant(np.int32(0))
             loop.add_variable(zero)
         with loop.opened():
-            self._number: Any = loop.take(loop.merges[-1])
-            self._kept: Operation = CONTROL_TRIGGER(name="kept", graph=self.graph)
+            self._number = loop.take(loop.merges[-1])
+            self._kept = CONTROL_TRIGGER(name="kept", graph=self.graph)
             with self.graph.control_dependencies([self._kept]):
                 following: Any = ADD(self._number, 1)
             loop.close(len(loop.merges) - 1, following)
@@ -119,7 +121,8 @@ class BackwardLoop(WhileContext):
         with Detached(self.graph, self):
             if t.op.opdef.kind is Kind.CONST:
                 return self.graph.constant(t.op.attrs.value)
-            if t.op.opdef is SWITCH and t.op.inputs[1] != self.forward.pred:  # into a branch: its condition is wanted anyway
+            if t.op.opdef is SWITCH and t.op.inputs[1] != self.forward.pred:
+                # It leads into a branch, whose condition is wanted anyway.
                 data, pred = (self.enter(x) for x in t.op.inputs)
                 found: Tensor = SWITCH(self.inside(data), self.inside(pred))[t.index]
                 return found

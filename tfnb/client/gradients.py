@@ -27,7 +27,7 @@ from tfnb.errors import (
 )
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Kind
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, Kind
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops import CATALOG
@@ -67,7 +67,7 @@ class RegisterGradient:
         self.op_type = op_type
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        defined = self.op_type in CATALOG and CATALOG[self.op_type].grad is not None
+        defined = self.op_type in CATALOG and CATALOG[self.op_type].grad not in (None, GRADIENT_MISSING)
         if self.op_type in _REGISTERED or defined:
             raise AlreadyExistsError(f"the gradient of {self.op_type!r} is registered already")
         _REGISTERED[self.op_type] = function
@@ -88,7 +88,7 @@ def gradient_function(op: Operation) -> Callable[..., Any] | None:
         found = _REGISTERED.get(op.gradient_type)
         if found is None and op.gradient_type in CATALOG:
             found = CATALOG[op.gradient_type].grad  # type: ignore[assignment]
-        if found is None:
+        if found is None or found is GRADIENT_MISSING:
             raise NotFoundError(
                 f"gradient_override_map names {op.gradient_type!r}, which is not registered", op
             )
@@ -96,7 +96,7 @@ def gradient_function(op: Operation) -> Callable[..., Any] | None:
     own = op.opdef.grad
     if own is NOT_DIFFERENTIABLE:
         return None
-    if own is None:
+    if own is None or own is GRADIENT_MISSING:
         own = _REGISTERED.get(op.type)
     if own is None:
         raise NotFoundError(

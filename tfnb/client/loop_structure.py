@@ -147,7 +147,7 @@ def _restored(graph: Any, outer: Any, enters: Sequence[Operation], own: Sequence
 
 def _blank(kind: type[Any], graph: Any, outer: Any, enter: Operation) -> Any:
     """A context without variables, of the frame that `enter` leads into."""
-    loop = kind.__new__(kind)
+    loop: Any = object.__new__(kind)
     WhileContext.__init__(loop, graph, enter.attrs.parallel_iterations, name="imported")
     loop.name = enter.attrs.frame_name
     loop.outer = outer

@@ -1,7 +1,7 @@
 """MetaGraphDef: a graph with what a program needs besides its nodes, its collections of variables and names.
 
-Variables are kept as VariableDef messages, so `tf.Variable` objects come back; loops and branches as WhileContextDef and
-CondContextDef, which TensorFlow needs for gradients of the graph. Invariant: what a collection holds that
+Variables are kept as VariableDef messages, so `tf.Variable` objects come back; loops and branches as WhileContextDef
+and CondContextDef, which TensorFlow needs for gradients of the graph. Invariant: what a collection holds that
 no message can hold (functions, Python objects) is left out, never pickled.
 """
 

@@ -37,7 +37,10 @@ from tfnb.ir.scopes import Names, Scopes, check_name
 from tfnb.ir.tensor import Tensor, call_operator, is_tensor_like
 from tfnb.types import DType, Shape, TensorSpec, as_dtype, as_shape
 
-__all__ = ["GraphBuilder", "all_or_nothing", "claim_frame", "claim_name", "infer_specs", "pack_outputs", "redefine", "replace_input"]
+__all__ = [
+    "GraphBuilder", "all_or_nothing", "claim_frame", "claim_name", "infer_specs", "pack_outputs", "redefine",
+    "replace_input",
+]  # fmt: skip
 
 
 def infer_specs(

@@ -22,6 +22,7 @@ from tfnb.types import DType, Shape
 
 __all__ = [
     "LOCAL",
+    "GRADIENT_MISSING",
     "NOT_DIFFERENTIABLE",
     "OURS",
     "Arg",
@@ -71,7 +72,18 @@ class _NotDifferentiable:
         return "NOT_DIFFERENTIABLE"
 
 
+class _GradientMissing:
+    """Says explicitly that an op has a derivative, which tfnb does not compute.
+
+    Gradients that reach the op raise an error, where those of an op that is NOT_DIFFERENTIABLE end without one.
+    """
+
+    def __repr__(self) -> str:
+        return "GRADIENT_MISSING"
+
+
 NOT_DIFFERENTIABLE = _NotDifferentiable()
+GRADIENT_MISSING = _GradientMissing()
 
 
 @record
@@ -205,7 +217,7 @@ class OpDef:
     attrs        a frozen dataclass of the other attributes, with TensorFlow's names and defaults
     infer        shape function: Infer -> Shape, or a tuple of one per output
     grad         (op, *dys) -> gradient per input (Tensor or None; a tuple when there are several inputs),
-                 or NOT_DIFFERENTIABLE
+                 or NOT_DIFFERENTIABLE, or GRADIENT_MISSING
     host         (HostCall, *arrays) -> array or tuple; the NumPy reference. Elementwise ops get theirs from `scalar`
 
     One of the following says how OpenCL computes it; none means the op runs on the host only:

@@ -15,7 +15,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.bounds import Bound
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ops.compare import LESS, NOT_EQUAL, SELECT
@@ -90,7 +90,7 @@ BINCOUNT = OpDef(
     host=_host_bincount,
     opencl=_bincount_calls,
     bounds=lambda c: [Bound(0, 2**31, what="number")],
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     shape_inputs=(1,),
 )
 
@@ -156,7 +156,7 @@ DENSE_BINCOUNT = OpDef(
     infer=_dense_bins,
     host=_host_dense_bincount,
     expand=_expand_dense_bincount,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     shape_inputs=(1,),
 )
 

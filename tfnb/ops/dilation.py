@@ -13,7 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import with_rank
@@ -173,7 +173,7 @@ DILATION2D_BACKPROP_INPUT = OpDef(
     host=_host_input,
     opencl=_calls("dilation2d_input_grad"),
     expand=IMAGE.expand,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
 )
 
 DILATION2D_BACKPROP_FILTER = OpDef(
@@ -190,7 +190,7 @@ DILATION2D_BACKPROP_FILTER = OpDef(
     host=_host_filter,
     opencl=_calls("dilation2d_filter_grad"),
     expand=IMAGE.expand,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
 )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.compare import LOGICAL_AND, NOT_EQUAL
 from tfnb.ops.complex_numbers import REAL
@@ -171,7 +171,7 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
         shape ({rank},). output: complex of that width, fft_length // 2 + 1 in the last dimension.""",
         infer=_real_shape(rank, True),
         host=forward,
-        grad=_grad_rfft if rank == 1 else NOT_DIFFERENTIABLE,
+        grad=_grad_rfft if rank == 1 else GRADIENT_MISSING,
         shape_inputs=(1,),
     )
     irfft = OpDef(
@@ -186,7 +186,7 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
         result. output: float32 or float64.""",
         infer=_real_shape(rank, False),
         host=inverse,
-        grad=_grad_irfft if rank == 1 else NOT_DIFFERENTIABLE,
+        grad=_grad_irfft if rank == 1 else GRADIENT_MISSING,
         shape_inputs=(1,),
     )
     return rfft, irfft

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ops.shaping import SHAPE
 from tfnb.types import Shape, float32, float64, int32, int64, unknown_shape
@@ -196,7 +196,7 @@ FRACTIONAL_MAX_POOL_GRAD = OpDef(
     attrs=GradAttrs,
     infer=lambda c: c.shapes[0],
     host=_max_grad,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
 )
 FRACTIONAL_AVG_POOL_GRAD = OpDef(
     "FractionalAvgPoolGrad",
@@ -208,7 +208,7 @@ FRACTIONAL_AVG_POOL_GRAD = OpDef(
     attrs=GradAttrs,
     infer=lambda c: c.as_shape(0) if c.shapes[0].ndims == 1 else unknown_shape,
     host=_avg_grad,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     shape_inputs=(0,),
 )
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import with_rank
@@ -429,7 +429,7 @@ CROP_GRAD_BOXES = OpDef(
     attrs=CropGradAttrs,
     infer=lambda c: Shape((_check_boxes(c, 2, 3), 4)),
     host=_host_grad_boxes,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
 )
 
 

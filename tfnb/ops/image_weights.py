@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out, Temp
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.pack import PACK
@@ -260,7 +260,7 @@ RESIZE_LINES = OpDef(
     infer=_infer_lines,
     host=_host_lines,
     opencl=_line_calls,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
 )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ops.complex_numbers import conj
 from tfnb.ops.convert import cast_to
@@ -244,7 +244,7 @@ CHOLESKY_GRAD = OpDef(
     l: the factor; grad: the gradient by it; one float type, shape (..., m, m). output: that.""",
     infer=_same_square,
     host=lambda call, l, dy: _host_cholesky_grad(l, dy),  # noqa: E741
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
 )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.kernelcall import KernelCall, KernelSite, TensorInfo
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ops.handles import make_handle, resource_of
 from tfnb.ops.kernels_matmul import matmul_calls
@@ -101,7 +101,7 @@ def _sum_shape(c: Infer) -> Shape:
 
 def _raw(name: str, inputs: str, outputs: str, doc: str, host: Any, infer: Any, **rest: Any) -> OpDef:
     return OpDef(
-        name, inputs, outputs, doc, host=host, infer=infer, grad=NOT_DIFFERENTIABLE, stateful=True, raw=True, **rest
+        name, inputs, outputs, doc, host=host, infer=infer, grad=GRADIENT_MISSING, stateful=True, raw=True, **rest
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import FailedPreconditionError
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
 from tfnb.types import ANY, Shape, as_shape, unknown_shape
@@ -102,7 +102,7 @@ LOOP_STACK_POP = OpDef(
     attrs=PopAttrs,
     infer=_popped_shape,
     host=_pop,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     stateful=True,
     raw=True,
 )

@@ -12,7 +12,7 @@ from typing import Any
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, Infer, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast
 from tfnb.ir.tensor import is_tensor_like
@@ -169,10 +169,10 @@ TRUNCATE_MOD = _binary(
     "TruncateMod",
     "the remainder with the sign of x, as C's",
     s.truncmod,
-    NOT_DIFFERENTIABLE,
+    GRADIENT_MISSING,
     "truncatemod",
 )
-MOD = _binary("Mod", "the remainder with the sign of x, as C's", s.truncmod, NOT_DIFFERENTIABLE, "")
+MOD = _binary("Mod", "the remainder with the sign of x, as C's", s.truncmod, GRADIENT_MISSING, "")
 DIV_NO_NAN = _binary(
     "DivNoNan", "x / y, but 0 where y is 0", _div_no_nan,
     _both(lambda op, dy, x, y: (DIV_NO_NAN(dy, y), dy * DIV_NO_NAN(DIV_NO_NAN(-x, y), y))), "div_no_nan", FLOATS,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import ShapeError
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.conv3d import (
@@ -197,7 +197,7 @@ GLOBAL_NORM_GRAD = OpDef(
     infer=_infer_global_grad,
     host=_host_global_grad,
     expand=_expand_global_grad,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
 )
 
 OPS: tuple[OpDef, ...] = (

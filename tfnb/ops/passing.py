@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast_shapes, with_rank
@@ -148,7 +148,7 @@ PARALLEL_CONCAT = OpDef(
     infer=_joined_rows,
     host=lambda call, *xs: np.concatenate(xs, 0),
     expand=lambda op, *xs: CONCAT(np.int32(0), list(xs)),
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
 )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, with_rank
@@ -272,7 +272,7 @@ SPARSE_SPLIT = OpDef(
     axis out of range, more parts than elements. Runs on the host: the sizes depend on the data.""",
     infer=_split_shapes,
     host=_host_split,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     dynamic=True,
 )
 
@@ -345,7 +345,7 @@ SPARSE_SLICE_GRAD = OpDef(
     (rank,). val_grad (n,). Errors: an index of the slice that the input has not. Runs on the host.""",
     infer=lambda c: Shape((with_rank(c, 1, 2).dims[0],)),  # type: ignore[index]
     host=_host_slice_grad,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
 )
 
 
@@ -417,7 +417,7 @@ SPARSE_FILL_EMPTY_ROWS_GRAD = OpDef(
     Runs on the host.""",
     infer=lambda c: (c.shapes[0], Shape(())),
     host=_host_fill_grad,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
 )
 
 OPS: tuple[OpDef, ...] = (

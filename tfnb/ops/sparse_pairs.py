@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.shapes import with_rank
 from tfnb.ops.sparse_arithmetic import check_places, places
 from tfnb.types import REALS, Shape
@@ -149,7 +149,7 @@ def _extreme(name: str, what: str, ufunc: Any) -> OpDef:
         data.""",
         infer=lambda c: any_number(c, 0, 2)[:2],
         host=kernel,
-        grad=NOT_DIFFERENTIABLE,
+        grad=GRADIENT_MISSING,
         dynamic=True,
     )
 

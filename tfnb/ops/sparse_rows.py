@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ops.compare import GREATER, SELECT
@@ -222,7 +222,7 @@ def _reduction(name: str, what: str, ufunc: Any, highest: bool, grad: Any) -> Op
 
 
 SPARSE_REDUCE_SUM = _reduction("SparseReduceSum", "sum", np.add, False, _grad_reduce)
-SPARSE_REDUCE_MAX = _reduction("SparseReduceMax", "maximum", np.maximum, True, NOT_DIFFERENTIABLE)
+SPARSE_REDUCE_MAX = _reduction("SparseReduceMax", "maximum", np.maximum, True, GRADIENT_MISSING)
 
 OPS: tuple[OpDef, ...] = (SPARSE_SOFTMAX, SPARSE_REDUCE_SUM, SPARSE_REDUCE_MAX)
 API: dict[str, Any] = {}

@@ -14,7 +14,7 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, merged, unchanged
@@ -247,7 +247,7 @@ RANDOM_GAMMA_GRAD = OpDef(
     on the host.""",
     infer=broadcast,
     host=_host_sample_slope,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     api="random_gamma_grad",
 )
 
