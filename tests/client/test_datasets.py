@@ -453,3 +453,20 @@ def test_a_cache_in_a_file_outlives_the_walk(graph, tmp_path):
     path.write_bytes(data)
     with pytest.raises(DataLossError):
         all_of(cached())
+
+
+def test_seeded_numbers_in_map_begin_anew_with_the_iterator():
+    with tf.Graph().as_default(), tf.Session() as s:
+        seeds = {"seeded": 11, "unseeded": None}
+        found = {}
+        for name, seed in seeds.items():
+            data = tf.data.Dataset.from_tensors(0).repeat(3).map(lambda _, seed=seed: tf.random_uniform([], seed=seed))
+            iterator = data.make_initializable_iterator()
+            value = iterator.get_next()
+            rounds = []
+            for _ in range(2):
+                s.run(iterator.initializer)
+                rounds.append([s.run(value) for _ in range(3)])
+            assert len(set(rounds[0])) == 3
+            found[name] = rounds[0] == rounds[1]
+    assert found == {"seeded": True, "unseeded": False}

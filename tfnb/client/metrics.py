@@ -71,13 +71,13 @@ def alike(labels: Tensor, predictions: Tensor) -> tuple[Any, Any]:
     return labels, predictions
 
 
-def spread_weights(values: Tensor, weights: Tensor) -> Tensor:
+def spread_weights(values: Any, weights: Any) -> Any:
     """The weights in the shape and dtype of `values`. A last dimension of 1 that is too much goes, and a missing one is
     added. Raises `ShapeError` for weights that do not fit."""
     return weighted(ones_like(values), of_rank(cast(weights, values.dtype), values.shape.ndims))
 
 
-def _weighted(values: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
+def _weighted(values: Any, weights: Any) -> tuple[Any, Any]:
     """(values * weights, weights of the values' shape); weights broadcast."""
     if weights is None:
         return values, ones_like(values)

@@ -115,7 +115,7 @@ class QueueBase:
         for c, shape in zip(components, self._shapes, strict=True):
             if shape.dims is not None:
                 c.shape.merge_with(Shape((None, *shape.dims)))
-        counts = {c.shape.dims[0] for c in components if c.shape.dims} - {None}
+        counts = {n for c in components for n in (c.shape.dims or ())[:1] if n is not None}
         if len(counts) > 1:
             raise ShapeError(f"enqueue_many: the components have unlike numbers of rows: {sorted(counts)}")
         return ops.ENQUEUE_MANY(

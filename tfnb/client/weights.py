@@ -5,6 +5,8 @@ Invariant: weighting values never gives them another shape.
 
 from __future__ import annotations
 
+from typing import Any
+
 from tfnb.errors import ShapeError
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.compare import EQUAL, LOGICAL_AND, LOGICAL_OR
@@ -24,7 +26,7 @@ def of_rank(t: Tensor, rank: int | None) -> Tensor:
     return expand_dims(t, -1) if t.shape.ndims == rank - 1 else t
 
 
-def weighted(values: Tensor, weights: Tensor) -> Tensor:
+def weighted(values: Any, weights: Any) -> Any:
     """`values * weights`. Raises `ShapeError` for weights that do not fit; where only a run knows the ranks, the run
     raises `InvalidArgumentError`."""
     dims, own = weights.shape.dims, values.shape.dims

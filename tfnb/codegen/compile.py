@@ -51,7 +51,8 @@ def compile_cluster(
         for g in groups:
             assembler.add(g)
         program = assembler.program(tuple(inputs), tuple(reasons))
-        return replace(program, reads=reads_of(cluster, found), checks=checks)
+        used = tuple(replace(u, reads=True) if u.node in found.unset else u for u in program.variables)
+        return replace(program, variables=used, reads=reads_of(cluster, found), checks=checks)
     finally:
         # What was computed of expressions serves one compilation, whose buffers these expressions refer to.
         for memory in (loads_of, size_of, cost):

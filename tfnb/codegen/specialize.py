@@ -38,7 +38,7 @@ class Specialized:
     """`infos[edge]` of edges that are not references; `inputs[id]`, `outputs[id]` of each node;
     `values[edge]` where a value is known; `variable_of[edge]` the Variable node a reference leads to;
     `initial[id]` and `variables[id]` dtype and shape of a variable before and after the run; `empty` those without a
-    value. `shaping`: without
+    value, `unset` those that are read all the same. `shaping`: without
     folding, the ids of the nodes whose values fix shapes."""
 
     infos: dict[Edge, TensorInfo] = field(default_factory=dict)
@@ -50,6 +50,7 @@ class Specialized:
     variables: dict[int, TensorInfo] = field(default_factory=dict)
     specs: dict[int, TensorSpec] = field(default_factory=dict)
     empty: set[int] = field(default_factory=set)
+    unset: set[int] = field(default_factory=set)
     shaping: frozenset[int] | None = None
 
 
@@ -117,7 +118,7 @@ def _node(
                 f"input {i} is a variable without a value: run its initializer first"
             )
     outputs = _infer(found, node, specs)
-    _check_values(found, node)
+    _note_reads(found, node)
     _references(found, node, specs, outputs)
     found.inputs[node.id] = tuple(_input_info(found, e) for e in node.inputs)
     found.outputs[node.id] = outputs
@@ -206,15 +207,15 @@ def _context(found: Specialized, node: Node, specs: tuple[TensorSpec, ...], part
     )  # fmt: skip
 
 
-def _check_values(found: Specialized, node: Node) -> None:
-    """Raises `FailedPreconditionError` for a node that reads a variable without a value, even where
-    the value would change nothing."""
-    passed_on = node.opdef.alias if node.specs and node.specs[0].ref else None
+def _note_reads(found: Specialized, node: Node) -> None:
+    """Notes the variables without a value that the node reads, even where the value will change nothing."""
     if node.opdef.shape_only:
         return
+    passed_on = node.opdef.alias if node.specs and node.specs[0].ref else None
     for i, e in enumerate(node.inputs):
-        if i not in node.opdef.writes and i != passed_on and found.variable_of.get(e) in found.empty:
-            raise FailedPreconditionError(f"input {i} is a variable without a value: run its initializer first")
+        variable = found.variable_of.get(e)
+        if variable in found.empty and i not in node.opdef.writes and i != passed_on:
+            found.unset.add(variable)
 
 
 def _references(

@@ -152,6 +152,8 @@ def _runs(call: HostCall, f: GraphFunction | None, captured: Sequence[np.ndarray
     if f is None or call.resources is None:
         raise InvalidArgumentError(f"{call.op.type}: its function is not in this process", call.op)
     run = call.resources.function(f.outputs, f.inputs)
+    # an iterator that is initialised again gets the same numbers of random ops that have a seed
+    call.resources.random.restart(op.name for t in f.outputs[:1] for op in t.graph.get_operations())
     kinds = [x.dtype.np for x in f.inputs[: len(f.inputs) - len(captured)]]
 
     def apply(*element: Any) -> Sequence[Any]:

@@ -57,7 +57,9 @@ PLACEHOLDER_WITH_DEFAULT = OpDef(
     infer=_with_default,
     grad=lambda op, dy: dy,
     host=lambda call, x: x,
-    expand=lambda op, x: IDENTITY(x),  # in a step that does not feed it, whose shape the default then fixes
+    alias=0,
+    # in a step that does not feed it the default fixes a shape that is not all known
+    expand=lambda op, x: None if op.attrs.shape.is_fully_defined() else IDENTITY(x),
     stateful=True,  # a step may feed it, so the default must never be folded into its readers
 )
 

@@ -53,6 +53,12 @@ class RandomStates:
                 state[2] += 1
         return np.array(rows, np.uint32).reshape(len(rows), 4)
 
+    def restart(self, names: Iterable[str]) -> None:
+        """The generators of these nodes begin anew."""
+        with self._lock:
+            for name in names:
+                self._states.pop(name, None)
+
     def reset(self) -> None:
         """All generators begin anew, unseeded ones with other keys."""
         with self._lock:
