@@ -39,6 +39,7 @@ def test_both_ways_to_make_one(kind):
     assert ours.args == theirs.args == ("text",)
     found = kind(node_def=definition, op=op, message="text")
     assert (found.node_def, found.op, found.message, found.error_code) == (definition, op, "text", kind.code)
+    assert kind(None, op, message="text").op is op and kind(ValueError("text")).message == "text"
     with pytest.raises(TypeError):
         kind(None, None)
 

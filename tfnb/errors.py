@@ -80,8 +80,8 @@ class OpError(Exception):
     NodeDef of the operation, or None; `error_code` one of the constants of `tf.errors`.
 
     There are two ways to make one. Code of tfnb writes `SomeError(message, op)`. Programs for TensorFlow write
-    `SomeError(node_def, op, message)`, and `OpError(node_def, op, message, error_code)`. Three or more arguments, or a
-    first one that is no text, are TensorFlow's.
+    `SomeError(node_def, op, message)`, and `OpError(node_def, op, message, error_code)`: three or more arguments, or
+    `message` by its name.
     """
 
     code = 2
@@ -90,7 +90,7 @@ class OpError(Exception):
         self, *args: Any, node_def: Any = None, op: Any = None, message: str | None = None,
         error_code: int | None = None,
     ) -> None:  # fmt: skip
-        names = ("message", "op") if len(args) <= 2 and _is_text(args) else _TENSORFLOW
+        names = ("message", "op") if len(args) <= 2 and message is None else _TENSORFLOW
         if len(args) > len(names):
             raise TypeError(f"{type(self).__name__}() takes at most {len(names)} arguments, got {len(args)}")
         given = {"node_def": node_def, "op": op, "message": message, "error_code": error_code}
@@ -143,11 +143,6 @@ class OpError(Exception):
 
 
 _TENSORFLOW = ("node_def", "op", "message", "error_code")
-
-
-def _is_text(args: tuple[Any, ...]) -> bool:
-    """Is the first argument missing or text, as in tfnb's own way to make an error?"""
-    return not args or isinstance(args[0], str)
 
 
 class CancelledError(OpError):
