@@ -248,12 +248,12 @@ def views() -> Callable[[int], None]:
 PARTS = {
     "steps": Part(steps, 1_000_000, 20_000, 10_000, "steps"),
     "host steps": Part(host_steps, 20_000, 500, 400, "times three steps"),
-    "sessions": Part(sessions, 10_000, 300, 100, "sessions"),
+    "sessions": Part(sessions, 10_000, 1000, 100, "sessions"),
     "graphs": Part(graphs, 10_000, 1000, 0, "graphs with sessions"),
     "threads": Part(threads, 10_000, 300, 600, "threads, a step each"),
     "fetches": Part(fetches, 4_000, 2000, 0, "fetches"),
     "growing graph": Part(growing_graph, 1_000, 100, 400, "runs, a node each", None),
-    "shapes": Part(shapes, 3_000, 300, 0, "shapes"),
+    "shapes": Part(shapes, 3_000, 600, 0, "shapes"),
     "views": Part(views, 10_000, 200, 40, "views"),
 }
 
