@@ -50,8 +50,10 @@ _open: weakref.WeakSet[Any] = weakref.WeakSet()  # the sessions of this process 
 
 
 def _after_fork() -> None:
+    """In a process that was forked, sessions are closed, without a look at the locks that threads may have held."""
     for session in list(_open):
-        session._leave_to_parent()
+        session._lock = threading.Lock()
+        session._closed = True
 
 
 if hasattr(os, "register_at_fork"):
@@ -259,11 +261,6 @@ class Session:
             f"the session was made in process {self._pid}, before a fork: its devices need threads that do not exist "
             "in this process. Make a new session here, or start the process with multiprocessing's 'spawn' method"
         )
-
-    def _leave_to_parent(self) -> None:
-        """In a process that was forked: the session is closed here without a look at what threads of old may hold."""
-        self._lock = threading.Lock()
-        self._closed = True
 
     @property
     def compile_context(self) -> Context:
