@@ -85,7 +85,7 @@ def test_what_is_no_trace(tmp_path):
 def test_values_are_counted_before_they_are_made(tmp_path, values):
     path = tmp_path / "x.trace.json.gz"
     path.write_bytes(gzip.compress(b"[" + f"{values},".encode() * 2_500_000 + b"{}]", 1))
-    with pytest.raises(ResourceExhaustedError, match="values in JSON: at most 4,000,000|more than 67,108,864 bytes"):
+    with pytest.raises(ResourceExhaustedError, match=r"values in JSON: at most 4,000,000|more than 67,108,864 bytes"):
         read_trace(str(path))
 
 

@@ -179,7 +179,7 @@ class SavedModelBuilder:
 
     def add_extra(self, write: Callable[[str], None]) -> None:
         """`write(folder)` adds files to the folder that takes its name with `save`."""
-        write(self._scratch)
+        write(self._made())
 
     def save(self, as_text: bool = False) -> str:
         """Writes the message and gives the folder its name; gives the file's path."""
