@@ -496,6 +496,14 @@ NOTES: tuple[str, ...] = (
     "A number is fed as it is or not at all: `InvalidArgumentError` (a `TypeError`) for integers outside of the dtype, for "
     "fractions, NaN and infinity where integers are needed, and for complex numbers with an imaginary part where real ones "
     "are needed. TensorFlow raises `TypeError` for a Python integer and converts all else as NumPy does, without a word.",
+    "The graphs that tfnb writes of loops, branches and functions are TensorFlow's. Those of a loop's gradients are not: "
+    "they keep tensors in `LoopStack` and add products up in `LoopProducts`, which TensorFlow does not have. Write the graph "
+    "before `tf.gradients` is called, and take the gradients where the graph is imported.",
+    "In an imported graph, a loop that assigns a variable and reads it through an operation outside of the loop has the "
+    "value from before the loop. TensorFlow's reference variables share their memory with what was read, so that the value "
+    "may be a newer one there. Loops that are built here read the variable in each iteration.",
+    "A `tf.Variable` that is used under `tf.control_dependencies` is read after them, as TensorFlow reads resource "
+    "variables; what a reference variable gives there may also be what it held before.",
 )
 
 # why generated cases do not reach an op -> the ops
