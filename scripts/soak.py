@@ -1,4 +1,4 @@
-"""Long life: sessions, graphs, threads and views come and go, and a million steps run; what is left of them is measured.
+"""Long life: sessions, graphs, threads and views come and go, a million steps run; what is left of them is measured.
 
 `python scripts/soak.py` prints how memory, file descriptors and threads grow per 10,000 of each, after a warm-up, and
 exits with 1 when something grows past its limit. `--short` takes half a minute, `--only NAME ...` chooses. Memory is

@@ -37,7 +37,7 @@ _shown: deque[weakref.ref[GraphChannel]] = deque()
 
 
 def _keep(channel: GraphChannel) -> None:
-    """The widget library keeps every open channel for ever, and a cell that is run again does not close the last one's."""
+    """The widget library keeps every open channel, and a cell that is run again does not close the last one's."""
     _shown.append(weakref.ref(channel))
     while len(_shown) > MOST_LIVE:
         oldest = _shown.popleft()()
