@@ -61,11 +61,9 @@ def register_op(
     one work-item per element of the first output, in groups of 64, so the kernel must check its bound).
 
     An OpenCL kernel runs in this process, unchecked, like a function in C. One that writes outside of its arrays
-    changes other values in silence or ends the process; a null pointer ends it, and so may a stack of many megabytes.
-    One that never ends cannot be stopped, neither by `RunOptions(timeout_in_ms)` nor by Ctrl-C: only by ending the
-    process. An integer division by zero gives any number. Try a new kernel on small arrays, against the Python
-    function, and save your work before. The Python function, in contrast, can be interrupted, and its exceptions become
-    errors of the step.
+    changes other values in silence or ends the process; so may a null pointer or a stack of many megabytes. One that
+    never ends is stopped neither by `RunOptions(timeout_in_ms)` nor by Ctrl-C, only with the process. Try a new kernel
+    on small arrays, against the Python function, which can be interrupted and whose exceptions are errors of the step.
 
     Raises `InvalidArgumentError` for a text without a kernel, `AlreadyExistsError` for the name of a library op. A
     kernel that does not compile is a `KernelBuildError` of the step, with the compiler's message and the cell's line.

@@ -37,7 +37,7 @@ _shown: deque[weakref.ref[GraphChannel]] = deque()
 
 
 def _keep(channel: GraphChannel) -> None:
-    """Closes the oldest channels beyond `MOST_LIVE`: the widget library keeps each one, and no cell closes its own."""
+    """The widget library keeps every open channel, and a cell that is run again does not close the last one's."""
     _shown.append(weakref.ref(channel))
     while len(_shown) > MOST_LIVE:
         oldest = _shown.popleft()()

@@ -144,9 +144,6 @@ class Plan:
         return next(i for i, n in enumerate(self.nodes) if n.kind == PlanKind.CLUSTER)
 
 
-_STARTED = (PlanKind.HOST, PlanKind.ASYNC, PlanKind.SEND, PlanKind.RECV)
-
-
 def build_plan(nodes: Iterable[PlanNode], fetches: Sequence[tuple[int, int]] = ()) -> Plan:
     """Verify the nodes, find their frames and lay out the tables.
 
@@ -389,7 +386,7 @@ def _lay_out(
         feeds=tuple(i for i, n in enumerate(nodes) if n.kind == PlanKind.FEED),
         fetches=fetches,
         is_single_cluster=len(busy) == 1 and busy[0].kind == PlanKind.CLUSTER,
-        starts_work=any(n.kind in _STARTED for n in nodes),
+        starts_work=any(n.kind in (PlanKind.HOST, PlanKind.ASYNC, PlanKind.SEND, PlanKind.RECV) for n in nodes),
     )
 
 

@@ -362,7 +362,8 @@ class OpenCLProgram:
         if recorder is not None:
             event, interrupt = self._traced(changes, recorder)
         elif not self._has_run:
-            events, interrupt = self._early(self._calls, changes)
+            with device.library.room():
+                events, interrupt = self._early(self._calls, changes)
             event = events[-1] if events else None
         else:
             events, interrupt = _all_of(
@@ -387,12 +388,6 @@ class OpenCLProgram:
         self, calls: Sequence[Any], changes: list[Any], recorder: Recorder | None = None
     ) -> tuple[list[Any], BaseException | None]:
         """A first run: launches one by one, announcing kernels that compile for the first time on this machine."""
-        with self._device.library.room():
-            return self._early_in_room(calls, changes, recorder)
-
-    def _early_in_room(
-        self, calls: Sequence[Any], changes: list[Any], recorder: Recorder | None
-    ) -> tuple[list[Any], BaseException | None]:
         library, interrupt = self._device.library, None
         launched: list[Any] = []
         for i, (b, call) in enumerate(zip(self._launches, calls, strict=True)):
@@ -430,7 +425,8 @@ class OpenCLProgram:
             found, interrupt = _all_of(made, len(calls) + len(changes))
             events = list(islice(found, len(calls)))
         else:
-            events, interrupt = self._early(calls, changes, recorder)
+            with self._device.library.room():
+                events, interrupt = self._early(calls, changes, recorder)
         if not events:
             return None, interrupt
         done = SeenEvent(events[-1])
