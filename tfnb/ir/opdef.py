@@ -225,7 +225,7 @@ class OpDef:
     lower        (LowerSite, index tuple, output number) -> Expr: an element as a function of its index
     reduce       (LowerSite) -> ReduceSpec
     opencl       (KernelSite) -> tuple[KernelCall, ...]: library kernels of `kernels_cl`
-    expand       (op, *inputs) -> Tensor or tuple: a composition of other ops, written as a user would. Beside
+    expand       (op, *inputs) -> Tensor or tuple: a composition of other ops, written as a user would. Beside `alias`,
                  `opencl` or `lower` it rewrites only what those do not take, and gives None for the rest; alone,
                  None (where only a run knows the shapes) leaves the node to the host
     alias        the output is the memory of this input, with another shape (reshape, identity)
