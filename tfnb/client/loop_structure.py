@@ -17,6 +17,7 @@ from tfnb.client.while_context import LOOP, WhileContext
 from tfnb.ir.builder import claim_frame
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
+from tfnb.ir.operation_keys import PIVOT
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.control_flow import CONTROL_TRIGGER, EXIT, SWITCH
 from tfnb.ops.loop_stack import LOOP_STACK, LOOP_STACK_POP, LOOP_STACK_PUSH
@@ -140,9 +141,24 @@ def _restored(graph: Any, outer: Any, enters: Sequence[Operation], own: Sequence
     if not loop.inputs:
         raise _Unclear("it has no loop variable")
     loop.pivot = loop.inputs[0]
+    condition = _computing(loop.pred.op, set(own))
+    for op in own:
+        op.extra[PIVOT] = (loop.merges[0] if op in condition else loop.pivot).op
     for op in (*enters, *(t.op for t in loop.exits)):
         op.extra[LOOP] = loop
     return loop
+
+
+def _computing(pred: Operation, own: set[Operation]) -> set[Operation]:
+    """The operations of a loop that compute its condition."""
+    found: set[Operation] = set()
+    stack = [pred]
+    while stack:
+        op = stack.pop()
+        if op in own and op not in found and op.opdef.kind is not Kind.MERGE:
+            found.add(op)
+            stack += [t.op for t in op.inputs]
+    return found
 
 
 def _blank(kind: type[Any], graph: Any, outer: Any, enter: Operation) -> Any:
