@@ -150,9 +150,9 @@ class Target:
             begin(graph)
             graph.seed = SEED
 
-        def make(graph: Any, config: tf.ConfigProto) -> Any:
+        def make(config: tf.ConfigProto) -> Any:
             asks = config.device_count or config.memory_limit  # for devices of this machine
-            worker = local(graph, config) if self._tasks is None or asks else self._tasks.worker(config)
+            worker = local(config) if self._tasks is None or asks else self._tasks.worker(config)
             if self.results is not None:
                 self.results.watch(worker)
             return worker

@@ -21,7 +21,7 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("ir/scratch.py", "Claim.__init__"): ("os.open", f"creates an owner file {OWN_TOKEN}; it must be new"),
     ("ir/scratch.py", "Claim.release"): ("os.unlink", f"the owner file, {OWN_TOKEN}"),
     ("ir/scratch.py", "remove_owners"): ("os.unlink", "owner files, by their exact form, in the folder of merged parts"),
-    ("ir/scratch.py", "Scratch.__init__"): ("os.rmdir", f"the folder {OWN_TOKEN}, empty"),
+    ("ir/scratch.py", "Scratch.__init__"): ("shutil.rmtree", f"the folder {OWN_TOKEN}"),
     ("ir/scratch.py", "Scratch.remove"): ("os.rmdir, os.unlink, shutil.rmtree", f"the folder {OWN_TOKEN}"),
     ("ir/scratch.py", "abandoned"): (
         "shutil.rmtree", "a scratch folder by its exact form, with an owner file of tfnb's that nobody holds locked",

@@ -89,7 +89,7 @@ class Scratch:
         try:
             self._claim = Claim(self.folder)
         except BaseException:
-            os.rmdir(self.folder)
+            shutil.rmtree(self.folder, ignore_errors=True)
             raise
 
     def file(self, name: str) -> str:
