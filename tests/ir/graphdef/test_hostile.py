@@ -76,6 +76,7 @@ REFUSED = {
     "short content": (const("x", "4", 'tensor_content: "abc"'), "x.*content of 3 bytes"),
     "bad bool": (const("x", "2", 'tensor_content: "\\002\\000"', "DT_BOOL"), "x.*bool"),
     "content of strings": (const("x", "2", 'tensor_content: "ab"', "DT_STRING"), "x.*content"),
+    "content of handles": (const("x", "1", f'tensor_content: "{"0" * 8}"', "DT_RESOURCE"), "x.*object of a process"),
     "too many values": (const("x", "2", "float_val: [1, 2, 3]"), "x.*3 values"),
     "pieces without end": (A + const("d", dtype="DT_INT32", values="int_val: 0")
                            + node("x", "Split", "d", "a", more=FLOAT + 'attr { key: "num_split" value { i: 2000000000 } }'),

@@ -116,6 +116,8 @@ def decode_array(message: Any) -> np.ndarray:
     `InvalidArgumentError` for elements that do not fit the shape.
     """
     dtype = _held(decode_dtype(message.dtype))
+    if dtype.name not in _FIELDS:
+        raise DTypeError(f"a constant of {dtype.name}, which stands for an object of a process and is in no file")
     dims = decode_shape(message.tensor_shape).known()
     if math.prod(max(d, 1) for d in dims) * dtype.size > MAX_BYTES:
         raise ResourceExhaustedError(
@@ -156,8 +158,6 @@ def _content(message: Any, dtype: DType, count: int) -> np.ndarray:
 
 
 def _listed(message: Any, dtype: DType, count: int) -> np.ndarray:
-    if dtype.name not in _FIELDS:
-        raise DTypeError(f"a constant of {dtype.name}, which stands for an object of a process and is in no file")
     values = getattr(message, _FIELDS[dtype.name])
     size = len(values) // 2 if dtype.is_complex else len(values)
     if size > count:
