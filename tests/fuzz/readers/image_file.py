@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from math import prod
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -118,8 +119,9 @@ def claimed(data: bytes) -> int:
     elif data.startswith(b"\xff\xd8"):
         for k in range(len(data) - 9):
             if data[k] == 0xFF and data[k + 1] in (0xC0, 0xC1, 0xC2):
-                height, width = struct.unpack(">HH", data[k + 5 : k + 9])
-                frames = max(frames, 1)
+                size = struct.unpack(">HH", data[k + 5 : k + 9])
+                height, width = max((height, width), size, key=prod)  # readers differ in which of several headers counts
+                frames = 1
     return min(4 * width * height * frames, 2 * LIMIT)
 
 
