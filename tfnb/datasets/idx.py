@@ -52,6 +52,8 @@ def _read_stream(stream: BinaryIO | gzip.GzipFile, path: Path, rank: int) -> np.
     start = 4 + 4 * rank
     if needed > MOST_BYTES:
         raise DataLossError(f"{path}: the header's shape {shape} needs {needed} bytes of data")
+    if math.prod(max(n, 1) for n in shape) > MOST_BYTES:  # also of no elements NumPy makes no array with such axes
+        raise DataLossError(f"{path}: the header's shape {shape} has larger axes than {MOST_BYTES} bytes can")
     data = stream.read(needed)
     if len(data) < needed:
         raise DataLossError(
