@@ -32,7 +32,7 @@ from tfnb.ops.shaping import IDENTITY, SHAPE
 from tfnb.ops.tensor_array import TENSOR_ARRAY_READ
 from tfnb.types import Shape, int32, variant
 
-__all__ = ["SAVED", "BackwardLoop", "Saved", "differentiate", "unswitched"]
+__all__ = ["SAVED", "BackwardLoop", "Saved", "differentiate", "has_gradient", "unswitched"]
 
 SAVED = "saved"  # key in Operation.extra of a LoopStackPush and its LoopStackPop: their `Saved`
 
@@ -250,12 +250,12 @@ def differentiate(
     if lists:
         raise UnimplementedError(f"gradients do not pass through lists of tensors in a loop ({loop.name})", lists[0].op)
     variables = [
-        k for k, m in enumerate(loop.merges) if m.op in between and _has_gradient(m)
+        k for k, m in enumerate(loop.merges) if m.op in between and has_gradient(m)
     ]
     captured = [
         (inside.op.inputs[0], inside)
         for inside in list(loop.entered.values())
-        if inside.op in between and _has_gradient(inside)
+        if inside.op in between and has_gradient(inside)
     ]
     if not variables and not captured:
         return []
@@ -284,7 +284,8 @@ def differentiate(
     return result
 
 
-def _has_gradient(t: Tensor) -> bool:
+def has_gradient(t: Tensor) -> bool:
+    """Do tensors of this dtype have gradients?"""
     return t.dtype.is_floating or t.dtype.is_complex
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfnb.client.backward_loop import SAVED
+from tfnb.client.backward_loop import SAVED, has_gradient
 from tfnb.client.gradient_sums import add_one_by_one
 from tfnb.errors import GraphError
 from tfnb.ir.operation import Operation
@@ -61,7 +61,7 @@ def open_paths(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -
     _refuse_strange_stacks(xs, ys)
     while True:
         found = operations_between(xs, ys, stops)
-        saved = [op for op in found if op.opdef is LOOP_STACK_POP and SAVED in op.extra and _has_gradient(op.y)]
+        saved = [op for op in found if op.opdef is LOOP_STACK_POP and SAVED in op.extra and has_gradient(op.y)]
         sums = [op for op in found if op.opdef is LOOP_PRODUCTS_SUM]
         if not saved and not sums:
             return
@@ -73,7 +73,7 @@ def open_paths(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -
 
 def _refuse_strange_stacks(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> None:
     """No gradient passes a stack of which it is not known what is read where: that would drop terms."""
-    pushes = {op for op in _reached(xs) if op.opdef in _PUSHES and SAVED not in op.extra and _has_gradient(op.y)}
+    pushes = {op for op in _reached(xs) if op.opdef in _PUSHES and SAVED not in op.extra and has_gradient(op.y)}
     if not pushes:
         return
     seen: set[Operation] = set()
@@ -84,14 +84,10 @@ def _refuse_strange_stacks(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> None:
             continue
         seen.add(op)
         stack.extend(t.op for t in op.inputs)
-        if op.opdef in _POPS and SAVED not in op.extra and _has_gradient(op.y):
+        if op.opdef in _POPS and SAVED not in op.extra and has_gradient(op.y):
             raise GraphError(
                 f"gradients: {op.name} takes from a stack what a loop of an imported graph saved for its gradient, and "
                 "gradients do not pass such stacks. Differentiate in the program that builds the loop, or import the "
                 "loop without its gradient and differentiate it here",
                 op,
             )
-
-
-def _has_gradient(t: Tensor) -> bool:
-    return t.dtype.is_floating or t.dtype.is_complex
