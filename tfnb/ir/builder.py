@@ -197,9 +197,9 @@ class GraphBuilder(Collections):
         if isinstance(value, Tensor):
             return value
         if hasattr(value, "__tensor__"):
-            return value.__tensor__(dtype=dtype, as_ref=ref)  # type: ignore[no-any-return]
+            return value.__tensor__(dtype=dtype, as_ref=ref)
         if isinstance(value, (list, tuple)) and any(is_tensor_like(v) for v in flatten(value)):
-            return call_operator("pack_nested", value, dtype, self)  # type: ignore[no-any-return]
+            return call_operator("pack_nested", value, dtype, self)
         if isinstance(value, Operation):
             raise DTypeError(f"the operation {value.name} has no single value; use one of its outputs", value)
         if isinstance(value, Shape):
@@ -314,10 +314,10 @@ class GraphBuilder(Collections):
             return list(self._operations)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        return self.as_graph_element(name, allow_tensor=False)  # type: ignore[no-any-return]
+        return self.as_graph_element(name, allow_tensor=False)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        return self.as_graph_element(name, allow_operation=False)  # type: ignore[no-any-return]
+        return self.as_graph_element(name, allow_operation=False)
 
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         """The Tensor or Operation of this graph that `obj` (one of them, a variable, or a name) stands for.

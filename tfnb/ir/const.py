@@ -89,7 +89,7 @@ class _Search:
     def value(self, tensor: Any, depth: int) -> np.ndarray | None:
         """As `constant_value`."""
         if tensor.op.opdef.kind is Kind.CONST:
-            return tensor.op.attrs.value  # type: ignore[no-any-return]
+            return tensor.op.attrs.value
         if tensor not in self._values:
             self._values[tensor] = self._find_value(tensor, depth)
         return self._values[tensor]

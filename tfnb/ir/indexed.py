@@ -49,7 +49,7 @@ class IndexedSlices:
     @property
     def shape(self) -> Shape:
         """The static shape of the dense tensor."""
-        return call_operator("indexed_shape", self)  # type: ignore[no-any-return]
+        return call_operator("indexed_shape", self)
 
     def get_shape(self) -> Shape:
         return self.shape
@@ -60,10 +60,10 @@ class IndexedSlices:
             raise DTypeError(
                 f"indexed slices of {self.dtype.name} cannot be a tensor of {dtype.name}"
             )
-        return call_operator("densify", self)  # type: ignore[no-any-return]
+        return call_operator("densify", self)
 
     def __neg__(self) -> IndexedSlices:
-        return IndexedSlices(-self.values, self.indices, self.dense_shape)
+        return IndexedSlices(call_operator("neg", self.values), self.indices, self.dense_shape)
 
     def __repr__(self) -> str:
         return f"<tf.IndexedSlices values={self.values!r} indices={self.indices!r} dense_shape={self.dense_shape!r}>"

@@ -10,7 +10,7 @@ presses it again after a second in which nothing has reacted.
 
 from __future__ import annotations
 
-import _signal
+import _signal  # type: ignore[import-not-found]
 import os
 import threading
 import time
@@ -46,6 +46,8 @@ class HeldInterrupts:
     """
 
     __slots__ = ("_before", "_handler", "_outer", "allowed", "error", "since", "wake")
+
+    since: float  # when `error` came, by the monotonic clock in seconds
 
     def __init__(self, wake: Callable[[], None] | None = None) -> None:
         self.wake = wake

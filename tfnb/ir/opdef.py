@@ -65,14 +65,14 @@ class Kind(enum.Enum):
     RECV = "recv"
 
 
-class _NotDifferentiable:
+class NotDifferentiable:
     """Says explicitly that an op has no gradient (`tf.NotDifferentiable`)."""
 
     def __repr__(self) -> str:
         return "NOT_DIFFERENTIABLE"
 
 
-class _GradientMissing:
+class GradientMissing:
     """Says explicitly that an op has a derivative, which tfnb does not compute.
 
     Gradients that reach the op raise an error, where those of an op that is NOT_DIFFERENTIABLE end without one.
@@ -82,8 +82,8 @@ class _GradientMissing:
         return "GRADIENT_MISSING"
 
 
-NOT_DIFFERENTIABLE = _NotDifferentiable()
-GRADIENT_MISSING = _GradientMissing()
+NOT_DIFFERENTIABLE = NotDifferentiable()
+GRADIENT_MISSING = GradientMissing()
 
 
 @record
@@ -263,7 +263,7 @@ class OpDef:
     types: Mapping[str, tuple[DType, ...]] = field(default_factory=dict)
     attrs: type = NoAttrs
     infer: Callable[[Infer], Any] | None = None
-    grad: GradFn | _NotDifferentiable | None = None
+    grad: GradFn | NotDifferentiable | GradientMissing | None = None
     host: Callable[..., Any] | None = None
     scalar: Callable[..., Any] | None = None
     lower: Callable[[LowerSite, tuple[Expr, ...], int], Expr] | None = None

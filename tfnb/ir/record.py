@@ -32,7 +32,7 @@ def record(cls: type[T]) -> type[T]:
     for name, method in _SHARED.items():
         if name not in cls.__dict__:
             setattr(made, name, method)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def _values(self: Any) -> tuple[Any, ...]:

@@ -129,16 +129,16 @@ class SparseTensor:
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
         """The value, computed by `session` or the default session."""
-        return call_operator("eval", self, feed_dict, session)  # type: ignore[no-any-return]
+        return call_operator("eval", self, feed_dict, session)
 
     def __mul__(self, other: Any) -> SparseTensor:
-        return call_operator("sparse_mul", self, other)  # type: ignore[no-any-return]
+        return call_operator("sparse_mul", self, other)
 
     def __rmul__(self, other: Any) -> SparseTensor:
-        return call_operator("sparse_mul", self, other)  # type: ignore[no-any-return]
+        return call_operator("sparse_mul", self, other)
 
     def __truediv__(self, other: Any) -> SparseTensor:
-        return call_operator("sparse_div", self, other)  # type: ignore[no-any-return]
+        return call_operator("sparse_div", self, other)
 
     def __repr__(self) -> str:
         return f"<tf.SparseTensor indices={self._indices!r} values={self._values!r} dense_shape={self._dense_shape!r}>"

@@ -82,7 +82,7 @@ RELU6 = OpDef(
     api="nn.relu6",
 )
 
-RELU6_GRAD = OpDef(
+RELU6_GRAD: OpDef = OpDef(
     "Relu6Grad",
     "gradients: T, features: T",
     "backprops: T",
@@ -111,7 +111,7 @@ ELU = OpDef(
     api="nn.elu",
 )
 
-ELU_GRAD = OpDef(
+ELU_GRAD: OpDef = OpDef(
     "EluGrad",
     "gradients: T, outputs: T",
     "backprops: T",
@@ -150,7 +150,7 @@ SELU = OpDef(
     api="nn.selu",
 )
 
-SELU_GRAD = OpDef(
+SELU_GRAD: OpDef = OpDef(
     "SeluGrad",
     "gradients: T, outputs: T",
     "backprops: T",
@@ -184,7 +184,7 @@ SOFTPLUS = OpDef(
     api="nn.softplus",
 )
 
-SOFTPLUS_GRAD = OpDef(
+SOFTPLUS_GRAD: OpDef = OpDef(
     "SoftplusGrad",
     "gradients: T, features: T",
     "backprops: T",
@@ -221,7 +221,7 @@ SOFTSIGN = OpDef(
     api="nn.softsign",
 )
 
-SOFTSIGN_GRAD = OpDef(
+SOFTSIGN_GRAD: OpDef = OpDef(
     "SoftsignGrad",
     "gradients: T, features: T",
     "backprops: T",
@@ -245,7 +245,7 @@ LEAKY_RELU = OpDef(
     api="nn.leaky_relu",
 )
 
-LEAKY_RELU_GRAD = OpDef(
+LEAKY_RELU_GRAD: OpDef = OpDef(
     "LeakyReluGrad",
     "gradients: T, features: T",
     "backprops: T",

@@ -271,7 +271,7 @@ def sampler_function(op: OpDef, name: str) -> Callable[..., Any]:
         name: str | None = None,
     ) -> list[Any]:
         graph = graph_of((true_classes,))
-        return op(  # type: ignore[no-any-return]
+        return op(
             graph.to_tensor(true_classes, int64),
             num_true=int(num_true),
             num_sampled=int(num_sampled),
@@ -306,7 +306,7 @@ def fixed_unigram_candidate_sampler(
     See the op FixedUnigramCandidateSampler. Raises `InvalidArgumentError` unless exactly one of them is given.
     """
     graph = graph_of((true_classes,))
-    return FIXED_UNIGRAM_CANDIDATE_SAMPLER(  # type: ignore[no-any-return]
+    return FIXED_UNIGRAM_CANDIDATE_SAMPLER(
         graph.to_tensor(true_classes, int64),
         num_true=int(num_true), num_sampled=int(num_sampled), unique=bool(unique), range_max=int(range_max),
         vocab_file=vocab_file, distortion=float(distortion), num_reserved_ids=int(num_reserved_ids),
@@ -322,7 +322,7 @@ def compute_accidental_hits(
     name: str | None = None,
 ) -> list[Any]:
     """Where sampled classes are true classes: (example, place among the sampled, the lowest float32) of each."""
-    return COMPUTE_ACCIDENTAL_HITS(true_classes, sampled_candidates, num_true=num_true, name=name)  # type: ignore[no-any-return]
+    return COMPUTE_ACCIDENTAL_HITS(true_classes, sampled_candidates, num_true=num_true, name=name)
 
 
 OPS: tuple[OpDef, ...] = (

@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError

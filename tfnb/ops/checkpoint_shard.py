@@ -191,7 +191,7 @@ class Shards:
 def read_at(path: str, handle: int, begin: int, size: int) -> np.ndarray:
     """So many bytes of an open file; the caller knows that the file has them, or had. Raises `DataLossError`."""
     data = np.empty(size, np.uint8)
-    view, at = memoryview(data), 0
+    view, at = data.data, 0
     while at < size:
         count = os.preadv(handle, [view[at : at + _PIECE]], begin + at)
         if not count:

@@ -10,6 +10,8 @@ import math
 import struct
 from collections.abc import Iterator
 
+import numpy as np
+
 from tfnb.ops.checkpoint_index import MAX_DIMENSIONS, MAX_PARTS
 from tfnb.ops.lazy_library import library
 from tfnb.types import DType
@@ -34,7 +36,7 @@ class DamagedError(ValueError):
     """Data that are no table, no message, or none of a checkpoint."""
 
 
-def crc(data: bytes) -> int:
+def crc(data: bytes | np.ndarray) -> int:
     """TensorFlow's masked CRC32C."""
     found = library("crc32c", "crc32c", "a checkpoint").crc32c(data)
     return int(((found >> 15 | found << 17) + 0xA282EAD8) & 0xFFFFFFFF)

@@ -123,7 +123,7 @@ IMAG = _of_complex(
 ANGLE = _of_complex("Angle", "The argument, in (-pi, pi]", np.angle, _grad_angle)
 COMPLEX_ABS = _of_complex("ComplexAbs", "The absolute value, sqrt(re^2 + im^2)", np.abs, _grad_abs, "x", "y")
 
-CONJ = OpDef(
+CONJ: OpDef = OpDef(
     "Conj",
     inputs="input: T",
     outputs="output: T",

@@ -50,19 +50,20 @@ def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
     if axis is None:
         return Shape((None,) * rank)
     a = normalize_axis(int(axis.reshape(())), rank, f"{c.op_name}: axis")
-    rest, total = Shape((None,) * rank), 0
+    rest = Shape((None,) * rank)
+    total: int | None = 0
     for p in parts:
-        p = Shape((None,) * rank) if p.dims is None else p
-        total = (
-            None if total is None or len(p.dims) != rank or p.dims[a] is None else total + p.dims[a]
-        )
+        dims = (None,) * rank if p.dims is None else p.dims
+        size = dims[a] if len(dims) == rank else None
+        total = None if total is None or size is None else total + size
         try:
-            rest = rest.merge_with(Shape((*p.dims[:a], None, *p.dims[a + 1 :])))
+            rest = rest.merge_with(Shape((*dims[:a], None, *dims[a + 1 :])))
         except ShapeError:
             raise ShapeError(
                 f"{c.op_name}: shapes {', '.join(map(str, parts))} differ in more than axis {a}"
             ) from None
-    return Shape((*rest.dims[:a], total, *rest.dims[a + 1 :]))
+    others = rest.as_list()
+    return Shape((*others[:a], total, *others[a + 1 :]))
 
 
 def _joined_values(c: Infer, parts: Sequence[int]) -> Shape | None:
@@ -326,7 +327,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
         raise InvalidArgumentError(
             f"unstack: the size of axis {axis} of shape {x.shape} is unknown; give num"
         )
-    return UNPACK(x, num=num, axis=axis, name=name)  # type: ignore[no-any-return]
+    return UNPACK(x, num=num, axis=axis, name=name)
 
 
 def unpack(value: Any, num: int | None = None, axis: int = 0, name: str = "unpack") -> list[Any]:
@@ -354,12 +355,12 @@ def split(
     axis = axis if split_dim is None else split_dim
     wanted = num_or_size_splits if num_split is None else num_split
     if isinstance(wanted, (int, np.integer)):
-        return SPLIT(axis, value, num_split=int(wanted), name=name)  # type: ignore[no-any-return]
+        return SPLIT(axis, value, num_split=int(wanted), name=name)
     sizes = graph_of((value, wanted)).to_tensor(wanted)
     pieces = num if num is not None else (sizes.shape.dims or (None,))[0]
     if pieces is None:
         raise InvalidArgumentError("split: the number of sizes is unknown; give num")
-    return SPLIT_V(value, sizes, axis, num_split=pieces, name=name)  # type: ignore[no-any-return]
+    return SPLIT_V(value, sizes, axis, num_split=pieces, name=name)
 
 
 OPS: tuple[OpDef, ...] = (CONCAT, CONCAT_V2, SPLIT, SPLIT_V)

@@ -101,9 +101,10 @@ def _grad_switch(op: Any, when_false: Any, when_true: Any) -> Any:
     sides = [when_false, when_true]
     if any(isinstance(g, IndexedSlices) for g in sides):
         rows = [_rows(g, data) for g in sides]
-        if None not in rows:
-            values = _chosen([r.values for r in rows], pred)
-            indices = _chosen(alike_indices([r.indices for r in rows]), pred)
+        if all(r is not None for r in rows):
+            known = [r for r in rows if r is not None]
+            values = _chosen([r.values for r in known], pred)
+            indices = _chosen(alike_indices([r.indices for r in known]), pred)
             return IndexedSlices(values, indices, shape_of(data)), None
     return _chosen([zeros_like(data) if g is None else g for g in sides], pred), None
 

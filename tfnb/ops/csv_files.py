@@ -78,7 +78,7 @@ class CsvFile(RecordFile):
 
     def _chunk(self) -> bytes:
         try:
-            return self._file.read(_CHUNK)  # type: ignore[no-any-return]
+            return self._file.read(_CHUNK)
         except BROKEN as e:
             raise self._lost(e) from None
 

@@ -97,7 +97,7 @@ def _open(item: Any) -> Element:
     element, error = item
     if error is not None:
         raise error
-    return element  # type: ignore[no-any-return]
+    return element
 
 
 class Prefetched(Over):
@@ -192,7 +192,7 @@ class DatasetIterator:
             _in_thread(call, walk)
             return lambda: f"waits for the next element of '{self.name}'"
         found: list[Element] = []
-        walk.give_next(lambda element: not found.append(element))
+        walk.give_next(lambda element: found.append(element) is None)  # type: ignore[func-returns-value]
         call.done(found[0])
         return None
 

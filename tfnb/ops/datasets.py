@@ -158,7 +158,7 @@ def _runs(call: HostCall, f: GraphFunction | None, captured: Sequence[np.ndarray
 
     def apply(*element: Any) -> Sequence[Any]:
         values = [np.asarray(x, d) for x, d in zip(element, kinds, strict=True)]
-        return run(*values, *captured)  # type: ignore[no-any-return]
+        return run(*values, *captured)
 
     return apply
 

@@ -82,7 +82,7 @@ def _host_diag_part(call: HostCall, x: np.ndarray) -> np.ndarray:
     return np.diagonal(x.reshape(n, n)).reshape(half)
 
 
-DIAG_PART = OpDef(
+DIAG_PART: OpDef = OpDef(
     "DiagPart",
     inputs="input: T",
     outputs="diagonal: T",
@@ -152,7 +152,7 @@ def _grad_matrix_part(op: Any, dy: Any) -> Any:
     return PAD(square, PACK([shape * 0, shape], axis=1))
 
 
-MATRIX_DIAG_PART = OpDef(
+MATRIX_DIAG_PART: OpDef = OpDef(
     "MatrixDiagPart",
     inputs="input: T",
     outputs="diagonal: T",

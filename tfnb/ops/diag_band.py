@@ -7,6 +7,7 @@ gradient.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -153,8 +154,8 @@ def _diag_dims(c: Infer) -> Shape:
 def _batch(name: str, diagonal: Shape, low: int, high: int) -> tuple[int | None, ...]:
     """The dimensions before the packed diagonals."""
     dims = diagonal.as_list()
-    packed = [None] if low == high else [high - low + 1, None]
-    if len(dims) < len(packed) or not Shape(dims[-len(packed) :]).is_compatible_with(Shape(packed)):
+    packed: tuple[int | None, ...] = (None,) if low == high else (high - low + 1, None)
+    if len(dims) < len(packed) or not Shape(tuple(dims[-len(packed) :])).is_compatible_with(Shape(packed)):
         raise ShapeError(f"{name}: {high - low + 1} diagonals are needed, got shape {diagonal}")
     return tuple(dims[: -len(packed)])
 
@@ -171,14 +172,19 @@ def _host_diag(
     sizes = _sizes("MatrixDiagV3", k, diagonal.shape[-1], int(rows), int(columns))
     band = _band("MatrixDiagV3", call.attrs, k, *sizes, empty=diagonal.shape[-1] == 0)
     if not diagonal.size:
-        return np.full(Shape((*lead, *sizes)).as_list(), padding, diagonal.dtype)
+        return np.full(Shape((*lead, *sizes)).known(), padding, diagonal.dtype)
     return _spread(band, diagonal, padding, band.low == band.high)
+
+
+def _matrix(shape: Sequence[int]) -> tuple[int, int]:
+    """The rows and columns of the matrices of a tensor."""
+    return shape[-2], shape[-1]
 
 
 def _lower_diag(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     if 0 in site.inputs[0].shape:
         return site.load(4, ())
-    band = _band("MatrixDiagV3", site.attrs, site.value(1), *site.outputs[0].shape[-2:])
+    band = _band("MatrixDiagV3", site.attrs, site.value(1), *_matrix(site.outputs[0].shape))
     inside, at = band.place(idx[-2], idx[-1], band.low == band.high)
     return s.where(inside, site.load(0, (*idx[:-2], *at)), site.load(4, ()))
 
@@ -232,7 +238,7 @@ def _host_part(call: HostCall, x: np.ndarray, k: np.ndarray, padding: np.ndarray
 
 
 def _lower_part(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    band = _band("MatrixDiagPartV3", site.attrs, site.value(1), *site.inputs[0].shape[-2:])
+    band = _band("MatrixDiagPartV3", site.attrs, site.value(1), *_matrix(site.inputs[0].shape))
     if 0 in site.inputs[0].shape:
         return site.load(2, ())
     single = band.low == band.high
@@ -285,7 +291,7 @@ def _host_set(call: HostCall, x: np.ndarray, diagonal: np.ndarray, k: np.ndarray
 
 
 def _lower_set(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    band = _band("MatrixSetDiagV3", site.attrs, site.value(2), *site.inputs[0].shape[-2:])
+    band = _band("MatrixSetDiagV3", site.attrs, site.value(2), *_matrix(site.inputs[0].shape))
     if 0 in site.inputs[1].shape:
         return site.load(0, idx)
     inside, at = band.place(idx[-2], idx[-1], band.low == band.high)

@@ -215,7 +215,7 @@ def _gif(data: bytes, most: int, wanted: int) -> np.ndarray:
     """(frames, height, width, 3) of the first `most` frames (0: all). `wanted`: channels of the result."""
     image = _opened("GIF", data)
     size = image.size
-    _check_size("GIF", *size, max(3, wanted))
+    _check_size("GIF", size[0], size[1], max(3, wanted))
     if size[0] * size[1] > max(len(data) * _LZW, _SMALL_CANVAS):
         raise InvalidArgumentError(f"GIF: {size[0]} x {size[1]} pixels cannot be in a file of {len(data)} bytes")
     frames: list[np.ndarray] = []

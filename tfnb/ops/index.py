@@ -7,7 +7,7 @@ open, an ellipsis, a new axis or a single index. Invariant: `x[key]` has NumPy's
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from tfnb.types import ALL, INDEX, Dimension, Shape, int32, unknown_shape
 
 __all__ = [
     "API",
+    "MASKS",
     "OPS",
     "STRIDED_SLICE",
     "STRIDED_SLICE_GRAD",
@@ -48,6 +49,9 @@ class StridedSliceAttrs:
     ellipsis_mask: int = 0
     new_axis_mask: int = 0
     shrink_axis_mask: int = 0
+
+
+MASKS = tuple(f.name for f in fields(StridedSliceAttrs))
 
 
 @record
@@ -122,10 +126,10 @@ def _entry(
             raise InvalidArgumentError(
                 f"index {begin} is out of range for axis {axis} of size {dim}"
             )
-        known = begin is not None and (begin >= 0 or dim is not None)
-        return _Entry(
-            axis, (begin + (dim or 0) if begin < 0 else begin) if known else None, 1, 1, True
-        )
+        at = begin
+        if begin is not None and begin < 0:
+            at = None if dim is None else begin + dim
+        return _Entry(axis, at, 1, 1, True)
     open_begin, open_end = attrs.begin_mask >> bit & 1, attrs.end_mask >> bit & 1
     if (
         stride is None
@@ -180,8 +184,8 @@ def _strided_values(c: Infer) -> Shape | None:
     found = _entries_of(c, Shape((len(dims),)), 1)
     if found is None or len(found) != 1 or found[0].begin is None or found[0].length is None:
         return None
-    e = found[0]
-    picked = [dims[e.begin + k * e.stride] for k in range(e.length)]  # type: ignore[operator]
+    e, begin, stride = found[0], found[0].begin, found[0].stride or 1
+    picked = [dims[begin + k * stride] for k in range(found[0].length)]
     return None if e.shrink and picked[0] is None else Shape(tuple(picked))
 
 
@@ -200,12 +204,13 @@ def slice_parts(found: Sequence[_Entry]) -> tuple[slice, ...]:
 
 
 def _host_strided(call: HostCall, x: np.ndarray, *index: np.ndarray) -> np.ndarray:
-    found = entries(x.shape, *(v.tolist() for v in index), call.attrs)
+    found = entries(x.shape, index[0].tolist(), index[1].tolist(), index[2].tolist(), call.attrs)
     return x[slice_parts(found)].reshape([e.length for e in found if not e.shrink])
 
 
 def _site_entries(site: LowerSite, dims: Sequence[int], first: int) -> list[_Entry]:
-    return entries(dims, *(site.value(first + k).tolist() for k in range(3)), site.attrs)
+    begin, end, strides = (site.value(first + k).tolist() for k in range(3))
+    return entries(dims, begin, end, strides, site.attrs)
 
 
 def _lower_strided(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
@@ -231,7 +236,7 @@ def _grad_strided(op: Any, dy: Any) -> Any:
 
 
 def _masks(attrs: StridedSliceAttrs) -> dict[str, Any]:
-    return {name: getattr(attrs, name) for name in StridedSliceAttrs.__slots__}
+    return {name: getattr(attrs, name) for name in MASKS}
 
 
 STRIDED_SLICE = OpDef(
@@ -331,13 +336,13 @@ class _Key:
     begin: tuple[Any, ...] = ()
     end: tuple[Any, ...] = ()
     strides: tuple[Any, ...] = ()
-    masks: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    masks: tuple[int, ...] = (0, 0, 0, 0, 0)
 
     def plus(self, begin: Any, end: Any, stride: Any, **flags: bool) -> _Key:
         bit = 1 << len(self.begin)
         masks = tuple(
             m | bit if flags.get(n) else m
-            for m, n in zip(self.masks, StridedSliceAttrs.__slots__, strict=True)
+            for m, n in zip(self.masks, MASKS, strict=True)
         )
         return replace(
             self,
@@ -426,7 +431,7 @@ def getitem(x: Any, key: Any, name: str | None = None) -> Any:
     """
     parsed, late = _parse(x, key)
     index = [_vector(v, x) for v in (parsed.begin, parsed.end, parsed.strides)]
-    names = dict(zip(StridedSliceAttrs.__slots__, parsed.masks, strict=True))
+    names = dict(zip(MASKS, parsed.masks, strict=True))
     whole = parsed.masks[0] == parsed.masks[1] == (1 << len(parsed.begin)) - 1 and len(late) == len(
         parsed.begin
     )
@@ -461,7 +466,7 @@ def assignment_key(x: Any, key: Any) -> tuple[list[Any], dict[str, Any]]:
             i = _number(p, "an index")
             parsed = parsed.plus(i, i + 1, 1, shrink_axis_mask=True)
     index = [_vector(v, x) for v in (parsed.begin, parsed.end, parsed.strides)]
-    return index, dict(zip(StridedSliceAttrs.__slots__, parsed.masks, strict=True))
+    return index, dict(zip(MASKS, parsed.masks, strict=True))
 
 
 OPS: tuple[OpDef, ...] = (STRIDED_SLICE, STRIDED_SLICE_GRAD)

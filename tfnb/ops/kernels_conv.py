@@ -248,14 +248,14 @@ def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     if site.kind == "cpu" and grad[1] and grad[2] and shape.co and inside:
         tuned = _rows_call(virtual, site.units, (In(2), turned, In(1), Out(0)), 0, 0)
         if tuned is not None:
-            args = (In(1), turned, *_ints(shape.ci, shape.co))
+            turn_args: tuple[In | Temp | I32, ...] = (In(1), turned, *_ints(shape.ci, shape.co))
             turn = KernelCall(
-                CONV_GRAD, "conv2d_turn_filter", args, (taps, 1, 1), defines=shape.defines
+                CONV_GRAD, "conv2d_turn_filter", turn_args, (taps, 1, 1), defines=shape.defines
             )
             return (turn, tuned)
     ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints)
     groups = (shape.ay.limit, shape.n, 1)
-    args = (In(1), In(2), Out(0), *_ints(*ints))
+    args: tuple[In | Out | I32, ...] = (In(1), In(2), Out(0), *_ints(*ints))
     return (KernelCall(CONV_GRAD, "conv2d_input_grad_naive", args, groups, defines=shape.defines),)
 
 

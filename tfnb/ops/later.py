@@ -18,7 +18,7 @@ from tfnb.ir.shapes import broadcast, broadcast_shapes
 from tfnb.ops.concat import CONCAT_V2
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.math_binary import ADD
-from tfnb.ops.matmul import BATCH_MAT_MUL
+from tfnb.ops.matmul import BATCH_MAT_MUL, host_batch_product
 from tfnb.ops.reduce_sum import BROADCAST_TO, unbroadcast
 from tfnb.ops.shaping import SHAPE, constant_lookup, shape_of
 from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
@@ -157,9 +157,7 @@ def _host_batch(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     b = np.swapaxes(y, -1, -2) if call.attrs.adj_y else y
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     wide = [np.broadcast_to(v, lead + v.shape[-2:]) for v in (a, b)]
-    return BATCH_MAT_MUL.host(  # type: ignore[misc,no-any-return]
-        dataclasses.replace(call, attrs=BATCH_MAT_MUL.attrs()), *wide
-    )
+    return host_batch_product(dataclasses.replace(call, attrs=BATCH_MAT_MUL.attrs()), *wide)
 
 
 BATCH_V2 = OpDef(

@@ -280,7 +280,7 @@ def _checked_pair(call: HostCall, a: np.ndarray, b: np.ndarray) -> None:
 def _solve_host(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     _checked_pair(call, a, b)
     left = _adjoint(a, call.attrs.adjoint)
-    return _guarded(call, "input matrix is not invertible", lambda: np.linalg.solve(left, b))  # type: ignore[no-any-return]
+    return _guarded(call, "input matrix is not invertible", lambda: np.linalg.solve(left, b))
 
 
 def _grad_solve(op: Any, dy: Any) -> tuple[Any, Any]:
@@ -368,7 +368,7 @@ def _least_squares_host(call: HostCall, a: np.ndarray, b: np.ndarray, weight: np
     else:
         normal = a @ turned + ridge * np.eye(m, dtype=a.dtype)
         fn = lambda: turned @ np.linalg.solve(normal, b)  # noqa: E731
-    return _guarded(call, "the equations' rank is deficient", fn)  # type: ignore[no-any-return]
+    return _guarded(call, "the equations' rank is deficient", fn)
 
 
 def _grad_least_squares(op: Any, dy: Any) -> tuple[Any, Any, None]:

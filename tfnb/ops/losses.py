@@ -36,7 +36,7 @@ __all__ = ["API", "scope"]
 
 def scope(name: str | None, default: str, *inputs: Any) -> AbstractContextManager[Any]:
     """The name scope of a function that makes several ops."""
-    return graph_of(inputs).name_scope(name or default)  # type: ignore[no-any-return]
+    return graph_of(inputs).name_scope(name or default)
 
 
 def _tensor(value: Any, *others: Any) -> Any:

@@ -173,7 +173,7 @@ TRUNCATE_MOD = _binary(
     "truncatemod",
 )
 MOD = _binary("Mod", "the remainder with the sign of x, as C's", s.truncmod, GRADIENT_MISSING, "")
-DIV_NO_NAN = _binary(
+DIV_NO_NAN: OpDef = _binary(
     "DivNoNan", "x / y, but 0 where y is 0", _div_no_nan,
     _both(lambda op, dy, x, y: (DIV_NO_NAN(dy, y), dy * DIV_NO_NAN(DIV_NO_NAN(-x, y), y))), "div_no_nan", FLOATS,
 )  # fmt: skip

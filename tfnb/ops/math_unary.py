@@ -131,18 +131,18 @@ RSQRT_GRAD: OpDef = _grad_op(
     "RsqrtGrad", "-dy conj(y)^3 / 2", lambda y, dy: _unless_zero(dy, s.mul(dy, -0.5) * (y * y * y)),
     _grad_rsqrt_grad, whole=True,
 )  # fmt: skip
-TANH_GRAD = _grad_op(
+TANH_GRAD: OpDef = _grad_op(
     "TanhGrad", "dy (1 - y^2)", lambda y, dy: dy * s.sub(1.0, y * y),
     lambda op, g: (g * (-2.0 * op.inputs[1] * op.inputs[0]), TANH_GRAD(op.inputs[0], g)),
 )  # fmt: skip
-SIGMOID_GRAD = _grad_op(
+SIGMOID_GRAD: OpDef = _grad_op(
     "SigmoidGrad", "dy y (1 - y)", lambda y, dy: dy * y * s.sub(1.0, y),
     lambda op, g: (g * op.inputs[1] * (1.0 - 2.0 * op.inputs[0]), SIGMOID_GRAD(op.inputs[0], g)),
 )  # fmt: skip
 
 ABS = _unary("Abs", "|x|", s.abs_, lambda op, dy: dy * SIGN(op.x), "", _SIGNED)
 NEG = _unary("Neg", "-x", s.neg, lambda op, dy: -dy, "neg negative", NUMBERS)
-SIGN = _unary(
+SIGN: OpDef = _unary(
     "Sign", "-1, 0 or 1 as x is negative, zero or positive", s.sign, lambda op, dy: ZEROS_LIKE(op.x), "sign",
     _SIGNED, "NaN stays NaN.",
 )  # fmt: skip
@@ -175,7 +175,7 @@ LOG1P = _unary(
     note="Exact for small x, too.", types=_SMOOTH,
 )  # fmt: skip
 SIN = _unary("Sin", "sin x", s.sin, lambda op, dy: dy * COS(op.x), "sin", types=_SMOOTH)
-COS = _unary("Cos", "cos x", s.cos, lambda op, dy: -dy * SIN(op.x), "cos", types=_SMOOTH)
+COS: OpDef = _unary("Cos", "cos x", s.cos, lambda op, dy: -dy * SIN(op.x), "cos", types=_SMOOTH)
 TAN = _unary("Tan", "tan x", s.tan, lambda op, dy: dy * SQUARE(RECIPROCAL(COS(op.x))), "tan", types=_SMOOTH)
 ASIN = _unary("Asin", "arcsin x", s.asin, lambda op, dy: dy * RSQRT(1.0 - SQUARE(op.x)), "asin")
 ACOS = _unary("Acos", "arccos x", s.acos, lambda op, dy: -dy * RSQRT(1.0 - SQUARE(op.x)), "acos")
@@ -183,7 +183,7 @@ ATAN = _unary(
     "Atan", "arctan x", s.atan, lambda op, dy: dy * RECIPROCAL(1.0 + SQUARE(op.x)), "atan"
 )
 SINH = _unary("Sinh", "sinh x", s.sinh, lambda op, dy: dy * COSH(op.x), "sinh", types=_SMOOTH)
-COSH = _unary("Cosh", "cosh x", s.cosh, lambda op, dy: dy * SINH(op.x), "cosh", types=_SMOOTH)
+COSH: OpDef = _unary("Cosh", "cosh x", s.cosh, lambda op, dy: dy * SINH(op.x), "cosh", types=_SMOOTH)
 ASINH = _unary("Asinh", "arsinh x", s.asinh, lambda op, dy: dy / COSH(op.y), "asinh")
 ACOSH = _unary("Acosh", "arcosh x", s.acosh, lambda op, dy: dy / SINH(op.y), "acosh")
 ATANH = _unary(
@@ -210,7 +210,7 @@ ERFC = _unary(
     note="Exact for large x, too.",
 )  # fmt: skip
 LGAMMA = _unary("Lgamma", "ln |gamma(x)|", s.lgamma, lambda op, dy: dy * DIGAMMA(op.x), "lgamma")
-DIGAMMA = _unary(
+DIGAMMA: OpDef = _unary(
     "Digamma", "the derivative of lgamma at x", s.digamma,
     lambda op, dy: dy * POLYGAMMA(op.x.dtype.np.type(1), op.x), "digamma",
 )  # fmt: skip
@@ -244,7 +244,7 @@ def _grad_second(op: Any, value: Any, g: Any) -> Any:
     return None, unbroadcast(x, y, None, g * value)[1]
 
 
-ZETA = OpDef(
+ZETA: OpDef = OpDef(
     "Zeta",
     inputs="x: T, q: T",
     outputs="z: T",
@@ -258,7 +258,7 @@ ZETA = OpDef(
     api="zeta",
 )
 
-POLYGAMMA = OpDef(
+POLYGAMMA: OpDef = OpDef(
     "Polygamma",
     inputs="a: T, x: T",
     outputs="z: T",

@@ -21,7 +21,7 @@ from tfnb.ops.move import TRANSPOSE
 from tfnb.ops.shaping import RESHAPE, shape_of
 from tfnb.types import NUMBERS, Shape, unknown_shape
 
-__all__ = ["API", "BATCH_MAT_MUL", "MAT_MUL", "OPS", "batch_matmul", "matmul"]
+__all__ = ["API", "BATCH_MAT_MUL", "MAT_MUL", "OPS", "batch_matmul", "host_batch_product", "matmul"]
 
 
 @record
@@ -117,7 +117,7 @@ MAT_MUL = OpDef(
     opencl=matmul_calls,
     epilogue=True,
     product=matmul_product,
-    grad=holomorphic(lambda op, g: _grads(_times, *op.inputs, op.attrs.transpose_a, op.attrs.transpose_b, g)),
+    grad=holomorphic(lambda op, g: _grads(_times, op.inputs[0], op.inputs[1], op.attrs.transpose_a, op.attrs.transpose_b, g)),
     defaults={"grad_a": None, "grad_b": None},
 )
 
@@ -137,7 +137,7 @@ def _batch_shape(c: Infer) -> Shape:
     return Shape((*batch.as_list(), *_product_dims(c, x, y, c.attrs.adj_x, c.attrs.adj_y)))
 
 
-def _host_batch(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def host_batch_product(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     tx, ty = call.attrs.adj_x, call.attrs.adj_y
     return _host_product(call, np.conj(x) if tx else x, np.conj(y) if ty else y, tx, ty)
 
@@ -153,10 +153,10 @@ BATCH_MAT_MUL = OpDef(
     x: shape (..., m, k), or (..., k, m) with `adj_x`. y: shape (..., k, n), or (..., n, k) with `adj_y`; one
     number type and equal leading dimensions. output: shape (..., m, n). Errors: the shapes do not fit.""",
     infer=_batch_shape,
-    host=_host_batch,
+    host=host_batch_product,
     opencl=matmul_calls,
     epilogue=True,
-    grad=lambda op, g: _grads(_batch_times, *op.inputs, op.attrs.adj_x, op.attrs.adj_y, g),
+    grad=lambda op, g: _grads(_batch_times, op.inputs[0], op.inputs[1], op.attrs.adj_x, op.attrs.adj_y, g),
     defaults={"grad_x": None, "grad_y": None},
 )
 
@@ -224,7 +224,7 @@ def _contracted(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[in
     )
     if len(first) != len(second):
         raise InvalidArgumentError(f"tensordot: {len(first)} axes of a for {len(second)} axes of b")
-    return [normalize_axis(i, rank_a) for i in first], [normalize_axis(i, rank_b) for i in second]
+    return [normalize_axis(int(i), rank_a) for i in first], [normalize_axis(int(i), rank_b) for i in second]
 
 
 def _as_matrix(x: Any, summed: Sequence[int], last: bool) -> tuple[Any, list[int | None]]:

@@ -287,7 +287,7 @@ def norm(
         raise InvalidArgumentError(f"norm: ord of vectors must be 'euclidean' or a number > 0, got {ord!r}")
     with x.graph.name_scope(name or "norm"):
         if pair and not named:
-            return _matrix_norm(x, ord, *(int(a) for a in axis), keep)
+            return _matrix_norm(x, ord, int(axis[0]), int(axis[1]), keep)
         size = abs(x)
         if named or ord == 2:
             return SQRT(reduce_sum(SQUARE(size), axis, keepdims=keep))

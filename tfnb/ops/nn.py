@@ -127,7 +127,7 @@ BIAS_ADD = OpDef(
     grad=lambda op, dy: (dy, BIAS_ADD_GRAD(dy, data_format=op.attrs.data_format)),
 )
 
-BIAS_ADD_GRAD = OpDef(
+BIAS_ADD_GRAD: OpDef = OpDef(
     "BiasAddGrad",
     "out_backprop: T",
     "output: T",

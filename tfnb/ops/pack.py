@@ -123,7 +123,7 @@ def _lower_unpack(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, (*idx[:a], port, *idx[a:]))
 
 
-UNPACK = OpDef(
+UNPACK: OpDef = OpDef(
     "Unpack",
     inputs="value: T",
     outputs="output: num*T",

@@ -44,7 +44,7 @@ PLACEHOLDER = OpDef(
 def _with_default(c: Infer) -> Shape:
     if not c.attrs.shape.is_compatible_with(c.shapes[0]):
         raise ShapeError(f"PlaceholderWithDefault: default of shape {c.shapes[0]}, shape {c.attrs.shape}")
-    return c.attrs.shape  # type: ignore[no-any-return]
+    return c.attrs.shape
 
 
 PLACEHOLDER_WITH_DEFAULT = OpDef(
@@ -69,14 +69,14 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
 
     `shape`: its static shape; None leaves it open, None dimensions (a batch) too.
     """
-    return PLACEHOLDER(  # type: ignore[no-any-return]
+    return PLACEHOLDER(
         shape=as_shape(shape), dtype=as_dtype(dtype), name=name, graph=get_default_graph()
     )
 
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """`input`'s value unless another is fed. Raises `ShapeError` when `input` does not fit `shape`."""
-    return PLACEHOLDER_WITH_DEFAULT(input, shape=as_shape(shape), name=name)  # type: ignore[no-any-return]
+    return PLACEHOLDER_WITH_DEFAULT(input, shape=as_shape(shape), name=name)
 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:

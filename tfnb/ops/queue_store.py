@@ -263,7 +263,7 @@ def pad_and_stack(rows: Sequence[Any], dtype: DType, wanted: Shape, pad: Any = N
     filling = pad if pad is not None else b"" if dtype.is_string else 0
     found = np.full((len(rows), *full), filling, dtype.np)
     for i, (row, shape) in enumerate(zip(rows, shapes, strict=True)):
-        found[(i, *(slice(0, n) for n in shape))] = row
+        found[(i,) + tuple(slice(0, n) for n in shape)] = row
     return found
 
 

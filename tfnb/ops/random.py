@@ -153,7 +153,7 @@ def _host_uniform_int(
         raise InvalidArgumentError(
             f"RandomUniformInt: minval {low} must be less than maxval {high}"
         )
-    return _host(_uniform_int)(call, shape, low, high)  # type: ignore[no-any-return]
+    return _host(_uniform_int)(call, shape, low, high)
 
 
 def _infer_uniform_int(c: Infer) -> Shape:

@@ -49,7 +49,7 @@ def set_random_seed(seed: int | None) -> None:
     get_default_graph().seed = None if seed is None else int(seed)
 
 
-def seeds_for(graph: Any, seed: int | None) -> dict[str, int]:
+def seeds_for(graph: Any, seed: int | None) -> dict[str, Any]:
     """The seed attributes of a random op made now in `graph`; zeros when no seed is set."""
     with graph.as_default():
         first, second = get_seed(seed)

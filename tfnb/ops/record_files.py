@@ -280,7 +280,7 @@ class TFRecordFile(RecordFile):
 
     @property
     def places(self) -> list[int]:
-        return np.concatenate(self._offsets).tolist() if self._offsets else []  # type: ignore[no-any-return]
+        return np.concatenate(self._offsets).tolist() if self._offsets else []
 
     @places.setter
     def places(self, value: list[int]) -> None:

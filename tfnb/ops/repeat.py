@@ -143,11 +143,8 @@ def pad(
 def _tiled(c: Infer) -> Shape:
     x, value = c.shapes[0], c.value(1)
     if x.dims is None:
-        return (
-            Shape((None,) * c.as_shape(1).ndims)
-            if c.as_shape(1).dims is not None
-            else unknown_shape
-        )
+        multiples = c.as_shape(1).dims
+        return unknown_shape if multiples is None else Shape((None,) * len(multiples))
     if value is None:
         return Shape((None,) * len(x.dims))
     if value.shape != (len(x.dims),) or (value < 0).any():

@@ -85,6 +85,11 @@ def _grad_reverse(op: Any, dy: Any) -> Any:
     return REVERSE_SEQUENCE(dy, op.inputs[1], seq_dim=a.seq_dim, batch_dim=a.batch_dim), None
 
 
+def _bounds_reverse(c: Infer) -> list[Bound]:
+    dims = c.shapes[0].known()
+    return [Bound(1, dims[_sequence_axes(c.attrs, len(dims))[0]] + 1, what="length")]
+
+
 REVERSE_SEQUENCE = OpDef(
     "ReverseSequence",
     inputs="input: T, seq_lengths: Tlen",
@@ -98,7 +103,7 @@ REVERSE_SEQUENCE = OpDef(
     infer=_reversed_shape,
     host=_host_reverse,
     lower=_lower_reverse,
-    bounds=lambda c: [Bound(1, c.shapes[0].known()[_sequence_axes(c.attrs, c.shapes[0].ndims)[0]] + 1, what="length")],
+    bounds=_bounds_reverse,
     grad=_grad_reverse,
 )
 

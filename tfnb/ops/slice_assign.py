@@ -17,6 +17,7 @@ from tfnb.ops.compare import SELECT
 from tfnb.ops.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.index import (
+    MASKS,
     STRIDED_SLICE,
     STRIDED_SLICE_GRAD,
     StridedSliceAttrs,
@@ -61,7 +62,7 @@ def _host_assign(
 
 
 def _masks(attrs: Any) -> dict[str, Any]:
-    return {name: getattr(attrs, name) for name in StridedSliceAttrs.__slots__}
+    return {name: getattr(attrs, name) for name in MASKS}
 
 
 def _changed(op: Any, x: Any, begin: Any, end: Any, strides: Any, value: Any) -> Any:
@@ -160,7 +161,7 @@ def strided_slice(
     if strides is None:
         size = begin.shape.known()[0] if hasattr(begin, "shape") else len(begin)
         strides = np.ones(size, np.int32)
-    names = StridedSliceAttrs.__slots__
+    names = MASKS
     given = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     masks = dict(zip(names, given, strict=True))
     found = STRIDED_SLICE(input_, begin, end, strides, name=name, **masks)

@@ -106,7 +106,7 @@ def _infer_dense(c: Infer) -> tuple[Shape, Shape]:
     if both.ndims not in (None, 2):
         raise ShapeError(f"{c.op_name}: features and labels must have rank 2, got shape {both}")
     both = both.merge_with(Shape((None, None)))
-    return Shape(both.as_list()[:1]), both
+    return Shape(tuple(both.as_list()[:1])), both
 
 
 def _host_dense(
@@ -175,7 +175,7 @@ SOFTMAX_CROSS_ENTROPY = OpDef(
 
 def _infer_label_term(c: Infer) -> Shape:
     x, labels = with_rank(c, 0, 2), with_rank(c, 1, 1)
-    rows = Shape(x.as_list()[:1])
+    rows = Shape(tuple(x.as_list()[:1]))
     if not rows.is_compatible_with(labels):
         raise ShapeError(f"{c.op_name}: {x} has another number of rows than the labels, {labels}")
     return Shape((rows.merge_with(labels).as_list()[0], x.as_list()[1]))
@@ -204,7 +204,7 @@ def _lower_label_term(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr
     return s.where(inside, term, s.const(float("nan"), x.dtype))
 
 
-LABEL_TERM = OpDef(
+LABEL_TERM: OpDef = OpDef(
     "LabelTerm",
     "values: T, labels: Tlabels",
     "output: T",
@@ -223,7 +223,7 @@ LABEL_TERM = OpDef(
 
 def _infer_sparse(c: Infer) -> tuple[Shape, Shape]:
     both = _infer_label_term(c)
-    return Shape(both.as_list()[:1]), both
+    return Shape(tuple(both.as_list()[:1])), both
 
 
 def _host_sparse(

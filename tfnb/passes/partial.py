@@ -98,7 +98,7 @@ class PartAttrs:
 
 def _receive(call: AsyncCall) -> Callable[[], str]:
     a = call.host.attrs
-    return a.exchange.receive(call, a.key)  # type: ignore[no-any-return]
+    return a.exchange.receive(call, a.key)
 
 
 def _hand_out(call: HostCall, *value: np.ndarray) -> tuple[()]:

@@ -76,7 +76,7 @@ def _form(hint: Any) -> Form | None:
 
 def is_sendable(attrs: Any) -> bool:
     """Does all that the attributes hold stand in a GraphDef, but for what every node makes anew?"""
-    known = {name.removeprefix(_OURS) for name in _fields(type(attrs))}
+    known = {name.removeprefix(_OURS) for name in _fields(attrs.__class__)}
     own = [f for f in dataclasses.fields(attrs) if f.init and f.name not in known]
     return all(getattr(attrs, f.name) is f.default for f in own)
 
