@@ -6,16 +6,16 @@ dimension of None is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 
-__all__ = ["DType", "Dimension", "Shape", "TensorSpec", "as_dtype", "as_shape", "scalar", "unknown_shape"]
+__all__ = ["DType", "DTypeLike", "Dimension", "Shape", "ShapeLike", "TensorSpec", "as_dtype", "as_shape", "scalar", "unknown_shape"]
 
 
 class DType:
@@ -167,7 +167,11 @@ _BY_ENUM = {d.enum: d for d in ANY}
 _PYTHON = {float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string}
 
 
-def as_dtype(value: Any) -> DType:
+# What names a dtype: a `DType`, its name, a NumPy dtype, a Python type, or the number of TensorFlow's protobufs.
+DTypeLike: TypeAlias = DType | str | int | type | np.dtype[Any]
+
+
+def as_dtype(value: object) -> DType:
     """The `DType` of a DType, name, NumPy dtype, Python type or protobuf number."""
     if isinstance(value, DType):
         return value
@@ -180,7 +184,7 @@ def as_dtype(value: Any) -> DType:
         found = _PYTHON[value]
     if found is None and value is not None:  # of which NumPy makes float64
         try:
-            np_type = np.dtype(value)
+            np_type = np.dtype(value)  # type: ignore[call-overload]
         except Exception:  # NumPy parses a text, and raises SyntaxError, ValueError and others for a wrong one
             np_type = None
         if np_type is not None:
@@ -390,7 +394,11 @@ unknown_shape = Shape(None)
 scalar = Shape(())
 
 
-def as_shape(value: Any) -> Shape:
+# What names a static shape: a `Shape`, its dimensions, one dimension, or None where even the rank is unknown.
+ShapeLike: TypeAlias = Shape | Sequence[Any] | np.ndarray | int | None
+
+
+def as_shape(value: object) -> Shape:
     """The `Shape` of a Shape, a sequence of dimensions, one integer, or None (unknown rank)."""
     if isinstance(value, Shape):
         return value

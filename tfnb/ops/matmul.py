@@ -12,8 +12,10 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis, with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.complex_numbers import conj, holomorphic
 from tfnb.ops.kernels_matmul import matmul_calls, matmul_product
 from tfnb.ops.math_binary import operands
@@ -87,8 +89,9 @@ def _host_matmul(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return _host_product(call, a, b, call.attrs.transpose_a, call.attrs.transpose_b)
 
 
-def _grads(times: Any, a: Any, b: Any, ta: bool, tb: bool, g: Any) -> tuple[Any, Any]:
-    """`times(x, y, tx, ty)` multiplies; a and b went in with flags ta and tb."""
+def _grads(times: Any, op: Operation, ta: bool, tb: bool, g: Tensor) -> tuple[Any, Any]:
+    """`times(x, y, tx, ty)` multiplies; the inputs of `op` went in with flags ta and tb."""
+    a, b = op.inputs
     ga = times(b, g, tb, True) if ta else times(g, b, False, not tb)
     gb = times(g, a, True, ta) if tb else times(a, g, not ta, False)
     return ga, gb
@@ -117,7 +120,7 @@ MAT_MUL = OpDef(
     opencl=matmul_calls,
     epilogue=True,
     product=matmul_product,
-    grad=holomorphic(lambda op, g: _grads(_times, op.inputs[0], op.inputs[1], op.attrs.transpose_a, op.attrs.transpose_b, g)),
+    grad=holomorphic(lambda op, g: _grads(_times, op, op.attrs.transpose_a, op.attrs.transpose_b, g)),
     defaults={"grad_a": None, "grad_b": None},
 )
 
@@ -156,7 +159,7 @@ BATCH_MAT_MUL = OpDef(
     host=host_batch_product,
     opencl=matmul_calls,
     epilogue=True,
-    grad=lambda op, g: _grads(_batch_times, op.inputs[0], op.inputs[1], op.attrs.adj_x, op.attrs.adj_y, g),
+    grad=lambda op, g: _grads(_batch_times, op, op.attrs.adj_x, op.attrs.adj_y, g),
     defaults={"grad_x": None, "grad_y": None},
 )
 
