@@ -15,7 +15,18 @@ import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 
-__all__ = ["DType", "DTypeLike", "Dimension", "Shape", "ShapeLike", "TensorSpec", "as_dtype", "as_shape", "scalar", "unknown_shape"]
+__all__ = [
+    "DType",
+    "DTypeLike",
+    "Dimension",
+    "Shape",
+    "ShapeLike",
+    "TensorSpec",
+    "as_dtype",
+    "as_shape",
+    "scalar",
+    "unknown_shape",
+]
 
 
 class DType:

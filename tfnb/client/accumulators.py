@@ -14,7 +14,7 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops import accumulators as ops
 from tfnb.ops.convert import cast
 from tfnb.ops.shaping import IDENTITY
@@ -72,7 +72,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
     ) -> None:  # fmt: skip
         super().__init__(ops.DENSE, dtype, shape, shared_name, name, reduction_type)
 
-    def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
+    def apply_grad(self, grad: TensorLike, local_step: int = 0, name: str | None = None) -> Operation:
         """An operation that adds `grad`, unless `local_step` is smaller than the accumulator's step."""
         graph = self._handle.graph
         t = graph.to_tensor(grad, None if hasattr(grad, "dtype") else self._dtype)

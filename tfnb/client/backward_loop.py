@@ -20,7 +20,7 @@ from tfnb.client.liveness import Condition, Conditions, conditions_of
 from tfnb.client.tensor_array import TensorArray
 from tfnb.client.while_context import WhileContext
 from tfnb.errors import UnimplementedError
-from tfnb.ir.builder import redefine
+from tfnb.ir.builder import GraphBuilder, redefine
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
@@ -237,7 +237,7 @@ def _written(array: TensorArray, index: Tensor, value: Tensor, conditions: Seque
 
 
 def differentiate(
-    graph: Any, loop: WhileContext, arrived: Sequence[Any], between: set[Operation], walk: Any
+    graph: GraphBuilder, loop: WhileContext, arrived: Sequence[Any], between: set[Operation], walk: Any
 ) -> list[tuple[Tensor, Any]]:
     """Gradients by what came into the loop: pairs of a tensor outside and its gradient.
 
@@ -293,7 +293,7 @@ def _positive(taken: list[Any]) -> Any:
     return taken[0] > 0
 
 
-def _dense(grad: Any, like: Tensor) -> Tensor:
+def _dense(grad: Tensor, like: Tensor) -> Tensor:
     """A gradient as a tensor: zeros where none came."""
     if grad is None:
         found: Tensor = zeros_like(like)

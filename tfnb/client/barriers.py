@@ -10,7 +10,7 @@ from typing import Any
 from tfnb.client.queues import shape_list, type_list
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops import barriers as ops
 from tfnb.types import DType, Shape, int32, string
 
@@ -46,7 +46,7 @@ class Barrier:
     def types(self) -> list[DType]:
         return list(self._types)
 
-    def insert_many(self, component_index: int, keys: Any, values: Any, name: str | None = None) -> Operation:
+    def insert_many(self, component_index: int, keys: Any, values: TensorLike, name: str | None = None) -> Operation:
         """An operation that gives the elements with `keys` [n] their component, a row of `values` [n, ...] each."""
         graph = self._ref.graph
         rows = graph.to_tensor(values, None if hasattr(values, "dtype") else self._types[component_index])

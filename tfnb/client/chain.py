@@ -7,7 +7,7 @@ new one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from tfnb.client.pool_layers import AveragePooling2D, MaxPooling2D
 from tfnb.client.variable_scope import variable_scope
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.losses import (
     softmax,
     softmax_cross_entropy_with_logits,
@@ -26,7 +26,7 @@ from tfnb.ops.losses import (
 from tfnb.ops.math_unary import SQUARE
 from tfnb.ops.reduce_api import reduce_mean
 from tfnb.ops.shaping import RESHAPE
-from tfnb.types import DType
+from tfnb.types import DType, ShapeLike
 
 __all__ = ["API", "Chain", "Classified", "chain", "chain_defaults"]
 
@@ -102,7 +102,7 @@ class Chain:
         return self._link(getattr(function, "__name__", "apply").strip("<>"), name,
                           lambda x: self.graph.to_tensor(function(x, *args, **kwargs)))  # fmt: skip
 
-    def reshape(self, shape: Any) -> Chain:
+    def reshape(self, shape: ShapeLike) -> Chain:
         """The same elements in another shape; one dimension may be -1."""
         with self.graph.as_default():
             return Chain(RESHAPE(self.tensor, self.graph.to_tensor(shape)))
@@ -111,35 +111,50 @@ class Chain:
         """All dimensions but the first in one."""
         return Chain(layers.flatten(self.tensor))
 
-    def conv2d(self, kernel: Any, depth: int, activation_fn: Any = _UNSET, stride: Any = 1, edges: str = "SAME",
-               bias: bool = True, name: str | None = None) -> Chain:  # fmt: skip
+    def conv2d(
+        self,
+        kernel: Any,
+        depth: int,
+        activation_fn: Callable[[Any], Any] | None = _UNSET,
+        stride: int | Sequence[int] = 1,
+        edges: str = "SAME",
+        bias: bool = True,
+        name: str | None = None,
+    ) -> Chain:
         """A convolution of `kernel` (an integer or a pair) to `depth` channels."""
         return self._link("conv2d", name, lambda x: conv_layers.conv2d(
             x, depth, kernel, stride, edges, activation=_activation(activation_fn), use_bias=bias,
             kernel_regularizer=_DEFAULTS.get().get("kernel_regularizer"), name="layer"))  # fmt: skip
 
-    def deconv2d(self, kernel: Any, depth: int, activation_fn: Any = _UNSET, stride: Any = 1, edges: str = "SAME",
-                 name: str | None = None) -> Chain:  # fmt: skip
+    def deconv2d(
+        self,
+        kernel: Any,
+        depth: int,
+        activation_fn: Callable[[Any], Any] | None = _UNSET,
+        stride: int | Sequence[int] = 1,
+        edges: str = "SAME",
+        name: str | None = None,
+    ) -> Chain:
         """The transposed convolution: `stride` times as large."""
         return self._link("deconv2d", name, lambda x: conv_layers.Conv2DTranspose(
             depth, kernel, stride, edges, activation=_activation(activation_fn),
             kernel_regularizer=_DEFAULTS.get().get("kernel_regularizer"), name="layer")(x))  # fmt: skip
 
     def max_pool(
-        self, kernel: Any, stride: Any = None, edges: str = "SAME", name: str | None = None
+        self, kernel: Any, stride: int | Sequence[int] | None = None, edges: str = "SAME", name: str | None = None
     ) -> Chain:
         """The maximum of each window; the stride is the window unless given."""
         stride = kernel if stride is None else stride
         return Chain(MaxPooling2D(kernel, stride, edges, name=name)(self.tensor))
 
     def average_pool(
-        self, kernel: Any, stride: Any = None, edges: str = "SAME", name: str | None = None
+        self, kernel: Any, stride: int | Sequence[int] | None = None, edges: str = "SAME", name: str | None = None
     ) -> Chain:
         """The mean of each window; the stride is the window unless given."""
         stride = kernel if stride is None else stride
         return Chain(AveragePooling2D(kernel, stride, edges, name=name)(self.tensor))
 
-    def fully_connected(self, size: int, activation_fn: Any = _UNSET, bias: bool = True,
+    def fully_connected(self, size: int, activation_fn: Callable[[Any], Any] | None = _UNSET, bias: bool = True,
                         name: str | None = None) -> Chain:  # fmt: skip
         """activation(x @ kernel + bias) of `size` columns."""
         return self._link("fully_connected", name, lambda x: layers.dense(
@@ -150,7 +165,7 @@ class Chain:
         """Keeps a share of the elements in training, scaled."""
         return Chain(norm_layers.dropout(self.tensor, 1 - keep_prob, training=training, name=name))
 
-    def batch_normalize(self, training: Any = True, name: str | None = None) -> Chain:
+    def batch_normalize(self, training: TensorLike = True, name: str | None = None) -> Chain:
         """Batch normalisation; run the collection UPDATE_OPS with the training op."""
         return self._link(
             "batch_normalize", name,
@@ -163,7 +178,9 @@ class Chain:
         with self.graph.as_default():
             return Chain(softmax(last.tensor))
 
-    def softmax_classifier(self, num_classes: int, labels: Any = None, name: str | None = None) -> Classified:
+    def softmax_classifier(
+        self, num_classes: int, labels: TensorLike | None = None, name: str | None = None
+    ) -> Classified:
         """A last layer with its softmax and, given labels (classes, or probabilities), the mean cross entropy."""
         logits = self.fully_connected(num_classes, None, name=name or "softmax_classifier").tensor
         with self.graph.as_default(), self.graph.name_scope("softmax_classifier"):
@@ -194,7 +211,7 @@ def _entropy(labels: Any, logits: Tensor) -> Tensor:
     return _recorded(reduce_mean(each))
 
 
-def chain(tensor: Any) -> Chain:
+def chain(tensor: TensorLike) -> Chain:
     """Begins a chain of layers at a tensor, variable or value."""
     return tensor if isinstance(tensor, Chain) else Chain(tensor)
 

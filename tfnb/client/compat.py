@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import DTypeError
+from tfnb.ir.tensor import TensorLike
 
 __all__ = ["API", "as_bytes", "as_str_any", "as_text"]
 
@@ -38,7 +39,7 @@ def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
     )
 
 
-def as_str_any(value: Any) -> str:
+def as_str_any(value: TensorLike) -> str:
     """Bytes and text as text, anything else by `str`."""
     return as_text(value) if isinstance(value, (str, bytes)) else str(value)
 

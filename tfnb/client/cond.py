@@ -17,7 +17,7 @@ from tfnb.client.structure import flatten, pack, same_structure, slice_indices
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.tensor import Tensor, is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.concat import stack
 from tfnb.ops.control_flow import MERGE, SWITCH
 from tfnb.ops.convert import cast
@@ -103,7 +103,7 @@ def _branch(
         return found, [context.result(value) for value in flatten(found)]
 
 
-def static_value(pred: Any) -> bool | None:
+def static_value(pred: TensorLike) -> bool | None:
     """The value of a condition if it is known while the graph is built."""
     if is_tensor_like(pred):
         known = constant_value(graph_of([pred]).to_tensor(pred))
@@ -114,7 +114,7 @@ def static_value(pred: Any) -> bool | None:
 
 
 def smart_cond(
-    pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
+    pred: TensorLike, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
 ) -> Any:
     """As `cond`, but a condition that is known now (a Python bool, a constant) chooses at once."""
     known = static_value(pred)
@@ -161,7 +161,7 @@ def case(pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive
 
 
 def _either(
-    pred: Any, fn: Callable[[], Any], other: Callable[[], Any], strict: bool
+    pred: Tensor, fn: Callable[[], Any], other: Callable[[], Any], strict: bool
 ) -> Callable[[], Any]:
     return lambda: cond(pred, fn, other, strict=strict)
 

@@ -6,7 +6,7 @@ another is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfnb.client.arg_scope import add_arg_scope
@@ -20,7 +20,7 @@ from tfnb.client.pool_layers import average_pooling2d, max_pooling2d
 from tfnb.client.variable_scope import get_variable, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError, refuse_given
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.activations import RELU
 from tfnb.ops.conv_functions import conv2d as conv2d_op
 from tfnb.ops.depthwise import depthwise_conv2d as depthwise_op
@@ -28,33 +28,39 @@ from tfnb.ops.depthwise import separable_conv2d as separable_op
 from tfnb.ops.matmul import matmul, tensordot
 from tfnb.ops.nn import bias_add
 from tfnb.ops.shaping import IDENTITY
+from tfnb.types import DTypeLike, ShapeLike
 
 __all__ = ["API", "conv2d", "fully_connected", "model_variable"]
 
 
-def model_variable(name: str, shape: Any, dtype: Any, initializer: Any, regularizer: Any, trainable: bool,
-              collections: Any) -> Any:  # fmt: skip
+def model_variable(
+    name: str,
+    shape: ShapeLike,
+    dtype: DTypeLike,
+    initializer: Any,
+    regularizer: Callable[[Tensor], Any] | None,
+    trainable: bool,
+    collections: Sequence[str] | str | None,
+) -> Any:
     """A model variable; `collections` are more collections for it, or a dict of such by its name."""
     keys = [GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES, *_more_collections(collections, name)]
     return get_variable(name, shape, dtype, initializer, regularizer, trainable, keys)
 
 
-def _more_collections(collections: Any, name: str) -> list[str]:
+def _more_collections(collections: Sequence[str] | str | None, name: str) -> list[str]:
     """The collections for the variable `name`: a name, a list, or a dict of such by the variables' names."""
     more = collections.get(name, ()) if isinstance(collections, Mapping) else (collections or ())
     return [more] if isinstance(more, str) else list(more)
 
 
-def _collected(y: Tensor, collections: Any) -> Tensor:
+def _collected(y: Tensor, collections: Sequence[str] | str | None) -> Tensor:
     """The output, which is added to `collections` first."""
     if collections:
         y.graph.add_to_collections(collections, y)
     return y
 
 
-def _finished(
-    y: Tensor, channels: int, options: Mapping[str, Any], data_format: str = "NHWC"
-) -> Tensor:
+def _finished(y: Tensor, channels: int, options: Mapping[str, Any], data_format: str = "NHWC") -> Tensor:
     """Normaliser or biases, activation, collections."""
     if options["normalizer_fn"] is not None:
         y = options["normalizer_fn"](y, **(options["normalizer_params"] or {}))
@@ -69,11 +75,22 @@ def _finished(
 
 
 @add_arg_scope
-def fully_connected(inputs: Any, num_outputs: int, activation_fn: Callable[[Any], Any] | None = RELU,
-                    normalizer_fn: Any = None, normalizer_params: Any = None, weights_initializer: Any = None,
-                    weights_regularizer: Any = None, biases_initializer: Any = Zeros, biases_regularizer: Any = None,
-                    reuse: Any = None, variables_collections: Any = None, outputs_collections: Any = None,
-                    trainable: bool = True, scope: Any = None) -> Tensor:  # fmt: skip
+def fully_connected(
+    inputs: TensorLike,
+    num_outputs: int,
+    activation_fn: Callable[[Any], Any] | None = RELU,
+    normalizer_fn: Callable[..., Any] | None = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = None,
+    weights_regularizer: Any = None,
+    biases_initializer: Any = Zeros,
+    biases_regularizer: Any = None,
+    reuse: bool | None = None,
+    variables_collections: Any = None,
+    outputs_collections: Sequence[str] | str | None = None,
+    trainable: bool = True,
+    scope: str | None = None,
+) -> Tensor:
     """activation(inputs @ weights + biases) over the last dimension, which must be known.
 
     A `normalizer_fn` takes the place of the biases. Raises `ShapeError` for an unknown last dimension.
@@ -82,9 +99,7 @@ def fully_connected(inputs: Any, num_outputs: int, activation_fn: Callable[[Any]
     x = graph_of([inputs]).to_tensor(inputs)
     n = x.shape.dims[-1] if x.shape.dims else None
     if n is None:
-        raise ShapeError(
-            f"fully_connected: the last dimension of the inputs must be known, got shape {x.shape}"
-        )
+        raise ShapeError(f"fully_connected: the last dimension of the inputs must be known, got shape {x.shape}")
     with variable_scope(scope, "fully_connected", [x], reuse=reuse):
         weights = model_variable("weights", [n, num_outputs], x.dtype, weights_initializer or glorot_uniform(),
                             weights_regularizer, trainable, variables_collections)  # fmt: skip
@@ -94,12 +109,27 @@ def fully_connected(inputs: Any, num_outputs: int, activation_fn: Callable[[Any]
 
 
 @add_arg_scope
-def conv2d(inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, padding: str = "SAME",
-           data_format: str | None = None, rate: Any = 1, activation_fn: Callable[[Any], Any] | None = RELU,
-           normalizer_fn: Any = None, normalizer_params: Any = None, weights_initializer: Any = None,
-           weights_regularizer: Any = None, biases_initializer: Any = Zeros, biases_regularizer: Any = None,
-           reuse: Any = None, variables_collections: Any = None, outputs_collections: Any = None,
-           trainable: bool = True, scope: Any = None) -> Tensor:  # fmt: skip
+def conv2d(
+    inputs: TensorLike,
+    num_outputs: int,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] = 1,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    rate: Any = 1,
+    activation_fn: Callable[[Any], Any] | None = RELU,
+    normalizer_fn: Callable[..., Any] | None = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = None,
+    weights_regularizer: Any = None,
+    biases_initializer: Any = Zeros,
+    biases_regularizer: Any = None,
+    reuse: bool | None = None,
+    variables_collections: Any = None,
+    outputs_collections: Sequence[str] | str | None = None,
+    trainable: bool = True,
+    scope: str | None = None,
+) -> Tensor:
     """activation(conv2d(inputs, weights) + biases) for inputs of rank 4 with a known number of channels."""
     options = dict(locals())
     x = graph_of([inputs]).to_tensor(inputs)
@@ -141,9 +171,7 @@ def conv2d_transpose(inputs: Any, num_outputs: int, kernel_size: Any, stride: An
     )  # fmt: skip
     channels = x.shape.with_rank(4).as_list()[1 if data_format == "NCHW" else 3]
     if channels is None:
-        raise ShapeError(
-            f"conv2d_transpose: the number of channels must be known, got shape {x.shape}"
-        )
+        raise ShapeError(f"conv2d_transpose: the number of channels must be known, got shape {x.shape}")
     with variable_scope(scope, "Conv2d_transpose", [x], reuse=reuse):
         layer.kernel = model_variable("weights", [*_two(kernel_size), num_outputs, channels], x.dtype,
                                  layer.kernel_options[0], weights_regularizer, trainable,
@@ -167,9 +195,7 @@ def separable_conv2d(inputs: Any, num_outputs: int | None, kernel_size: Any, dep
     layout = data_format or "NHWC"
     channels = x.shape.with_rank(4).as_list()[1 if layout == "NCHW" else 3]
     if channels is None:
-        raise ShapeError(
-            f"separable_conv2d: the number of channels must be known, got shape {x.shape}"
-        )
+        raise ShapeError(f"separable_conv2d: the number of channels must be known, got shape {x.shape}")
     first = weights_initializer or glorot_uniform()
     made = channels * depth_multiplier
     rest = (weights_regularizer, trainable, variables_collections)
@@ -239,7 +265,7 @@ def batch_norm(inputs: Any, decay: float = 0.999, center: bool = True, scale: bo
 
 @add_arg_scope
 def max_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,
-               outputs_collections: Any = None, scope: str | None = None) -> Tensor:  # fmt: skip
+               outputs_collections: Sequence[str] | str | None = None, scope: str | None = None) -> Tensor:  # fmt: skip
     """The maximum of each window."""
     y = max_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "MaxPool2D")
     return _collected(y, outputs_collections)
@@ -247,7 +273,7 @@ def max_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "V
 
 @add_arg_scope
 def avg_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,
-               outputs_collections: Any = None, scope: str | None = None) -> Tensor:  # fmt: skip
+               outputs_collections: Sequence[str] | str | None = None, scope: str | None = None) -> Tensor:  # fmt: skip
     """The mean of each window."""
     y = average_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "AvgPool2D")
     return _collected(y, outputs_collections)
@@ -266,7 +292,9 @@ def dropout(inputs: Any, keep_prob: Any = 0.5, noise_shape: Any = None, is_train
 
 
 @add_arg_scope
-def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Tensor:
+def flatten(
+    inputs: TensorLike, outputs_collections: Sequence[str] | str | None = None, scope: str | None = None
+) -> Tensor:
     """All dimensions but the first in one."""
     return _collected(flatten_layer(inputs, scope or "Flatten"), outputs_collections)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from tfnb.errors import ShapeError
 from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.losses import sparse_softmax_cross_entropy_with_logits
 from tfnb.ops.reduce_api import reduce_sum
 from tfnb.ops.shaping import RESHAPE, shape_of
@@ -17,7 +18,7 @@ from tfnb.ops.shaping import RESHAPE, shape_of
 __all__ = ["API", "sequence_loss"]
 
 
-def sequence_loss(logits: Any, targets: Any, weights: Any, average_across_timesteps: bool = True,
+def sequence_loss(logits: TensorLike, targets: TensorLike, weights: TensorLike, average_across_timesteps: bool = True,
                   average_across_batch: bool = True,
                   softmax_loss_function: Callable[..., Any] | None = None, name: str | None = None) -> Any:  # fmt: skip
     """The weighted cross entropy, averaged over steps and batch as asked: a scalar, [steps], [batch] or [batch, steps].

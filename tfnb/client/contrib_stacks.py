@@ -5,7 +5,7 @@ Invariant: names are TensorFlow's (`LayerNorm/gamma`, `stack/fully_connected_1/w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfnb.client.arg_scope import add_arg_scope
@@ -15,7 +15,7 @@ from tfnb.client.initializers import Ones, Zeros
 from tfnb.client.variable_scope import variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.activations import RELU, RELU6
 from tfnb.ops.compare import GREATER, NOT_EQUAL, SELECT
 from tfnb.ops.constants import ones_like
@@ -31,10 +31,19 @@ __all__ = ["API"]
 
 
 @add_arg_scope
-def layer_norm(inputs: Any, center: bool = True, scale: bool = True,
-               activation_fn: Callable[[Any], Any] | None = None, reuse: Any = None, variables_collections: Any = None,
-               outputs_collections: Any = None, trainable: bool = True, begin_norm_axis: int = 1,
-               begin_params_axis: int = -1, scope: Any = None) -> Tensor:  # fmt: skip
+def layer_norm(
+    inputs: TensorLike,
+    center: bool = True,
+    scale: bool = True,
+    activation_fn: Callable[[Any], Any] | None = None,
+    reuse: bool | None = None,
+    variables_collections: Any = None,
+    outputs_collections: Sequence[str] | str | None = None,
+    trainable: bool = True,
+    begin_norm_axis: int = 1,
+    begin_params_axis: int = -1,
+    scope: str | None = None,
+) -> Tensor:
     """(inputs - mean) / deviation * gamma + beta, the moments over the axes from `begin_norm_axis` on.
 
     gamma and beta have the shape of the axes from `begin_params_axis` on, which must be known. Raises `ShapeError`
@@ -65,12 +74,12 @@ def layer_norm(inputs: Any, center: bool = True, scale: bool = True,
 
 
 @add_arg_scope
-def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: str | None = None) -> Tensor:
+def unit_norm(inputs: TensorLike, dim: int, epsilon: float = 1e-7, scope: str | None = None) -> Tensor:
     """`inputs` divided by their length along axis `dim`; `epsilon` is the smallest length divided by."""
     return l2_normalize(inputs, dim, epsilon * epsilon, scope or "UnitNorm")
 
 
-def stack(inputs: Any, layer: Callable[..., Any], stack_args: Any, **kwargs: Any) -> Any:
+def stack(inputs: TensorLike, layer: Callable[..., Any], stack_args: Any, **kwargs: Any) -> Any:
     """layer(... layer(inputs, stack_args[0]) ..., stack_args[-1]), each in a scope of its own.
 
     An entry of `stack_args` is one argument, or a list of several. Raises `InvalidArgumentError` for a `reuse` without
@@ -89,7 +98,7 @@ def stack(inputs: Any, layer: Callable[..., Any], stack_args: Any, **kwargs: Any
 
 
 @add_arg_scope
-def repeat(inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def repeat(inputs: TensorLike, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`layer` applied `repetitions` times with the same arguments, each time in a scope of its own."""
     name = getattr(layer, "__name__", "layer")
     scope = kwargs.pop("scope", None) or name
@@ -101,8 +110,14 @@ def repeat(inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any,
 
 
 @add_arg_scope
-def one_hot_encoding(labels: Any, num_classes: int, on_value: float = 1.0, off_value: float = 0.0,
-                     outputs_collections: Any = None, scope: str | None = None) -> Tensor:  # fmt: skip
+def one_hot_encoding(
+    labels: TensorLike,
+    num_classes: int,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    outputs_collections: Sequence[str] | str | None = None,
+    scope: str | None = None,
+) -> Tensor:
     """`tf.one_hot`: a last dimension of `num_classes` that is `on_value` at the label."""
     found: Tensor = one_hot(labels, num_classes, on_value=on_value, off_value=off_value, name=scope)
     if outputs_collections:
@@ -110,20 +125,28 @@ def one_hot_encoding(labels: Any, num_classes: int, on_value: float = 1.0, off_v
     return found
 
 
-def _embeddings(vocab_size: Any, embed_dim: Any, initializer: Any, regularizer: Any, trainable: bool) -> Any:
+def _embeddings(
+    vocab_size: Any, embed_dim: Any, initializer: Any, regularizer: Callable[[Tensor], Any] | None, trainable: bool
+) -> Any:
     if not vocab_size or not embed_dim:
-        raise InvalidArgumentError(
-            f"embeddings need vocab_size and embed_dim, got {vocab_size} and {embed_dim}"
-        )
+        raise InvalidArgumentError(f"embeddings need vocab_size and embed_dim, got {vocab_size} and {embed_dim}")
     return model_variable(
         "embeddings", [int(vocab_size), int(embed_dim)], "float32", initializer, regularizer, trainable, None
     )
 
 
 @add_arg_scope
-def embed_sequence(ids: Any, vocab_size: int | None = None, embed_dim: int | None = None, unique: bool = False,
-                   initializer: Any = None, regularizer: Any = None, trainable: bool = True, scope: Any = None,
-                   reuse: Any = None) -> Tensor:  # fmt: skip
+def embed_sequence(
+    ids: TensorLike,
+    vocab_size: int | None = None,
+    embed_dim: int | None = None,
+    unique: bool = False,
+    initializer: Any = None,
+    regularizer: Callable[[Tensor], Any] | None = None,
+    trainable: bool = True,
+    scope: str | None = None,
+    reuse: bool | None = None,
+) -> Tensor:
     """The rows of a matrix of embeddings (vocab_size, embed_dim) at `ids`: shape of ids + (embed_dim,).
 
     `unique` is taken for TensorFlow's sake. Raises `InvalidArgumentError` when a size is missing.
@@ -134,9 +157,9 @@ def embed_sequence(ids: Any, vocab_size: int | None = None, embed_dim: int | Non
 
 
 @add_arg_scope
-def bow_encoder(ids: Any, vocab_size: int, embed_dim: int, sparse_lookup: bool = True, initializer: Any = None,
-                regularizer: Any = None, trainable: bool = True, scope: Any = None,
-                reuse: Any = None) -> Tensor:  # fmt: skip
+def bow_encoder(ids: TensorLike, vocab_size: int, embed_dim: int, sparse_lookup: bool = True, initializer: Any = None,
+                regularizer: Callable[[Tensor], Any] | None = None, trainable: bool = True, scope: str | None = None,
+                reuse: bool | None = None) -> Tensor:  # fmt: skip
     """The mean embedding of each row of `ids` (batch, length): (batch, embed_dim).
 
     With `sparse_lookup` zeros do not count, and a row of zeros has embedding 0.
@@ -155,12 +178,12 @@ def bow_encoder(ids: Any, vocab_size: int, embed_dim: int, sparse_lookup: bool =
 
 
 @add_arg_scope
-def softmax(logits: Any, scope: str | None = None) -> Tensor:
+def softmax(logits: TensorLike, scope: str | None = None) -> Tensor:
     """exp(logits) / sum(exp(logits)) along the last axis."""
     return softmax_op(logits, name=scope)
 
 
-def _with(activation: Any, name: str) -> Callable[..., Tensor]:
+def _with(activation: Callable[[Any], Any] | None, name: str) -> Callable[..., Tensor]:
     def call(inputs: Any, num_outputs: int, **kwargs: Any) -> Tensor:
         return fully_connected(inputs, num_outputs, activation_fn=activation, **kwargs)
 

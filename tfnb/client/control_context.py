@@ -15,7 +15,7 @@ from typing import Any
 from tfnb.ir.opdef import Kind, ref_inputs
 from tfnb.ir.operation import Operation
 from tfnb.ir.operation_keys import CONTEXT, LOOP, PIVOT, READ
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.control_flow import REF_ENTER, SWITCH
 from tfnb.ops.shaping import IDENTITY
 
@@ -196,7 +196,7 @@ class CondContext(Context):
             found: Tensor = SWITCH(t, self.pred, name="Switch")[self.branch]
         return found
 
-    def result(self, value: Any) -> Tensor:
+    def result(self, value: TensorLike) -> Tensor:
         """What a branch hands to its Merge for one of the values that its function returned."""
         if isinstance(value, Operation):
             with self.graph.control_dependencies([value]):

@@ -15,6 +15,7 @@ from tfnb.client.backward_loop import BackwardLoop
 from tfnb.client.control_context import CondContext, context_of
 from tfnb.client.while_context import LOOP, WhileContext
 from tfnb.errors import DataLossError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.tensor import Tensor
 
 __all__ = ["context_messages", "restored_loops"]
@@ -138,7 +139,7 @@ class _Writing:
 # reading
 
 
-def restored_loops(graph: Any, kind: str, contents: Sequence[bytes], scope: str) -> list[WhileContext]:
+def restored_loops(graph: GraphBuilder, kind: str, contents: Sequence[bytes], scope: str) -> list[WhileContext]:
     """The loops that messages (`kind`: WhileContextDef or CondContextDef) are of, which learn what only these tell.
 
     Raises `NotFoundError` when a message names what is not in the graph, `DataLossError` for what is no message.

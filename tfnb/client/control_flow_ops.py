@@ -13,6 +13,7 @@ from tfnb.client.variables import group, tuple_
 from tfnb.client.while_loop import while_loop
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.control_flow import (
     CONTROL_TRIGGER,
     ENTER,
@@ -59,7 +60,7 @@ def merge(inputs: Iterable[Any], name: str | None = None) -> tuple[Any, Any]:
 
 
 def enter(
-    data: Any, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10, name: str | None = None
+    data: TensorLike, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10, name: str | None = None
 ) -> Any:  # fmt: skip
     """`data` inside the loop `frame_name`: in its first iteration, or in all if `is_constant`."""
     return ENTER(
@@ -67,17 +68,17 @@ def enter(
     )
 
 
-def exit_(data: Any, name: str | None = None) -> Any:
+def exit_(data: TensorLike, name: str | None = None) -> Any:
     """`data` of the loop's last iteration, outside it."""
     return EXIT(data, name=name)
 
 
-def next_iteration(data: Any, name: str | None = None) -> Any:
+def next_iteration(data: TensorLike, name: str | None = None) -> Any:
     """`data` in the loop's next iteration."""
     return NEXT_ITERATION(data, name=name)
 
 
-def loop_cond(pred: Any, name: str | None = None) -> Any:
+def loop_cond(pred: TensorLike, name: str | None = None) -> Any:
     """The bool scalar that decides whether the loop goes on."""
     return LOOP_COND(pred, name=name)
 

@@ -220,7 +220,7 @@ class SeparableConv2D(_Conv):
         self._add_bias()
 
     def _separable(
-        self, x: Any, taps: Any, point: Any, strides: tuple[int, ...], rate: tuple[int, ...]
+        self, x: Tensor, taps: Any, point: Any, strides: tuple[int, ...], rate: tuple[int, ...]
     ) -> Any:
         steps = (1, 1, *strides) if self.channels_first else (1, *strides, 1)
         name = _LAYOUTS[2][self.channels_first]

@@ -16,7 +16,9 @@ import numpy as np
 from tfnb.client.dataset_api import compression
 from tfnb.client.datasets import Dataset, long
 from tfnb.errors import InvalidArgumentError, NotFoundError, OpError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.csv_files import CSV_DATASET, CSV_TYPES, CsvFile
 from tfnb.ops.files import csv_fields
 from tfnb.types import DType, as_dtype, bool_, float32, float64, int32, int64, scalar, string
@@ -51,7 +53,7 @@ class CsvDataset(Dataset):
         super().__init__(handle, tuple(d.dtype for d in defaults), shapes)
 
 
-def _default(graph: Any, given: Any) -> Any:
+def _default(graph: GraphBuilder, given: Any) -> Any:
     try:
         dtype = as_dtype(given) if isinstance(given, (DType, str, type, np.dtype)) else None
     except TypeError:
@@ -63,7 +65,7 @@ def _default(graph: Any, given: Any) -> Any:
 
 
 def make_csv_dataset(
-    file_pattern: Any, batch_size: Any, column_names: Sequence[str] | None = None,
+    file_pattern: Any, batch_size: TensorLike, column_names: Sequence[str] | None = None,
     column_defaults: Sequence[Any] | None = None, label_name: str | None = None,
     select_columns: Sequence[Any] | None = None, field_delim: str = ",", use_quote_delim: bool = True,
     na_value: str = "", header: bool = True, num_epochs: int | None = None, shuffle: bool = True,

@@ -11,6 +11,7 @@ from tfnb.client.datasets import Dataset, long
 from tfnb.client.records import TFRecordOptions
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops import datasets as ops
 from tfnb.types import as_shape, string
 
@@ -76,20 +77,23 @@ class FixedLengthRecordDataset(_FileDataset):
         )  # fmt: skip
 
 
-def batch_and_drop_remainder(batch_size: Any) -> Transformation:
+def batch_and_drop_remainder(batch_size: TensorLike) -> Transformation:
     """`batch` without a smaller one at the end."""
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
-def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
+def shuffle_and_repeat(buffer_size: TensorLike, count: Any = None, seed: int | None = None) -> Transformation:
     """`shuffle`, then `repeat`."""
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
 def map_and_batch(
-    map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: Any = None, drop_remainder: Any = False,
+    map_func: Callable[..., Any],
+    batch_size: TensorLike,
+    num_parallel_batches: Any = None,
+    drop_remainder: bool = False,
     num_parallel_calls: Any = None,
-) -> Transformation:  # fmt: skip
+) -> Transformation:
     """`map`, then `batch`."""
     if num_parallel_batches is not None and num_parallel_calls is not None:
         raise InvalidArgumentError("map_and_batch: num_parallel_batches and num_parallel_calls exclude each other")
@@ -100,7 +104,7 @@ def map_and_batch(
 
 
 def parallel_interleave(
-    map_func: Callable[..., Any], cycle_length: Any, block_length: Any = 1, sloppy: Any = False,
+    map_func: Callable[..., Any], cycle_length: Any, block_length: int = 1, sloppy: bool = False,
     buffer_output_elements: Any = None, prefetch_input_elements: Any = None,
 ) -> Transformation:  # fmt: skip
     """`interleave`, always in the same order."""
@@ -117,7 +121,7 @@ def unbatch() -> Transformation:
     return lambda dataset: dataset.unbatch()
 
 
-def prefetch_to_device(device: Any, buffer_size: Any = None) -> Transformation:
+def prefetch_to_device(device: Any, buffer_size: TensorLike | None = None) -> Transformation:
     """`prefetch`; elements are copied to their device when a step reads them."""
     return lambda dataset: dataset.prefetch(buffer_size or 1)
 

@@ -13,7 +13,7 @@ from typing import Any
 from tfnb.errors import DTypeError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.serialized import DESERIALIZE_SPARSE, serialize_sparse
 from tfnb.types import DType, Shape, string, unknown_shape
 
@@ -30,7 +30,7 @@ class SparseType:
     dtype: DType
 
 
-def parts(value: Any) -> list[Any]:
+def parts(value: TensorLike) -> list[Any]:
     """The components of an element (or of a structure of types), in order; a sparse tensor is one."""
     if isinstance(value, Mapping):
         return [p for key in sorted(value) for p in parts(value[key])]
@@ -39,7 +39,7 @@ def parts(value: Any) -> list[Any]:
     return [value]
 
 
-def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
+def mapped(value: TensorLike, function: Callable[[Any], Any]) -> Any:
     """The same structure of what `function` makes of each component."""
     if isinstance(value, Mapping):
         return {key: mapped(v, function) for key, v in value.items()}
@@ -49,10 +49,10 @@ def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
     return function(value)
 
 
-def normal(value: Any) -> Any:
+def normal(value: TensorLike) -> Any:
     """Tuples and dicts stay structures; all else, lists too, becomes one tensor."""
 
-    def one(v: Any) -> Any:
+    def one(v: Tensor) -> Any:
         if isinstance(v, (SparseTensor, SparseTensorValue)):
             return SparseTensor.from_value(v)
         return get_default_graph().to_tensor(v)

@@ -16,7 +16,7 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.datasets import GraphFunction
 from tfnb.ops.placeholder import PLACEHOLDER
 from tfnb.types import DType, Shape
@@ -33,7 +33,7 @@ class FunctionGraph(GraphBuilder):
         self.seed = outer.seed
         self.captured: dict[Tensor, Tensor] = {}  # outside -> placeholder inside
 
-    def to_tensor(self, value: Any, dtype: DType | None = None, ref: bool = False) -> Tensor:
+    def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
         """As `GraphBuilder.to_tensor`; a tensor of the outer graph comes in through a placeholder."""
         return self.capture(super().to_tensor(value, dtype, ref))
 

@@ -16,6 +16,7 @@ from tfnb.client.datasets import Dataset, normal
 from tfnb.client.structure import flatten, pack
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.compare import LESS
 from tfnb.ops.convert import cast
 from tfnb.ops.gather import gather
@@ -47,7 +48,7 @@ def group_by_window(
         types, shapes = dataset._types, dataset.flat_shapes
         made: list[Dataset] = []
 
-        def reduced(key: Any, elements: Any) -> Any:
+        def reduced(key: Any, elements: Tensor) -> Any:
             found = reduce_func(key, Dataset(elements, types, shapes))
             if not isinstance(found, Dataset):
                 raise DTypeError("`reduce_func` must return a Dataset object.")

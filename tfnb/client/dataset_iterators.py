@@ -38,7 +38,7 @@ def type_structure(output_types: Any, output_shapes: Any) -> tuple[Any, list[DTy
     return pack(output_types, dtypes), dtypes, flat_shapes(output_types, output_shapes)
 
 
-def flat_shapes(like: Any, shapes: Any) -> list[Shape]:
+def flat_shapes(like: Any, shapes: Sequence[Any]) -> list[Shape]:
     """The shapes of a structure like `like`, whose leaves are shapes (lists, tuples of numbers, TensorShapes)."""
     if isinstance(like, dict):
         return [s for key in sorted(like) for s in flat_shapes(like[key], shapes[key])]

@@ -29,7 +29,7 @@ from tfnb.ir.bind import to_bytes
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
-from tfnb.ir.tensor import Tensor, is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops import datasets as ops
 from tfnb.ops.convert import cast
 from tfnb.ops.files import MATCHING_FILES
@@ -127,7 +127,7 @@ class Dataset:
         types, dtypes, shapes = type_structure(output_types, output_shapes)
         given = [get_default_graph().to_tensor(a) for a in args or ()]
 
-        def convert(value: Any) -> tuple[Any, ...]:
+        def convert(value: Tensor) -> tuple[Any, ...]:
             return _converted(value, types, dtypes, shapes)
 
         return _made("GeneratorDataset", [given], types, shapes, generator=generator, convert=convert)
@@ -141,7 +141,7 @@ class Dataset:
         return _made("RangeDataset", [long(b) for b in bounds], int64, [as_shape([])])
 
     @staticmethod
-    def list_files(file_pattern: Any, shuffle: bool | None = None, seed: Any = None) -> Dataset:
+    def list_files(file_pattern: Any, shuffle: bool | None = None, seed: int | None = None) -> Dataset:
         """The names of the files that match a pattern (or several), in a random order unless `shuffle` is False."""
         names = Dataset.from_tensor_slices(MATCHING_FILES(file_pattern))
         if shuffle is False:
@@ -186,7 +186,7 @@ class Dataset:
         return self._then("FlatMapDataset", [f.captured], inner._types, inner.flat_shapes, f=f.function)
 
     def interleave(
-        self, map_func: Callable[..., Any], cycle_length: Any = 1, block_length: Any = 1,
+        self, map_func: Callable[..., Any], cycle_length: int = 1, block_length: int = 1,
         num_parallel_calls: Any = None,
     ) -> Dataset:  # fmt: skip
         """As `flat_map`, of `cycle_length` data sets in turn, `block_length` elements at a time."""
@@ -202,7 +202,9 @@ class Dataset:
             raise DTypeError("`predicate` must return a scalar boolean tensor.")
         return self._then("FilterDataset", [f.captured], f=f.function)
 
-    def shuffle(self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None) -> Dataset:
+    def shuffle(
+        self, buffer_size: TensorLike, seed: int | None = None, reshuffle_each_iteration: bool | None = None
+    ) -> Dataset:
         """The elements in another order: each is a random one of a buffer of the next `buffer_size`.
 
         A seed makes it repeatable; each walk mixes anew unless `reshuffle_each_iteration` is False.
@@ -216,7 +218,7 @@ class Dataset:
         """All elements `count` times; None or -1: for ever."""
         return self._then("RepeatDataset", [long(-1 if count is None else count)])
 
-    def batch(self, batch_size: Any, drop_remainder: Any = False) -> Dataset:
+    def batch(self, batch_size: TensorLike, drop_remainder: bool = False) -> Dataset:
         """Elements stacked, `batch_size` at a time; at the end fewer, unless `drop_remainder`."""
         size, drop = long(batch_size), get_default_graph().to_tensor(drop_remainder, bool_)
         first = _first(size, drop)
@@ -224,8 +226,12 @@ class Dataset:
         return self._then("BatchDatasetV2", [size, drop], shapes=shapes)
 
     def padded_batch(
-        self, batch_size: Any, padded_shapes: Any = None, padding_values: Any = None, drop_remainder: Any = False
-    ) -> Dataset:  # fmt: skip
+        self,
+        batch_size: TensorLike,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+    ) -> Dataset:
         """As `batch`, of elements padded to `padded_shapes`; where a dimension is None or -1, to the longest.
 
         padding_values: a structure of scalars; zeros and empty strings by default. Raises `DTypeError` for elements
@@ -239,14 +245,12 @@ class Dataset:
         size, drop = long(batch_size), get_default_graph().to_tensor(drop_remainder, bool_)
         graph = get_default_graph()
         vectors = [graph.to_tensor(_as_vector(s), int64) for s in wanted]
-        values = [
-            graph.to_tensor(_zero(d) if p is None else p, d) for p, d in zip(pads, dtypes, strict=True)
-        ]
+        values = [graph.to_tensor(_zero(d) if p is None else p, d) for p, d in zip(pads, dtypes, strict=True)]
         first = _first(size, drop)
         shapes = [Shape(None) if s.dims is None else Shape((first, *s.dims)) for s in wanted]
         return self._then("PaddedBatchDatasetV2", [size, vectors, values, drop], shapes=shapes)
 
-    def prefetch(self, buffer_size: Any) -> Dataset:
+    def prefetch(self, buffer_size: TensorLike) -> Dataset:
         """The same elements, up to `buffer_size` of them made ahead by a thread while steps compute."""
         return self._then("PrefetchDataset", [long(buffer_size)])
 
@@ -262,11 +266,11 @@ class Dataset:
         """Every `num_shards`-th element, from number `index` on."""
         return self._then("ShardDataset", [long(num_shards), long(index)])
 
-    def cache(self, filename: Any = "") -> Dataset:
+    def cache(self, filename: TensorLike = "") -> Dataset:
         """The same elements, kept by the first complete walk: in memory, or in a file for later programs too."""
         return self._then("CacheDataset", [get_default_graph().to_tensor(filename, string)])
 
-    def window(self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False) -> Dataset:
+    def window(self, size: TensorLike, shift: Any = None, stride: int = 1, drop_remainder: bool = False) -> Dataset:
         """Data sets of `size` elements, `stride` apart, one every `shift` (default: `size`) elements.
 
         An element is a data set, or a structure of data sets, one per component; for `flat_map` and the like.
@@ -416,7 +420,7 @@ def _zero(dtype: DType) -> Any:
     return b"" if dtype is string else np.zeros((), dtype.np)
 
 
-def _converted(value: Any, types: Any, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> tuple[Any, ...]:
+def _converted(value: Tensor, types: Any, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> tuple[Any, ...]:
     """What a generator yielded as an element."""
     parts = _leaves(value, types)
     found = []
@@ -442,7 +446,7 @@ def _converted(value: Any, types: Any, dtypes: Sequence[DType], shapes: Sequence
     return tuple(found)
 
 
-def _leaves(value: Any, types: Any) -> list[Any]:
+def _leaves(value: Tensor, types: Any) -> list[Any]:
     """The parts of a value that a generator yielded, which must have the structure of `types`."""
     if isinstance(types, Mapping):
         if isinstance(value, Mapping) and set(value) == set(types):

@@ -16,8 +16,9 @@ from tfnb.client.tensor_array import TensorArray
 from tfnb.client.variable_scope import variable_scope
 from tfnb.client.while_loop import while_loop
 from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import EQUAL, GREATER_EQUAL, LOGICAL_NOT, LOGICAL_OR, SELECT
 from tfnb.ops.concat import stack
 from tfnb.ops.constants import zeros
@@ -28,13 +29,13 @@ from tfnb.ops.move import transpose
 from tfnb.ops.reduce_api import reduce_all, reduce_max
 from tfnb.ops.sequence import reverse_sequence
 from tfnb.ops.shaping import shape_of
-from tfnb.types import Shape, as_dtype, as_shape, bool_, int32
+from tfnb.types import DTypeLike, Shape, as_dtype, as_shape, bool_, int32
 
 __all__ = ["API", "bidirectional_dynamic_rnn", "dynamic_rnn", "raw_rnn"]
 
 
 def dynamic_rnn(
-    cell: Any, inputs: Any, sequence_length: Any = None, initial_state: Any = None, dtype: Any = None,
+    cell: Any, inputs: Any, sequence_length: TensorLike | None = None, initial_state: Any = None, dtype: Any = None,
     parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = False, scope: Any = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Steps `cell` through `inputs`: (outputs, last state).
@@ -126,7 +127,7 @@ class _Steps:
         if lengths is not None:
             self.limit = MINIMUM(self.steps, MAXIMUM(1, reduce_max(lengths)))
 
-    def run(self, state: Any, parallel_iterations: int, swap_memory: bool) -> tuple[list[Tensor], Any]:
+    def run(self, state: TensorLike, parallel_iterations: int, swap_memory: bool) -> tuple[list[Tensor], Any]:
         sizes = [as_shape(_as_dims(s)) for s in flatten_sizes(self.cell.output_size)]
         dtypes = [self.dtype] * len(sizes)
         targets = [
@@ -145,7 +146,7 @@ class _Steps:
             y.set_shape(Shape((self.n, self.batch, *s.as_list())))
         return outputs, last
 
-    def step(self, time: Any, targets: Any, state: Any) -> Any:
+    def step(self, time: Any, targets: Any, state: TensorLike) -> Any:
         x = pack(self.structure, [a.read(time) for a in self.arrays])
         output, new = self.cell(x, state)
         if not same_structure(state, new):
@@ -171,7 +172,7 @@ def _kept(over: Tensor, old: Any, new: Any) -> Any:
     return SELECT(over, old, new)
 
 
-def flatten_sizes(sizes: Any) -> list[Any]:
+def flatten_sizes(sizes: TensorLike) -> list[Any]:
     """The leaves of a structure of sizes: integers or shapes."""
     return [sizes] if isinstance(sizes, Shape) else flatten(sizes)
 
@@ -180,14 +181,14 @@ def _as_dims(size: Any) -> Any:
     return [int(size)] if hasattr(size, "__index__") else size
 
 
-def _zeros(batch: Any, size: Shape, dtype: Any) -> Tensor:
+def _zeros(batch: Any, size: Shape, dtype: DTypeLike) -> Tensor:
     dims = size.known()
     found: Tensor = zeros([batch, *dims] if isinstance(batch, int) else stack([batch, *dims]), dtype)
     return found
 
 
 def bidirectional_dynamic_rnn(
-    cell_fw: Any, cell_bw: Any, inputs: Any, sequence_length: Any = None, initial_state_fw: Any = None,
+    cell_fw: Any, cell_bw: Any, inputs: TensorLike, sequence_length: Any = None, initial_state_fw: Any = None,
     initial_state_bw: Any = None, dtype: Any = None, parallel_iterations: int | None = None,
     swap_memory: bool = False, time_major: bool = False, scope: Any = None,
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:  # fmt: skip
@@ -210,7 +211,7 @@ def bidirectional_dynamic_rnn(
     return (ahead, back), (last_fw, last_bw)
 
 
-def _turned(graph: Any, structure: Any, lengths: Any, time_major: bool) -> Any:
+def _turned(graph: GraphBuilder, structure: Any, lengths: Any, time_major: bool) -> Any:
     """The sequences backwards, each up to its length."""
     time, batch = (0, 1) if time_major else (1, 0)
     found = []
@@ -258,7 +259,7 @@ def raw_rnn(
         has_state = loop_state is not None
         kept = loop_state if has_state else graph.to_tensor(0)
 
-        def body(time: Any, done: Any, x: Any, written: Any, state: Any, kept: Any) -> Any:
+        def body(time: Any, done: Any, x: Tensor, written: Any, state: Tensor, kept: Any) -> Any:
             output, new = cell(x, state)
             now = loop_fn(time + 1, output, new, kept if has_state else None)
             next_done, next_x, next_state, emit, next_kept = now
@@ -277,7 +278,7 @@ def raw_rnn(
         return pack(structure, found[3]), found[4], found[5] if has_state else None
 
 
-def _emission(cell: Any, emitted: Any, size: Any, dtype: Any) -> tuple[Any, list[Tensor], list[Shape]]:
+def _emission(cell: Any, emitted: Any, size: TensorLike, dtype: DTypeLike) -> tuple[Any, list[Tensor], list[Shape]]:
     """Structure, zeros and shapes of what is emitted."""
     if emitted is None:
         structure, leaves = cell.output_size, flatten_sizes(cell.output_size)

@@ -11,9 +11,10 @@ from typing import Any
 
 from tfnb.client.partitioned_variables import PartitionedVariable
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.clip import clip_by_norm
 from tfnb.ops.compare import GREATER, GREATER_EQUAL, LESS, LOGICAL_AND, SELECT
 from tfnb.ops.concat import concat
@@ -32,7 +33,7 @@ from tfnb.types import int32
 __all__ = ["API", "embedding_lookup", "embedding_lookup_sparse"]
 
 
-def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None,
+def embedding_lookup(params: TensorLike, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None,
                      validate_indices: bool = True, max_norm: float | None = None) -> Tensor:  # fmt: skip
     """The rows `ids` of `params`: shape of ids, then the shape of a row.
 
@@ -55,7 +56,7 @@ def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", nam
         return _sharded(graph, shards, wanted, partition_strategy, max_norm)
 
 
-def _rows(graph: Any, shard: Any, ids: Tensor) -> Tensor:
+def _rows(graph: GraphBuilder, shard: Any, ids: Tensor) -> Tensor:
     """The rows of one shard, read on its device: they travel, not the shard."""
     if not hasattr(shard, "op"):
         return gather(shard, ids)
@@ -64,7 +65,7 @@ def _rows(graph: Any, shard: Any, ids: Tensor) -> Tensor:
 
 
 def _sharded(
-    graph: Any, shards: Sequence[Any], ids: Tensor, strategy: str, max_norm: float | None
+    graph: GraphBuilder, shards: Sequence[Any], ids: Tensor, strategy: str, max_norm: float | None
 ) -> Tensor:
     n = len(shards)
     flat = RESHAPE(ids, [-1])
@@ -84,7 +85,7 @@ def _sharded(
     return _clipped(result, max_norm, ids.shape.ndims)
 
 
-def _in_blocks(graph: Any, shards: Sequence[Any], flat: Tensor) -> tuple[Tensor, Tensor]:
+def _in_blocks(graph: GraphBuilder, shards: Sequence[Any], flat: Tensor) -> tuple[Tensor, Tensor]:
     """Shard and row when the first shards hold one row more than the others, if the rows do not divide evenly."""
     n = len(shards)
     sizes = [cast(shape(graph.to_tensor(s))[0], flat.dtype) for s in shards]
@@ -113,7 +114,7 @@ _COMBINED: dict[str, Any] = {
 
 
 def embedding_lookup_sparse(
-    params: Any, sp_ids: Any, sp_weights: Any, partition_strategy: str = "mod", name: str | None = None,
+    params: TensorLike, sp_ids: Any, sp_weights: Any, partition_strategy: str = "mod", name: str | None = None,
     combiner: str | None = None, max_norm: float | None = None,
 ) -> Any:  # fmt: skip
     """One row per example: the rows of `params` that its ids name, combined.

@@ -21,7 +21,7 @@ from tfnb.ops.diag import one_hot
 from tfnb.ops.examples import FixedLenFeature
 from tfnb.ops.reduce_api import reduce_sum
 from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE
-from tfnb.types import DType, as_dtype, float32, int32
+from tfnb.types import DType, DTypeLike, as_dtype, float32, int32
 
 __all__ = ["API", "input_layer", "numeric_column"]
 
@@ -71,7 +71,7 @@ class BucketizedColumn:
         return found
 
 
-def numeric_column(key: str, shape: Any = (1,), default_value: Any = None, dtype: Any = float32,
+def numeric_column(key: str, shape: Any = (1,), default_value: Any = None, dtype: DTypeLike = float32,
                    normalizer_fn: Callable[[Any], Any] | None = None) -> NumericColumn:  # fmt: skip
     """The feature `key`, numbers of `shape` per example, after `normalizer_fn` if given.
 

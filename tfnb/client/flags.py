@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import TensorLike
 
 __all__ = ["API", "FLAGS", "run"]
 
@@ -82,7 +83,7 @@ class FlagValues:
             self()
         return self._values[name]
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: TensorLike) -> None:
         if name not in self._flags:
             raise UnknownFlagError(
                 f"no flag named {name!r} was defined; there are {sorted(self._flags)}"

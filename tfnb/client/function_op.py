@@ -16,10 +16,12 @@ from tfnb.client.loop_structure import restore_loops
 from tfnb.client.structure import flatten
 from tfnb.client.variable_reads import read_again
 from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, UnimplementedError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.function import Function, FunctionBuilder, copy_into
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import Infer
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.types import DType, Shape, as_dtype, as_shape, unknown_shape
@@ -97,7 +99,7 @@ class DefinedFunction:
         found = outputs if isinstance(outputs, list) else [outputs]
         return found if self._listed[function] else found[0]
 
-    def built(self, signature: Sequence[tuple[DType, Shape]], graph: Any) -> Function:
+    def built(self, signature: Sequence[tuple[DType, Shape]], graph: GraphBuilder) -> Function:
         """The function for arguments of these dtypes and shapes, called from `graph`."""
         key = (graph, tuple(signature))
         if key not in self._built:
@@ -195,7 +197,7 @@ def make_gradient(
     made = Function(name, body, kept, make_gradient, description=f"The gradient of {function.name}.")
     known = [g is not None for g in found]
 
-    def gradient(op: Any, *dys: Any) -> list[Any]:
+    def gradient(op: Operation, *dys: Any) -> list[Any]:
         for t, g in zip(op.outputs, dys, strict=True):
             if g is not None and not _differentiable(t):
                 raise UnimplementedError(

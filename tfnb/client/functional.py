@@ -13,7 +13,7 @@ from tfnb.client.tensor_array import TensorArray
 from tfnb.client.while_loop import while_loop
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.shaping import shape_of
 from tfnb.types import Shape, as_dtype
 
@@ -53,7 +53,7 @@ def map_fn(
 
 
 def foldl(
-    fn: Callable[..., Any], elems: Any, initializer: Any = None, parallel_iterations: int | None = None,
+    fn: Callable[..., Any], elems: TensorLike, initializer: Any = None, parallel_iterations: int | None = None,
     back_prop: bool = True, swap_memory: bool = False, name: str | None = None,
 ) -> Any:  # fmt: skip
     """`fn(...fn(fn(initializer, e0), e1)..., en)` over the elements of `elems` along the first axis.

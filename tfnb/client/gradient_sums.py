@@ -17,7 +17,7 @@ from tfnb.client.while_context import LOOP, WhileContext
 from tfnb.ir.builder import redefine
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.constants import FILL, zeros_like
 from tfnb.ops.loop_products import LOOP_PRODUCTS, LOOP_PRODUCTS_ADD, LOOP_PRODUCTS_SUM
 from tfnb.ops.math_binary import ADD
@@ -30,7 +30,7 @@ __all__ = ["add_one_by_one", "total"]
 Finish = Callable[[], Any]
 
 
-def total(back: Any, t: Tensor, grad: Any) -> Finish:
+def total(back: Any, t: Tensor, grad: TensorLike) -> Finish:
     """Adds to the loop `back`, inside which it is called, what sums up `grad`; the function gives the sum after it.
 
     `t` is the tensor outside that the gradient is by; `grad` is its part of one iteration, or None.

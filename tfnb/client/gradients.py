@@ -25,6 +25,7 @@ from tfnb.errors import (
     NotFoundError,
     ShapeError,
 )
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, Kind
@@ -157,7 +158,7 @@ def gradients(
 
 
 @contextmanager
-def _source(graph: Any, scope: str) -> Iterator[None]:
+def _source(graph: GraphBuilder, scope: str) -> Iterator[None]:
     """Tells the gradients of tensor arrays which call they belong to; no two calls share their arrays.
 
     A name scope alone does not tell calls apart: a graph read from a file may hold gradients of the same scope.
@@ -173,13 +174,13 @@ def _source(graph: Any, scope: str) -> Iterator[None]:
         scopes.gradient_source = before
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: Tensor) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _as_ref(graph: Any, x: Any) -> Tensor:
+def _as_ref(graph: GraphBuilder, x: Tensor) -> Tensor:
     if isinstance(x, IndexedSlices):
         return x.values
     return graph.as_graph_element(x, allow_operation=False)
@@ -206,7 +207,7 @@ def _seed(y: Tensor, seed: Any) -> Grad:
     return seed
 
 
-def _through_iteration(graph: Any, colocate: bool) -> Callable[..., list[Grad]]:
+def _through_iteration(graph: GraphBuilder, colocate: bool) -> Callable[..., list[Grad]]:
     """How a backward loop gets the gradients of one iteration of its forward loop."""
 
     def walk(loop: WhileContext, xs: list[Tensor], ys: list[Tensor], dys: list[Tensor]) -> list[Grad]:

@@ -17,8 +17,9 @@ from tfnb.ir.device_spec import DeviceSpec
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.sparse import IndexedSlicesValue, SparseTensor, SparseTensorValue
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.constants import convert_to_tensor
+from tfnb.types import DTypeLike
 
 __all__ = ["API", "name_scope"]
 
@@ -33,7 +34,7 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     return get_default_graph().control_dependencies(control_inputs)
 
 
-def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+def colocate_with(op: Operation, ignore_existing: bool = False) -> AbstractContextManager[None]:
     """Ops made inside live on the device of `op`."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
@@ -60,17 +61,17 @@ def name_scope(
 
 
 @contextmanager
-def op_scope(values: Any, name: str | None, default_name: str | None = None) -> Iterator[str]:
+def op_scope(values: TensorLike, name: str | None, default_name: str | None = None) -> Iterator[str]:
     """The 0.x order of arguments of `name_scope`."""
     with name_scope(name, default_name, values) as scope:
         yield scope
 
 
-def add_to_collection(name: str, value: Any) -> None:
+def add_to_collection(name: str, value: TensorLike) -> None:
     get_default_graph().add_to_collection(name, value)
 
 
-def add_to_collections(names: Any, value: Any) -> None:
+def add_to_collections(names: Any, value: TensorLike) -> None:
     get_default_graph().add_to_collections(names, value)
 
 
@@ -84,13 +85,13 @@ def get_collection_ref(key: str) -> list[Any]:
 
 
 def convert_to_tensor_or_indexed_slices(
-    value: Any, dtype: Any = None, name: str | None = None
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Any:
     return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype, name)
 
 
 def convert_to_tensor_or_sparse_tensor(
-    value: Any, dtype: Any = None, name: str | None = None
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Any:
     """The sparse tensor that `value` is, or is the value of; else a tensor. Raises `DTypeError` for another dtype."""
     if not isinstance(value, (SparseTensor, SparseTensorValue)):

@@ -34,7 +34,7 @@ def find_op(name: str) -> OpDef:
         raise GraphError(f"no op is named {name[:200]!r}") from None
 
 
-def library(message: Any) -> Library:
+def library(message: str) -> Library:
     """The functions of a GraphDef's library, beside the catalogue."""
     return Library(message, find_op, FunctionalForms())
 

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import DTypeError, GraphError, NotFoundError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.attrs import encode_value
 from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.tensor_proto import encode_array
 from tfnb.ir.protos import proto
+from tfnb.session.session import Session
 from tfnb.types import as_dtype
 
 __all__ = ["API"]
@@ -100,7 +102,7 @@ def _followed(text: str, through: dict[str, str]) -> str:
 
 
 def convert_variables_to_constants(
-    sess: Any,
+    sess: Session,
     input_graph_def: Any,
     output_node_names: Sequence[str],
     variable_names_whitelist: Iterable[str] | None = None,
@@ -153,7 +155,7 @@ def _freeze(node: Any, name: str, value: Any) -> None:
     node.attr["value"].tensor.CopyFrom(message)
 
 
-def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> Any:
+def tensor_shape_from_node_def_name(graph: GraphBuilder, input_name: str) -> Any:
     """The static shape of a tensor, given as a NodeDef names it ("x" or "x:1")."""
     return graph.get_tensor_by_name(input_name if ":" in input_name else f"{input_name}:0").shape
 

@@ -21,7 +21,7 @@ from tfnb.ops.math_unary import SIGN
 from tfnb.ops.matrix_part import matrix_transpose
 from tfnb.ops.random_functions import random_normal, random_uniform, truncated_normal
 from tfnb.ops.shaping import RESHAPE
-from tfnb.types import DType, as_dtype, as_shape, float32
+from tfnb.types import DType, DTypeLike, ShapeLike, as_dtype, as_shape, float32
 
 __all__ = ["API", "Constant", "VarianceScaling", "default_initializer"]
 
@@ -31,7 +31,7 @@ class Initializer:
 
     dtype: DType = float32
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None) -> Tensor:
         wanted = self.dtype if dtype is None else as_dtype(dtype)
         dims = list(as_shape(shape).known())
         return self.make(dims, wanted) if partition_info is None else self.make_part(dims, wanted, partition_info)
@@ -91,7 +91,7 @@ class RandomUniform(Initializer):
         return random_uniform(shape, self.minval, high, dtype, seed=self.seed)
 
 
-def _float(dtype: Any) -> DType:
+def _float(dtype: DTypeLike) -> DType:
     """The dtype of normal numbers. Raises `DTypeError` unless it is a float."""
     found = as_dtype(dtype)
     if not found.is_floating:
@@ -231,12 +231,12 @@ class Orthogonal(Initializer):
         return cast(self.gain * RESHAPE(q, shape), dtype)
 
 
-def glorot_uniform(seed: int | None = None, dtype: Any = float32) -> VarianceScaling:
+def glorot_uniform(seed: int | None = None, dtype: DTypeLike = float32) -> VarianceScaling:
     """Glorot and Bengio's uniform: +-sqrt(6 / (fan_in + fan_out))."""
     return VarianceScaling(1.0, "fan_avg", "uniform", seed, dtype)
 
 
-def glorot_normal(seed: int | None = None, dtype: Any = float32) -> VarianceScaling:
+def glorot_normal(seed: int | None = None, dtype: DTypeLike = float32) -> VarianceScaling:
     """Glorot and Bengio's normal, of variance 2 / (fan_in + fan_out)."""
     return VarianceScaling(1.0, "fan_avg", "normal", seed, dtype)
 
@@ -262,14 +262,14 @@ def lecun_uniform(seed: int | None = None) -> VarianceScaling:
 
 
 def xavier_initializer(
-    uniform: bool = True, seed: int | None = None, dtype: Any = float32
+    uniform: bool = True, seed: int | None = None, dtype: DTypeLike = float32
 ) -> VarianceScaling:
     """Glorot's initialiser by its other name; `uniform` False draws from a truncated normal."""
     return glorot_uniform(seed, dtype) if uniform else glorot_normal(seed, dtype)
 
 
 def variance_scaling_initializer(factor: float = 2.0, mode: str = "FAN_IN", uniform: bool = False,
-                                 seed: int | None = None, dtype: Any = float32) -> VarianceScaling:  # fmt: skip
+                                 seed: int | None = None, dtype: DTypeLike = float32) -> VarianceScaling:  # fmt: skip
     """`tf.contrib.layers`' form of `VarianceScaling`."""
     return VarianceScaling(factor, mode, "uniform" if uniform else "normal", seed, dtype)
 

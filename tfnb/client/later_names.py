@@ -17,6 +17,7 @@ from tfnb.client.structure import flatten, pack, same_structure
 from tfnb.client.variable_scope import variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError, UnimplementedError
 from tfnb.ir.default import graph_of
+from tfnb.ir.operation import Operation
 from tfnb.ops.clip import saturate_cast
 from tfnb.ops.compare import LOGICAL_OR
 from tfnb.ops.convert import cast
@@ -97,7 +98,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
             results, gradient = found
             leaves = [graph.to_tensor(v) for v in flatten(results)]
 
-            def through(op: Any, *dys: Any) -> list[Any]:
+            def through(op: Operation, *dys: Any) -> list[Any]:
                 grads = gradient(*dys[: len(leaves)])
                 listed = list(grads) if isinstance(grads, (list, tuple)) else [grads]
                 if len(listed) != len(tensors):

@@ -16,11 +16,11 @@ from tfnb.client.partitioned_variables import PartitionedVariable
 from tfnb.client.variable_scope import get_variable, variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.matmul import matmul, tensordot
 from tfnb.ops.nn import bias_add
 from tfnb.ops.shaping import RESHAPE, shape_of
-from tfnb.types import DType, Shape, as_dtype
+from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype
 
 __all__ = [
     "API",
@@ -77,7 +77,7 @@ class Layer:
         found = graph.get_collection(GraphKeys.REGULARIZATION_LOSSES)
         return [t for t in found if t in self._losses or t.op.name.startswith(f"{scope}/")]
 
-    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+    def add_loss(self, losses: Any, inputs: TensorLike | None = None) -> None:
         """Adds a loss, or a list of them, to the layer's and to the collection REGULARIZATION_LOSSES."""
         for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
             self._losses.append(loss)
@@ -126,8 +126,17 @@ class Layer:
             return variable_scope(self._scope, reuse=True if self.built else self._reuse)
         return variable_scope(self._given_name, self.default_name, reuse=self._reuse)
 
-    def add_variable(self, name: str, shape: Any, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
-                     trainable: bool = True, constraint: Any = None, partitioner: Any = None) -> Any:  # fmt: skip
+    def add_variable(
+        self,
+        name: str,
+        shape: ShapeLike,
+        dtype: DTypeLike | None = None,
+        initializer: Any = None,
+        regularizer: Callable[[Tensor], Any] | None = None,
+        trainable: bool = True,
+        constraint: Callable[[Tensor], Any] | None = None,
+        partitioner: Callable[..., Any] | None = None,
+    ) -> Any:
         """A variable in the layer's scope, of the layer's dtype unless another is given."""
         found = get_variable(name, shape, dtype or self.dtype, initializer, regularizer, trainable and self.trainable,
                              constraint=constraint, partitioner=partitioner)  # fmt: skip

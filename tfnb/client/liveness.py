@@ -61,7 +61,7 @@ def _data(op: Operation, loop: Any) -> Iterable[Tensor]:
     return op.inputs
 
 
-def _branches(op: Operation, loop: Any) -> list[Condition]:
+def _branches(op: Operation, loop: Tensor) -> list[Condition]:
     """The branches of conditionals between an operation and the loop around them, outermost first."""
     found, context = [], context_of(op)
     while context is not loop:
@@ -72,7 +72,7 @@ def _branches(op: Operation, loop: Any) -> list[Condition]:
     return found[::-1]
 
 
-def _of_operation(op: Operation, loop: Any, known: Conditions) -> tuple[Condition, ...]:
+def _of_operation(op: Operation, loop: Tensor, known: Conditions) -> tuple[Condition, ...]:
     found: dict[Condition, None] = {}
     for pred, branch in _branches(op, loop):
         found.update(dict.fromkeys(_of_tensor(pred, loop, known)))

@@ -14,7 +14,7 @@ from typing import Any
 from tfnb.client.backward_loop import SAVED, BackwardLoop, unswitched
 from tfnb.client.control_context import CONTEXT, Detached, context_of
 from tfnb.client.while_context import LOOP, WhileContext
-from tfnb.ir.builder import claim_frame
+from tfnb.ir.builder import GraphBuilder, claim_frame
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
 from tfnb.ir.operation_keys import PIVOT
@@ -33,7 +33,7 @@ class _Unclear(Exception):
     """The nodes of a frame do not tell what the loop is."""
 
 
-def restore_loops(graph: Any, ops: Sequence[Operation]) -> list[WhileContext]:
+def restore_loops(graph: GraphBuilder, ops: Sequence[Operation]) -> list[WhileContext]:
     """Makes the contexts of the loops among newly added operations; those of the loops that are clear.
 
     `ops` are in an order in which each stands behind its inputs, but for the edges that close loops.
@@ -105,7 +105,7 @@ class _Frames:
         return sorted(self.parents, key=self.depth)
 
 
-def _name_apart(graph: Any, name: str, enters: Sequence[Operation]) -> None:
+def _name_apart(graph: GraphBuilder, name: str, enters: Sequence[Operation]) -> None:
     """Gives the frame another name where the graph has one of this name already: two loops would run as one."""
     unique = claim_frame(graph, name)
     if unique != name:
@@ -113,7 +113,7 @@ def _name_apart(graph: Any, name: str, enters: Sequence[Operation]) -> None:
             op.attrs = dataclasses.replace(op.attrs, frame_name=unique)
 
 
-def _restored(graph: Any, outer: Any, enters: Sequence[Operation], own: Sequence[Operation]) -> WhileContext:
+def _restored(graph: GraphBuilder, outer: Any, enters: Sequence[Operation], own: Sequence[Operation]) -> WhileContext:
     conds = [op for op in own if op.opdef.kind is Kind.LOOP_COND]
     if len(conds) != 1:
         raise _Unclear(f"it has {len(conds)} LoopCond nodes where a loop has one")
@@ -161,7 +161,7 @@ def _computing(pred: Operation, own: set[Operation]) -> set[Operation]:
     return found
 
 
-def _blank(kind: type[Any], graph: Any, outer: Any, enter: Operation) -> Any:
+def _blank(kind: type[Any], graph: GraphBuilder, outer: Any, enter: Operation) -> Any:
     """A context without variables, of the frame that `enter` leads into."""
     loop: Any = object.__new__(kind)
     WhileContext.__init__(loop, graph, enter.attrs.parallel_iterations, name="imported")

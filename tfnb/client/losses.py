@@ -12,7 +12,7 @@ from tfnb.client.keys import GraphKeys
 from tfnb.client.weights import of_rank, weighted
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.activations import RELU
 from tfnb.ops.compare import NOT_EQUAL
 from tfnb.ops.constants import ones_like
@@ -54,7 +54,7 @@ class Reduction:
             )
 
 
-def compute_weighted_loss(losses: Any, weights: Any = 1.0, scope: str | None = None,
+def compute_weighted_loss(losses: Any, weights: TensorLike = 1.0, scope: str | None = None,
                           loss_collection: str | None = GraphKeys.LOSSES,
                           reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
     """`losses * weights`, reduced; a scalar of the dtype of `losses`, or its shape for Reduction.NONE.

@@ -19,7 +19,7 @@ from tfnb.client.keys import GraphKeys
 from tfnb.client.loop_structure import restore_loops
 from tfnb.client.variables import Variable
 from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
-from tfnb.ir.builder import all_or_nothing
+from tfnb.ir.builder import GraphBuilder, all_or_nothing
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graphdef.attrs import default_attrs
 from tfnb.ir.graphdef.decode import import_graph_def
@@ -46,7 +46,7 @@ def export_meta_graph(
     saver_def: Any = None,
     collection_list: Iterable[str] | None = None,
     as_text: bool = False,
-    graph: Any = None,
+    graph: GraphBuilder | None = None,
     export_scope: str | None = None,
     clear_devices: bool = False,
     clear_extraneous_savers: bool = False,
@@ -168,7 +168,7 @@ def read_meta_graph(meta_graph_or_file: Any) -> Any:
 def import_scoped_meta_graph(
     meta_graph_or_file: Any,
     clear_devices: bool = False,
-    graph: Any = None,
+    graph: GraphBuilder | None = None,
     import_scope: str | None = None,
     input_map: Any = None,
     makers: Mapping[str, Callable[[bytes, str | None], Any]] | None = None,

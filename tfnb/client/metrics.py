@@ -6,7 +6,7 @@ METRIC_VARIABLES; `tf.local_variables_initializer()` starts them anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from tfnb.client.variables import Variable
 from tfnb.client.weights import of_rank, weighted
 from tfnb.errors import ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array_functions import confusion_matrix
 from tfnb.ops.compare import EQUAL, GREATER, LESS
 from tfnb.ops.constants import ones_like, zeros
@@ -98,15 +98,26 @@ def _mean(values: Tensor, weights: Tensor | None, then: Callable[[Any], Any] = I
     return then(DIV_NO_NAN(total.value(), count.value())), then(DIV_NO_NAN(*more))
 
 
-def mean(values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
-         name: str | None = None) -> Pair:  # fmt: skip
+def mean(
+    values: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
     """The (weighted) mean of all values seen: two float32 scalars, value and update op."""
     with metric_scope(name, "mean", values, weights) as (v, w):
         return finished(*_mean(v, w), metrics_collections, updates_collections)
 
 
-def accuracy(labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-             updates_collections: Any = None, name: str | None = None) -> Pair:  # fmt: skip
+def accuracy(
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
     """How often predictions equal labels. Raises `ShapeError` when their shapes do not fit."""
     with metric_scope(name, "accuracy", labels, predictions, weights) as (y, p, w):
         y, p = alike(y, p)
@@ -115,8 +126,14 @@ def accuracy(labels: Any, predictions: Any, weights: Any = None, metrics_collect
 
 
 def _of_errors(default: str, error: Callable[[Any, Any], Any], then: Any, doc: str) -> Any:
-    def metric(labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-               updates_collections: Any = None, name: str | None = None) -> Pair:  # fmt: skip
+    def metric(
+        labels: Tensor,
+        predictions: Tensor,
+        weights: Tensor | None = None,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
         with metric_scope(name, default, labels, predictions, weights) as (y, p, w):
             y, p = alike(cast(y, float32), cast(p, float32))
             pair = _mean(error(p, y), w, then)
@@ -139,9 +156,15 @@ root_mean_squared_error = _of_errors(
 )  # fmt: skip
 
 
-def mean_relative_error(labels: Any, predictions: Any, normalizer: Any, weights: Any = None,
-                        metrics_collections: Any = None, updates_collections: Any = None,
-                        name: str | None = None) -> Pair:  # fmt: skip
+def mean_relative_error(
+    labels: TensorLike,
+    predictions: TensorLike,
+    normalizer: Any,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
     """The mean of |labels - predictions| / normalizer, 0 where the normalizer is 0."""
     with metric_scope(name, "mean_relative_error", labels, predictions, normalizer, weights) as given:
         y, p, n, w = given
@@ -150,15 +173,26 @@ def mean_relative_error(labels: Any, predictions: Any, normalizer: Any, weights:
         return finished(*pair, metrics_collections, updates_collections)
 
 
-def percentage_below(values: Any, threshold: float, weights: Any = None, metrics_collections: Any = None,
-                     updates_collections: Any = None, name: str | None = None) -> Pair:  # fmt: skip
+def percentage_below(
+    values: TensorLike,
+    threshold: float,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
     """The share of values below the threshold."""
     with metric_scope(name, "percentage_below_threshold", values, weights) as (v, w):
         return finished(*_mean(LESS(v, threshold), w), metrics_collections, updates_collections)
 
 
-def mean_tensor(values: Any, weights: Any = None, metrics_collections: Any = None,
-                updates_collections: Any = None, name: str | None = None) -> Pair:  # fmt: skip
+def mean_tensor(
+    values: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
     """The elementwise mean of all tensors seen; their shape must be known."""
     with metric_scope(name, "mean", values, weights) as (v, w):
         v, w = _weighted(cast(v, float32), w)
@@ -167,9 +201,15 @@ def mean_tensor(values: Any, weights: Any = None, metrics_collections: Any = Non
         return finished(*pair, metrics_collections, updates_collections)
 
 
-def mean_cosine_distance(labels: Any, predictions: Any, dim: int, weights: Any = None,
-                         metrics_collections: Any = None, updates_collections: Any = None,
-                         name: str | None = None) -> Pair:  # fmt: skip
+def mean_cosine_distance(
+    labels: TensorLike,
+    predictions: TensorLike,
+    dim: int,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
     """One minus the mean of the inner products along `dim`; both are expected to have length one."""
     with metric_scope(name, "mean_cosine_distance", labels, predictions, weights) as (y, p, w):
         y, p = alike(cast(y, float32), cast(p, float32))
@@ -185,9 +225,15 @@ def _confusion(labels: Tensor, predictions: Tensor, n: int, weights: Tensor | No
     return confusion_matrix(y, p, n, float64, weights=w)
 
 
-def mean_iou(labels: Any, predictions: Any, num_classes: int, weights: Any = None,
-             metrics_collections: Any = None, updates_collections: Any = None,
-             name: str | None = None) -> Pair:  # fmt: skip
+def mean_iou(
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: int,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
     """The mean over the classes seen of (both) / (either): intersection over union, float32.
 
     The update op gives the confusion matrix [num_classes, num_classes].
@@ -202,9 +248,15 @@ def mean_iou(labels: Any, predictions: Any, num_classes: int, weights: Any = Non
         return finished(cast(value, float32), update, metrics_collections, updates_collections)
 
 
-def mean_per_class_accuracy(labels: Any, predictions: Any, num_classes: int, weights: Any = None,
-                            metrics_collections: Any = None, updates_collections: Any = None,
-                            name: str | None = None) -> Pair:  # fmt: skip
+def mean_per_class_accuracy(
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: int,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
     """The mean over all classes of how often each was found. The update op gives the accuracy of each class."""
     with metric_scope(name, "mean_accuracy", labels, predictions, weights) as (y, p, w):
         matrix = cast(_confusion(y, p, num_classes, w), float32)
@@ -217,7 +269,7 @@ def mean_per_class_accuracy(labels: Any, predictions: Any, num_classes: int, wei
 def _swapped(function: Any) -> Any:
     """`tf.contrib.metrics` has predictions before labels."""
 
-    def streaming(predictions: Any, labels: Any, *args: Any, **kwargs: Any) -> Any:
+    def streaming(predictions: Tensor, labels: Tensor, *args: Any, **kwargs: Any) -> Any:
         return function(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = f"streaming_{function.__name__}"
@@ -225,7 +277,7 @@ def _swapped(function: Any) -> Any:
     return streaming
 
 
-def batch_accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | None = None) -> Tensor:
+def batch_accuracy(predictions: TensorLike, labels: TensorLike, weights: Any = None, name: str | None = None) -> Tensor:
     """The accuracy of one batch alone (`tf.contrib.metrics.accuracy`)."""
     graph = graph_of([predictions, labels])
     with graph.as_default(), get_default_graph().name_scope(name or "accuracy"):

@@ -5,12 +5,13 @@ A row has a set of true classes and a set of predicted ones. Invariant: each cla
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfnb.client.metrics import Pair, counter, finished, metric_scope, spread_weights
 from tfnb.ir.default import graph_of
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import EQUAL, LOGICAL_AND, LOGICAL_NOT
 from tfnb.ops.constants import range_
 from tfnb.ops.convert import cast
@@ -41,7 +42,7 @@ def _labels(labels: Any, predicted: Any) -> Any:
     return EXPAND_DIMS(y, -1) if y.shape.ndims is not None and y.shape.ndims < predicted.shape.ndims else y
 
 
-def _counts(outcome: str, y: Any, p: Any, class_id: Any) -> Any:
+def _counts(outcome: str, y: Tensor, p: Any, class_id: Any) -> Any:
     """How many classes of each row are true and predicted ("tp"), predicted only ("fp") or true only ("fn")."""
     if class_id is not None:
         dense = sparse_tensor_to_dense(y, default_value=-1, validate_indices=False) if _is_sparse(y) else y
@@ -55,11 +56,11 @@ def _counts(outcome: str, y: Any, p: Any, class_id: Any) -> Any:
     return cast(set_size(set_difference(p, y, aminusb=outcome == "fp")), float64)
 
 
-def _is_sparse(x: Any) -> bool:
+def _is_sparse(x: Tensor) -> bool:
     return isinstance(x, SparseTensor)
 
 
-def _total(name: str, counts: Any, weights: Any) -> Pair:
+def _total(name: str, counts: Any, weights: Tensor) -> Pair:
     """(the total over all batches, what adds this one)."""
     if weights is not None:
         counts = counts * spread_weights(counts, weights)
@@ -70,9 +71,16 @@ def _total(name: str, counts: Any, weights: Any) -> Pair:
 def _at_top_k(name: str, other: str, doc: str) -> Any:
     """A ratio of what is true and predicted to that and what is `other`; NaN where neither was there."""
 
-    def metric(labels: Any, predictions_idx: Any, k: int | None = None, class_id: int | None = None,
-               weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
-               name: str | None = None) -> Pair:  # fmt: skip
+    def metric(
+        labels: Tensor,
+        predictions_idx: Any,
+        k: int | None = None,
+        class_id: int | None = None,
+        weights: Tensor | None = None,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
         with metric_scope(name, default, predictions_idx, weights) as (p, w):
             p = cast(p, int64)
             y = _labels(labels, p)
@@ -90,9 +98,16 @@ def _at_top_k(name: str, other: str, doc: str) -> Any:
 
 
 def _at_k(name: str, top: Callable[..., Pair]) -> Any:
-    def metric(labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None,
-               metrics_collections: Any = None, updates_collections: Any = None,
-               name: str | None = None) -> Pair:  # fmt: skip
+    def metric(
+        labels: Tensor,
+        predictions: Tensor,
+        k: int,
+        class_id: int | None = None,
+        weights: Tensor | None = None,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
         best = top_k(graph_of([predictions]).to_tensor(predictions), k)[1]
         return top(labels, best, k, class_id, weights, metrics_collections, updates_collections, name or default)
 
@@ -116,8 +131,15 @@ recall_at_k = _at_k("recall_at_k", recall_at_top_k)
 precision_at_k = _at_k("precision_at_k", precision_at_top_k)
 
 
-def average_precision_at_k(labels: Any, predictions: Any, k: int, weights: Any = None, metrics_collections: Any = None,
-                           updates_collections: Any = None, name: str | None = None) -> Pair:  # fmt: skip
+def average_precision_at_k(
+    labels: TensorLike,
+    predictions: TensorLike,
+    k: int,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
     """The mean over rows of the average precision of the k best guesses (each hit's precision, over the possible hits).
 
     labels: (..., n), a SparseTensor, or (...); predictions: scores of all classes. A row without true classes counts
@@ -147,7 +169,7 @@ def average_precision_at_k(labels: Any, predictions: Any, k: int, weights: Any =
 def _swapped(function: Any, name: str) -> Any:
     """`tf.contrib.metrics` has predictions before labels."""
 
-    def streaming(predictions: Any, labels: Any, *args: Any, **kwargs: Any) -> Any:
+    def streaming(predictions: Tensor, labels: Tensor, *args: Any, **kwargs: Any) -> Any:
         return function(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = name

@@ -11,7 +11,7 @@ from typing import Any
 from tfnb.client.metrics import alike, counter, finished, metric_scope, spread_weights
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import GREATER, LOGICAL_AND, LOGICAL_NOT
 from tfnb.ops.constants import constant, ones_like
 from tfnb.ops.convert import cast
@@ -47,8 +47,14 @@ def _yes_or_no(labels: Tensor, predictions: Tensor) -> tuple[Any, Any]:
 
 
 def _of_one(outcome: str, doc: str) -> Any:
-    def metric(labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-               updates_collections: Any = None, name: str | None = None) -> Pair:  # fmt: skip
+    def metric(
+        labels: Tensor,
+        predictions: Tensor,
+        weights: Tensor | None = None,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
         with metric_scope(name, outcome, labels, predictions, weights) as (y, p, w):
             return finished(*_count(outcome, *_yes_or_no(y, p), w), metrics_collections, updates_collections)
 
@@ -64,8 +70,14 @@ false_negatives = _of_one("false_negatives", "The weight of what is true, but wa
 
 
 def _ratio(name: str, other: str, doc: str) -> Any:
-    def metric(labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-               updates_collections: Any = None, name: str | None = None) -> Pair:  # fmt: skip
+    def metric(
+        labels: Tensor,
+        predictions: Tensor,
+        weights: Tensor | None = None,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
         with metric_scope(name, metric.__name__, labels, predictions, weights) as (y, p, w):
             sides = []
             for outcome in ("true_positives", other):
@@ -85,7 +97,7 @@ recall = _ratio("recall", "false_negatives", "The share of the true that was pre
 
 
 def _at_thresholds(
-    labels: Tensor, predictions: Tensor, thresholds: Any, weights: Any, names: Sequence[str]
+    labels: Tensor, predictions: Tensor, thresholds: Any, weights: Tensor, names: Sequence[str]
 ) -> dict[str, Pair]:
     """Value and update of the wanted counts, each [thresholds]."""
     y, p = alike(cast(labels, bool_), cast(predictions, float32))
@@ -107,8 +119,15 @@ def _at_thresholds(
 def _list_of(outcome: str) -> Any:
     full = f"{outcome}_at_thresholds"
 
-    def metric(labels: Any, predictions: Any, thresholds: Any, weights: Any = None, metrics_collections: Any = None,
-               updates_collections: Any = None, name: str | None = None) -> Pair:  # fmt: skip
+    def metric(
+        labels: Tensor,
+        predictions: Tensor,
+        thresholds: Any,
+        weights: Tensor | None = None,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
         with metric_scope(name, outcome, labels, predictions, weights) as (y, p, w):
             pair = _at_thresholds(y, p, list(thresholds), w, [outcome])[outcome]
             return finished(*pair, metrics_collections, updates_collections)
@@ -119,8 +138,15 @@ def _list_of(outcome: str) -> Any:
 
 
 def _ratios(name: str, other: str) -> Any:
-    def metric(labels: Any, predictions: Any, thresholds: Any, weights: Any = None, metrics_collections: Any = None,
-               updates_collections: Any = None, name: str | None = None) -> Pair:  # fmt: skip
+    def metric(
+        labels: Tensor,
+        predictions: Tensor,
+        thresholds: Any,
+        weights: Tensor | None = None,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
         with metric_scope(name, metric.__name__, labels, predictions, weights) as (y, p, w):
             found = _at_thresholds(y, p, list(thresholds), w, ["true_positives", other])
             (hit, hits), (miss, misses) = found["true_positives"], found[other]
@@ -151,10 +177,18 @@ HEIGHTS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def auc(labels: Any, predictions: Any, weights: Any = None, num_thresholds: int = 200,
-        metrics_collections: Any = None, updates_collections: Any = None, curve: str = "ROC",
-        name: str | None = None, summation_method: str = "trapezoidal",
-        thresholds: Any = None) -> Pair:  # fmt: skip
+def auc(
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    num_thresholds: int = 200,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    curve: str = "ROC",
+    name: str | None = None,
+    summation_method: str = "trapezoidal",
+    thresholds: Any = None,
+) -> Pair:
     """The area under the ROC curve, or the precision-recall curve (`curve="PR"`), from counts at thresholds.
 
     predictions: from 0 to 1. The more thresholds, the better. Raises `InvalidArgumentError` for an unknown curve or
@@ -184,9 +218,16 @@ def auc(labels: Any, predictions: Any, weights: Any = None, num_thresholds: int 
 
 
 def _one_given_other(full: str, wanted: tuple[str, str], held: tuple[str, str], last: bool) -> Any:
-    def metric(labels: Any, predictions: Any, target: float, weights: Any = None, num_thresholds: int = 200,
-               metrics_collections: Any = None, updates_collections: Any = None,
-               name: str | None = None) -> Pair:  # fmt: skip
+    def metric(
+        labels: Tensor,
+        predictions: Tensor,
+        target: float,
+        weights: Tensor | None = None,
+        num_thresholds: int = 200,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
         if not 0 <= target <= 1:
             raise InvalidArgumentError(f"{full}: needed a number from 0 to 1, got {target}")
         with metric_scope(name, full, labels, predictions, weights) as (y, p, w):
@@ -215,7 +256,7 @@ specificity_at_sensitivity = _one_given_other("specificity_at_sensitivity", _SPE
 def _swapped(function: Any) -> Any:
     """`tf.contrib.metrics` has predictions before labels."""
 
-    def streaming(predictions: Any, labels: Any, *args: Any, **kwargs: Any) -> Any:
+    def streaming(predictions: Tensor, labels: Tensor, *args: Any, **kwargs: Any) -> Any:
         return function(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = f"streaming_{function.__name__}"

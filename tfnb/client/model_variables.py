@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tfnb.client import arg_scope, contrib_layers, contrib_stacks, initializers, regularizers
@@ -17,14 +17,27 @@ from tfnb.client.graph_api import get_collection
 from tfnb.client.keys import GraphKeys
 from tfnb.client.variable_scope import get_variable
 from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.ir.tensor import Tensor
+from tfnb.types import DTypeLike, ShapeLike
 
 __all__ = ["API"]
 
 
 @arg_scope.add_arg_scope
-def variable(name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
-             trainable: bool = True, collections: Any = None, caching_device: Any = None, device: Any = None,
-             partitioner: Any = None, custom_getter: Any = None, use_resource: bool | None = None) -> Any:  # fmt: skip
+def variable(
+    name: str,
+    shape: ShapeLike = None,
+    dtype: DTypeLike | None = None,
+    initializer: Any = None,
+    regularizer: Callable[[Tensor], Any] | None = None,
+    trainable: bool = True,
+    collections: Sequence[str] | str | None = None,
+    caching_device: Any = None,
+    device: Any = None,
+    partitioner: Callable[..., Any] | None = None,
+    custom_getter: Callable[..., Any] | None = None,
+    use_resource: bool | None = None,
+) -> Any:
     """`get_variable` that `arg_scope` may give arguments to, on `device` when one is named."""
     keys = list(dict.fromkeys([GraphKeys.GLOBAL_VARIABLES, *(collections or ())]))
     with on_device(device):
@@ -35,7 +48,7 @@ def variable(name: str, shape: Any = None, dtype: Any = None, initializer: Any =
 
 
 @arg_scope.add_arg_scope
-def model_variable(name: str, *args: Any, collections: Any = None, **kwargs: Any) -> Any:
+def model_variable(name: str, *args: Any, collections: Sequence[str] | str | None = None, **kwargs: Any) -> Any:
     """As `variable`, also in the collection MODEL_VARIABLES."""
     return variable(name, *args, collections=[*(collections or ()), GraphKeys.MODEL_VARIABLES], **kwargs)
 

@@ -14,7 +14,7 @@ from tfnb.client.keys import GraphKeys
 from tfnb.client.layers import Layer
 from tfnb.client.variable_scope import get_variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.convert import cast_to
 from tfnb.ops.math_binary import MAXIMUM
 from tfnb.ops.nn import batch_normalization as normalized
@@ -143,7 +143,7 @@ class BatchNormalization(Layer):
         y.set_shape(inputs.shape)
         return y
 
-    def _unbiased(self, variance: Any, inputs: Tensor, axis: int) -> Any:
+    def _unbiased(self, variance: Tensor, inputs: Tensor, axis: int) -> Any:
         """Times n / (n - 1) where TensorFlow's fused kernel would run (images): its moving variance is so."""
         if self.fused is False or inputs.shape.ndims != 4 or axis not in (1, 3):
             return variance
@@ -156,7 +156,7 @@ class BatchNormalization(Layer):
             return p
         return RESHAPE(p, [-1 if i == axis else 1 for i in range(len(shape))])
 
-    def _move(self, mean: Any, variance: Any, training: Any) -> None:
+    def _move(self, mean: Tensor, variance: Tensor, training: TensorLike) -> None:
         """Adds the updates of the moving statistics; in inference they move by nothing."""
         rate = smart_cond(training, lambda: 1.0 - self.momentum, lambda: 0.0)
         for moving, value, name in (
@@ -181,13 +181,27 @@ def dropout(inputs: Any, rate: Any = 0.5, noise_shape: Any = None, seed: int | N
     return Dropout(rate, noise_shape, seed, name)(inputs, training=training)
 
 
-def batch_normalization(inputs: Any, axis: Any = -1, momentum: float = 0.99, epsilon: float = 1e-3,
-                        center: bool = True, scale: bool = True, beta_initializer: Any = None,
-                        gamma_initializer: Any = None, moving_mean_initializer: Any = None,
-                        moving_variance_initializer: Any = None, beta_regularizer: Any = None,
-                        gamma_regularizer: Any = None, beta_constraint: Any = None, gamma_constraint: Any = None,
-                        training: Any = False, trainable: bool = True, name: str | None = None, reuse: Any = None,
-                        **kw: Any) -> Tensor:  # fmt: skip
+def batch_normalization(
+    inputs: TensorLike,
+    axis: TensorLike = -1,
+    momentum: float = 0.99,
+    epsilon: float = 1e-3,
+    center: bool = True,
+    scale: bool = True,
+    beta_initializer: Any = None,
+    gamma_initializer: Any = None,
+    moving_mean_initializer: Any = None,
+    moving_variance_initializer: Any = None,
+    beta_regularizer: Any = None,
+    gamma_regularizer: Any = None,
+    beta_constraint: Any = None,
+    gamma_constraint: Any = None,
+    training: TensorLike = False,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+    **kw: Any,
+) -> Tensor:
     """Batch normalisation; see `BatchNormalization`. Raises `ShapeError` when the channels' number is not known."""
     layer = BatchNormalization(
         axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer, moving_mean_initializer,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.errors import UnimplementedError
-from tfnb.ir.builder import replace_input
+from tfnb.ir.builder import GraphBuilder, replace_input
 from tfnb.ir.contexts import Context, contexts, frames_left
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graph import graph_from_operations
@@ -118,7 +118,7 @@ class _Checks:
         return EXIT(leave).op
 
 
-def _after(opdef: Any, graph: Any, *operations: Operation | None) -> Operation:
+def _after(opdef: Any, graph: GraphBuilder, *operations: Operation | None) -> Operation:
     """An operation without inputs that waits for others."""
     with graph.control_dependencies([op for op in operations if op is not None]):
         made: Operation = opdef(graph=graph)

@@ -15,7 +15,8 @@ from tfnb.client.save_slices import SaveSliceInfo
 from tfnb.client.variable_reads import implicit_read, read_here
 from tfnb.client.variables import Variable
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError, UnimplementedError
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.concat import concat
 from tfnb.ops.concat import split as split_tensor
 from tfnb.ops.move import SLICE
@@ -33,7 +34,7 @@ class PartitionInfo:
     var_offset: list[int]
 
 
-def partitions_of(partitioner: Any, shape: Shape, dtype: DType, name: str) -> list[int]:
+def partitions_of(partitioner: Callable[..., Any] | None, shape: Shape, dtype: DType, name: str) -> list[int]:
     """What a partitioner says: how many parts along each dimension.
 
     Raises `ShapeError` for a shape that is not known or has no dimension, `DTypeError` for what is no partitioner,
@@ -75,7 +76,7 @@ Make = Callable[[str, Any, Any, PartitionInfo], Variable]
 
 
 def create_parts(
-    graph: Any, name: str, shape: Shape, dtype: DType, partitions: list[int], initializer: Any, make: Make
+    graph: GraphBuilder, name: str, shape: Shape, dtype: DType, partitions: list[int], initializer: Any, make: Make
 ) -> PartitionedVariable:
     """A partitioned variable. `make(name, shape or None, initializer, info)` makes the variable of a part.
 
@@ -193,7 +194,9 @@ class PartitionedVariable:
 
     # updates
 
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign(
+        self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Sets the parts to those of `value`: a tensor of the whole shape, a list, or a partitioned variable.
 
         Gives a list of the parts' new values (operations with `read_value=False`), made in the name scope `name`.
@@ -216,7 +219,7 @@ class PartitionedVariable:
         with self.graph.name_scope(name) if name else nullcontext():
             return self._update(method, value, use_locking, read_value)
 
-    def _update(self, method: str, value: Any, use_locking: bool, read_value: bool) -> list[Any]:
+    def _update(self, method: str, value: Tensor, use_locking: bool, read_value: bool) -> list[Any]:
         axis = self._axis()
         if isinstance(value, (list, PartitionedVariable)):
             values = list(value)

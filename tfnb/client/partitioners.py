@@ -12,7 +12,7 @@ from typing import Any
 
 from tfnb.client.variable_scope import get_variable_scope, variable_scope
 from tfnb.errors import InvalidArgumentError
-from tfnb.types import as_dtype, as_shape, float32
+from tfnb.types import DTypeLike, ShapeLike, as_dtype, as_shape, float32
 
 __all__ = ["API"]
 
@@ -22,7 +22,7 @@ Partitioner = Callable[..., list[int]]
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
     """`num_shards` parts along `axis`, or as many as that dimension has elements where these are fewer."""
 
-    def partition(shape: Any, **_: Any) -> list[int]:
+    def partition(shape: ShapeLike, **_: Any) -> list[int]:
         dims = as_shape(shape).known()
         return _along(axis, min(num_shards, dims[_checked(axis, dims)]), len(dims))
 
@@ -42,7 +42,7 @@ def variable_axis_size_partitioner(
             f"bytes_per_string_element={bytes_per_string_element}, max_shards={max_shards}"
         )
 
-    def partition(shape: Any, dtype: Any) -> list[int]:
+    def partition(shape: ShapeLike, dtype: DTypeLike) -> list[int]:
         dims = as_shape(shape).known()
         rows = dims[_checked(axis, dims)]
         row_bytes = math.prod(dims) / max(rows, 1) * _bytes(dtype, bytes_per_string_element)
@@ -58,7 +58,7 @@ def min_max_variable_partitioner(
 ) -> Partitioner:
     """As many parts along `axis` as have at least `min_slice_size` bytes each, but no more than `max_partitions`."""
 
-    def partition(shape: Any, dtype: Any) -> list[int]:
+    def partition(shape: ShapeLike, dtype: DTypeLike) -> list[int]:
         dims = as_shape(shape).known()
         rows = dims[_checked(axis, dims)]
         size = math.prod(dims) * _bytes(dtype, bytes_per_string_element)
@@ -73,7 +73,7 @@ def _checked(axis: int, dims: Sequence[int]) -> int:
     return axis
 
 
-def _bytes(dtype: Any, of_string: int) -> int:
+def _bytes(dtype: DTypeLike, of_string: int) -> int:
     found = as_dtype(dtype)
     return of_string if found.is_string else found.size
 
@@ -85,8 +85,8 @@ def _along(axis: int, parts: int, rank: int) -> list[int]:
 
 
 def create_partitioned_variables(
-    shape: Sequence[int], slicing: Sequence[int], initializer: Any, dtype: Any = float32, trainable: bool = True,
-    collections: Any = None, name: str | None = None, reuse: Any = None,
+    shape: Sequence[int], slicing: Sequence[int], initializer: Any, dtype: DTypeLike = float32, trainable: bool = True,
+    collections: Sequence[str] | str | None = None, name: str | None = None, reuse: bool | None = None,
 ) -> list[Any]:  # fmt: skip
     """The parts of a variable of `shape`, cut as `slicing` says; `get_variable` with a partitioner came later.
 

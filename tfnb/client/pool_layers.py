@@ -9,18 +9,18 @@ from typing import Any
 
 from tfnb.client.conv_layers import layout, spatial
 from tfnb.client.layers import Layer, functional
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.pool import AVG_POOL, MAX_POOL
 from tfnb.ops.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d, pool1d
 
 __all__ = ["API", "AveragePooling2D", "MaxPooling2D", "average_pooling2d", "max_pooling2d"]
 
 
-def _max_pool1d(x: Any, size: Any, step: Any, padding: str, data_format: str) -> Any:
+def _max_pool1d(x: Tensor, size: TensorLike, step: TensorLike, padding: str, data_format: str) -> Any:
     return pool1d(MAX_POOL, x, size, step, padding, data_format, None)
 
 
-def _avg_pool1d(x: Any, size: Any, step: Any, padding: str, data_format: str) -> Any:
+def _avg_pool1d(x: Tensor, size: TensorLike, step: TensorLike, padding: str, data_format: str) -> Any:
     return pool1d(AVG_POOL, x, size, step, padding, data_format, None)
 
 

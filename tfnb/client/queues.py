@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.tensor import Tensor
@@ -24,7 +25,7 @@ from tfnb.types import DType, Shape, as_dtype, as_shape, int32, int64
 __all__ = ["API", "FIFOQueue", "PaddingFIFOQueue", "QueueBase", "RandomShuffleQueue"]
 
 
-def type_list(dtypes: Any) -> tuple[DType, ...]:
+def type_list(dtypes: Sequence[Any]) -> tuple[DType, ...]:
     listed = isinstance(dtypes, (list, tuple))
     return tuple(as_dtype(d) for d in (dtypes if listed else [dtypes]))
 
@@ -201,7 +202,7 @@ class QueueBase:
         return found[0] if len(found) == 1 else found
 
 
-def _value(graph: Any, value: Any, dtype: DType) -> Tensor:
+def _value(graph: GraphBuilder, value: Tensor, dtype: DType) -> Tensor:
     typed = hasattr(value, "dtype") and not isinstance(value, (np.ndarray, np.generic))
     t: Tensor = graph.to_tensor(value, None if typed else dtype)
     if t.dtype is not dtype:

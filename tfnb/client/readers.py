@@ -12,7 +12,7 @@ from tfnb.client.queues import QueueBase
 from tfnb.client.records import TFRecordOptions
 from tfnb.errors import DTypeError
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops import readers as ops
 
 __all__ = ["API", "ReaderBase"]
@@ -63,7 +63,7 @@ class ReaderBase:
         """Where the reader stands, a string scalar."""
         return ops.SERIALIZE(self._reader_ref, name=name)
 
-    def restore_state(self, state: Any, name: str | None = None) -> Any:
+    def restore_state(self, state: TensorLike, name: str | None = None) -> Any:
         """An operation that brings the reader to a `state` that `serialize_state` gave."""
         return ops.RESTORE(self._reader_ref, state, name=name)
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tfnb.client.control_context import context_of
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.const import foldable
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.indexed import IndexedSlices
@@ -68,7 +69,7 @@ class RecomputeScope:
 
 
 @contextmanager
-def recompute(graph: Any = None) -> Iterator[None]:
+def recompute(graph: GraphBuilder | None = None) -> Iterator[None]:
     """Operations made inside are computed again in the backward pass; their results are not kept for it.
 
     Scopes that hold loops or conditionals, or that lie in another, change nothing.

@@ -11,6 +11,7 @@ from typing import Any
 from tfnb.client.keys import GraphKeys
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.math_binary import ADD_N
 from tfnb.ops.math_unary import ABS
 from tfnb.ops.reduce import L2_LOSS
@@ -31,7 +32,7 @@ def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     """scale * sum(|w|). Raises `InvalidArgumentError` for a negative scale."""
     scale = _checked(scale, "l1_regularizer")
 
-    def l1(weights: Any, name: str | None = None) -> Any:
+    def l1(weights: Tensor, name: str | None = None) -> Any:
         if scale == 0.0:
             return None
         with get_default_graph().name_scope(name or scope or "l1_regularizer"):
@@ -44,7 +45,7 @@ def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     """scale * sum(w^2) / 2. Raises `InvalidArgumentError` for a negative scale."""
     scale = _checked(scale, "l2_regularizer")
 
-    def l2(weights: Any, name: str | None = None) -> Any:
+    def l2(weights: Tensor, name: str | None = None) -> Any:
         if scale == 0.0:
             return None
         with get_default_graph().name_scope(name or scope or "l2_regularizer"):
@@ -68,7 +69,7 @@ def sum_regularizer(
     """The sum of several regularisers."""
     found = [r for r in regularizer_list if r is not None]
 
-    def total(weights: Any) -> Any:
+    def total(weights: Tensor) -> Any:
         with get_default_graph().name_scope(scope or "sum_regularizer"):
             parts = [p for p in (r(weights) for r in found) if p is not None]
             return ADD_N(parts) if parts else None

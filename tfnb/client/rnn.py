@@ -14,7 +14,7 @@ from tfnb.client.variable_scope import get_variable_scope, variable_scope
 from tfnb.client.variables import group
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import GREATER, SELECT
 from tfnb.ops.concat import concat, stack, unstack
 from tfnb.ops.constants import range_, zeros_like
@@ -118,13 +118,19 @@ def static_bidirectional_rnn(cell_fw: Any, cell_bw: Any, inputs: Sequence[Any], 
     return outputs, state_fw, state_bw
 
 
-def _side_by_side(a: Any, b: Any) -> Any:
+def _side_by_side(a: Tensor, b: Tensor) -> Any:
     pairs = zip(structure.flatten(a), structure.flatten(b), strict=True)
     return structure.pack(a, [concat([x, y], 1) for x, y in pairs])
 
 
-def state_saving_rnn(cell: Any, inputs: Sequence[Any], state_saver: Any, state_name: Any,
-                     sequence_length: Any = None, scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+def state_saving_rnn(
+    cell: Any,
+    inputs: Sequence[Any],
+    state_saver: Any,
+    state_name: Any,
+    sequence_length: TensorLike | None = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
     """`static_rnn` from the state that `state_saver.state(name)` gives; the last is kept by `save_state(name, state)`.
 
     `state_name`: one name, or a tuple of names in the structure of the cell's state. The outputs come after the state

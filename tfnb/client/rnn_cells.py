@@ -18,14 +18,14 @@ from tfnb.client.partitioners import fixed_size_partitioner
 from tfnb.client.variable_scope import variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.clip import clip_by_value
 from tfnb.ops.concat import concat, split
 from tfnb.ops.constants import zeros
 from tfnb.ops.math_unary import SIGMOID, TANH
 from tfnb.ops.matmul import matmul
 from tfnb.ops.nn import bias_add
-from tfnb.types import Shape, as_dtype, as_shape
+from tfnb.types import DTypeLike, Shape, as_dtype, as_shape
 
 __all__ = [
     "API",
@@ -85,7 +85,7 @@ class RNNCell(Layer):
     def output_size(self) -> Any:
         raise InvalidArgumentError(f"{type(self).__name__} does not say its output_size")
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
         """Zeros in the structure of `state_size`, each [batch_size, *size]; the batch size may be a tensor."""
         with graph_of([batch_size]).as_default(), get_default_graph().name_scope(
             type(self).__name__ + "ZeroState"
@@ -133,7 +133,7 @@ class RNNCell(Layer):
         return n
 
 
-def _batch_of_zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:
+def _batch_of_zeros(batch_size: Any, size: TensorLike, dtype: Any) -> Tensor:
     dims = list(as_shape(size).known())
     if not isinstance(batch_size, Tensor):
         return zeros([int(batch_size), *dims], dtype)
@@ -303,7 +303,7 @@ class LSTMCell(RNNCell):
         return c, h
 
 
-def _clipped(x: Any, bound: float | None) -> Any:
+def _clipped(x: Tensor, bound: float | None) -> Any:
     return x if bound is None else clip_by_value(x, -bound, bound)
 
 
@@ -356,7 +356,7 @@ class MultiRNNCell(RNNCell):
     def output_size(self) -> Any:
         return self._cells[-1].output_size
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
         """As for every cell; cells may say how theirs is made."""
         if not self._state_is_tuple:
             return super().zero_state(batch_size, dtype)
@@ -392,7 +392,7 @@ def _shards(count: int | None) -> Any:
     return None if count is None else fixed_size_partitioner(count)
 
 
-def dtype_of(state: Any, dtype: Any) -> Any:
+def dtype_of(state: TensorLike, dtype: DTypeLike) -> Any:
     """The dtype to make states of: the given one, or that of a given state."""
     return as_dtype(dtype) if dtype is not None else structure.flatten(state)[0].dtype
 

@@ -18,13 +18,13 @@ from tfnb.client.rnn_cells import LSTMStateTuple, RNNCell, like_cell
 from tfnb.client.variable_scope import get_variable, get_variable_scope
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.math_unary import FLOOR
 from tfnb.ops.matmul import matmul
 from tfnb.ops.nn import bias_add, dropout
 from tfnb.ops.random_functions import random_uniform
 from tfnb.ops.shaping import RESHAPE
-from tfnb.types import as_dtype, as_shape, float32
+from tfnb.types import DTypeLike, as_dtype, as_shape, float32
 
 __all__ = [
     "API",
@@ -55,7 +55,7 @@ class _Wrapper(RNNCell):
     state_size = property(lambda self: self._cell.state_size)
     output_size = property(lambda self: self._cell.output_size)
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
         """The inner cell's."""
         if hasattr(self._cell, "zero_state"):
             return self._cell.zero_state(batch_size, dtype)
@@ -67,7 +67,7 @@ class _Transparent(_Wrapper):
 
     variables = property(lambda self: self._cell.variables, lambda self, value: None)
 
-    def __call__(self, inputs: Any, state: Any = None, scope: Any = None, **kwargs: Any) -> Any:
+    def __call__(self, inputs: TensorLike, state: TensorLike | None = None, scope: Any = None, **kwargs: Any) -> Any:
         return self.wrapped(lambda x, s: self._cell(x, s, scope=scope, **kwargs), inputs, state)
 
     def wrapped(self, step: Callable[[Any, Any], Any], inputs: Any, state: Any) -> Any:
@@ -152,7 +152,7 @@ class DropoutWrapper(_Transparent):
         text = f"{self._seed}{what}_{k}".encode()
         return int(hashlib.md5(text).hexdigest()[:8], 16) & 0x7FFFFFFF
 
-    def _noise(self, what: str, sizes: Any, dtype: Any) -> list[Any]:
+    def _noise(self, what: str, sizes: TensorLike, dtype: DTypeLike) -> list[Any]:
         return [
             random_uniform(
                 [1, *as_shape(size).known()], dtype=as_dtype(dtype), seed=self._seed_for(what, k)
@@ -180,12 +180,12 @@ class DropoutWrapper(_Transparent):
         return self._drop("output", output), self._drop("state", new, _flags(new, self._spare))
 
 
-def _spares_memory(state: Any) -> Any:
+def _spares_memory(state: Tensor) -> Any:
     """Which parts of the state may be dropped: not the memory `c` of an LSTM."""
     return LSTMStateTuple(False, True) if isinstance(state, LSTMStateTuple) else True
 
 
-def _flags(state: Any, visitor: Callable[[Any], Any]) -> list[bool]:
+def _flags(state: Tensor, visitor: Callable[[Any], Any]) -> list[bool]:
     found = visitor(state)
     if found is True and isinstance(state, (tuple, list)):
         return [flag for part in state for flag in _flags(part, visitor)]

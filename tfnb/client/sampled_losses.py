@@ -14,6 +14,7 @@ import numpy as np
 
 from tfnb.client.embedding import embedding_lookup
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.candidates import API as SAMPLERS
@@ -32,7 +33,7 @@ from tfnb.types import int64
 __all__ = ["API", "nce_loss", "sampled_softmax_loss"]
 
 
-def _labels_and_inputs(graph: Any, labels: Any, inputs: Any) -> tuple[Tensor, Tensor]:
+def _labels_and_inputs(graph: GraphBuilder, labels: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
     """The integer labels and the float inputs: 1.x has them in this order, 0.x in the other."""
     a, b = graph.to_tensor(labels), graph.to_tensor(inputs)
     if a.dtype.is_floating and b.dtype.is_integer:
@@ -52,8 +53,8 @@ def _without_hits(logits: Tensor, labels: Tensor, sampled: Tensor) -> Tensor:
 
 
 def _sampled_logits(
-    graph: Any,
-    weights: Any,
+    graph: GraphBuilder,
+    weights: Tensor,
     biases: Any,
     labels: Tensor,
     inputs: Tensor,

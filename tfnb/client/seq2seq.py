@@ -31,7 +31,7 @@ from tfnb.ops.matmul import matmul
 from tfnb.ops.nn import bias_add, xw_plus_b
 from tfnb.ops.reduce_api import argmax, reduce_sum
 from tfnb.ops.shaping import RESHAPE, STOP_GRADIENT, shape_of
-from tfnb.types import float32
+from tfnb.types import DTypeLike, float32
 
 __all__ = ["API", "attention_decoder", "model_with_buckets", "rnn_decoder", "sequence_loss"]
 
@@ -63,7 +63,7 @@ def _another(cell: Any) -> Any:
     return cell.clone() if isinstance(cell, RNNCell) else copy.copy(cell)
 
 
-def basic_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, dtype: Any = float32,
+def basic_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, dtype: DTypeLike = float32,
                       scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
     """A decoder that begins with the encoder's last state; both are cells of one kind."""
     with variable_scope(scope or "basic_rnn_seq2seq"):
@@ -73,7 +73,7 @@ def basic_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, d
 
 
 def tied_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, loop_function: Any = None,
-                     dtype: Any = float32, scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+                     dtype: DTypeLike = float32, scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
     """As `basic_rnn_seq2seq` with the same variables in encoder and decoder."""
     with variable_scope(scope or "combined_tied_rnn_seq2seq"):
         where = scope or "tied_rnn_seq2seq"
@@ -129,7 +129,7 @@ def _decoded(decode: Callable[[bool], tuple[list[Any], Any]], feed_previous: Any
 
 def embedding_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, num_encoder_symbols: int,
                           num_decoder_symbols: int, embedding_size: int, output_projection: Any = None,
-                          feed_previous: Any = False, dtype: Any = None,
+                          feed_previous: bool = False, dtype: DTypeLike | None = None,
                           scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
     """Encoder and decoder on embeddings of integers [batch]: (outputs, last state).
 
@@ -150,10 +150,18 @@ def embedding_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: An
         )
 
 
-def embedding_tied_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, num_symbols: int,
-                               embedding_size: int, num_decoder_symbols: int | None = None,
-                               output_projection: Any = None, feed_previous: Any = False, dtype: Any = None,
-                               scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+def embedding_tied_rnn_seq2seq(
+    encoder_inputs: Steps,
+    decoder_inputs: Steps,
+    cell: Any,
+    num_symbols: int,
+    embedding_size: int,
+    num_decoder_symbols: int | None = None,
+    output_projection: Any = None,
+    feed_previous: bool = False,
+    dtype: DTypeLike | None = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
     """`embedding_rnn_seq2seq` with one embedding and one cell for both sides."""
     with variable_scope(scope or "embedding_tied_rnn_seq2seq"):
         embedding = get_variable("embedding", [num_symbols, embedding_size], dtype or float32)
@@ -215,7 +223,7 @@ class _Attention:
 
 def attention_decoder(decoder_inputs: Steps, initial_state: Any, attention_states: Any, cell: Any,
                       output_size: int | None = None, num_heads: int = 1, loop_function: Any = None,
-                      dtype: Any = None, scope: Any = None,
+                      dtype: DTypeLike | None = None, scope: Any = None,
                       initial_state_attention: bool = False) -> tuple[list[Any], Any]:  # fmt: skip
     """`rnn_decoder` that reads `attention_states` [batch, length, size] by soft attention before each output.
 
@@ -252,7 +260,7 @@ def embedding_attention_decoder(decoder_inputs: Steps, initial_state: Any, atten
                                 num_symbols: int, embedding_size: int, num_heads: int = 1,
                                 output_size: int | None = None, output_projection: Any = None,
                                 feed_previous: bool = False, update_embedding_for_previous: bool = True,
-                                dtype: Any = None, scope: Any = None,
+                                dtype: DTypeLike | None = None, scope: Any = None,
                                 initial_state_attention: bool = False) -> tuple[list[Any], Any]:  # fmt: skip
     """`attention_decoder` on embeddings of integer inputs [batch]."""
     with variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
@@ -264,11 +272,20 @@ def embedding_attention_decoder(decoder_inputs: Steps, initial_state: Any, atten
                                  initial_state_attention=initial_state_attention)  # fmt: skip
 
 
-def embedding_attention_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, num_encoder_symbols: int,
-                                num_decoder_symbols: int, embedding_size: int, num_heads: int = 1,
-                                output_projection: Any = None, feed_previous: Any = False, dtype: Any = None,
-                                scope: Any = None,
-                                initial_state_attention: bool = False) -> tuple[list[Any], Any]:  # fmt: skip
+def embedding_attention_seq2seq(
+    encoder_inputs: Steps,
+    decoder_inputs: Steps,
+    cell: Any,
+    num_encoder_symbols: int,
+    num_decoder_symbols: int,
+    embedding_size: int,
+    num_heads: int = 1,
+    output_projection: Any = None,
+    feed_previous: bool = False,
+    dtype: DTypeLike | None = None,
+    scope: Any = None,
+    initial_state_attention: bool = False,
+) -> tuple[list[Any], Any]:
     """`embedding_rnn_seq2seq` whose decoder reads the encoder's outputs by attention."""
     with variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype):
         decoder = _another(cell)
@@ -317,7 +334,7 @@ def sequence_loss_by_example(logits: Steps, targets: Steps, weights: Steps, aver
         return total
 
 
-def _called(function: Callable[..., Any], logits: Any, labels: Any) -> Any:
+def _called(function: Callable[..., Any], logits: Tensor, labels: Tensor) -> Any:
     """1.x calls with keywords, 0.x with (inputs, labels)."""
     try:
         return function(labels=labels, logits=logits)

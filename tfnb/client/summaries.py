@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,7 +18,7 @@ from tfnb.client.keys import GraphKeys
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.protos import proto
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.constants import convert_to_tensor
 from tfnb.ops.summary import (
     AUDIO_SUMMARY,
@@ -42,9 +42,7 @@ def _clean(name: str) -> str:
 
 
 @contextmanager
-def _named(
-    name: str, family: str | None, values: Iterable[Any], kind: str = ""
-) -> Iterator[tuple[str, str]]:
+def _named(name: str, family: str | None, values: Iterable[Any], kind: str = "") -> Iterator[tuple[str, str]]:
     """(tag, scope) of a summary: unique in the graph; `family` groups tags in TensorBoard."""
     clean = _clean(str(name)) or kind
     base = f"{_clean(family)}/{clean}" if family else clean
@@ -54,13 +52,15 @@ def _named(
         yield (f"{_clean(family)}/{tag}" if family else tag), scope
 
 
-def _collected(summary: Tensor, collections: Any) -> Tensor:
+def _collected(summary: Tensor, collections: Sequence[str] | str | None) -> Tensor:
     keys = [GraphKeys.SUMMARIES] if collections is None else list(collections)
     summary.graph.add_to_collections(keys, summary)
     return summary
 
 
-def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Tensor:
+def scalar(
+    name: str, tensor: TensorLike, collections: Sequence[str] | str | None = None, family: str | None = None
+) -> Tensor:
     """A summary of one number.
 
     name: the tag, made unique in the graph. tensor: a scalar of real numbers. collections: where merge_all looks
@@ -70,7 +70,9 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
         return _collected(SCALAR_SUMMARY(tag, tensor, name=scope), collections)
 
 
-def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Tensor:
+def histogram(
+    name: str, values: TensorLike, collections: Sequence[str] | str | None = None, family: str | None = None
+) -> Tensor:
     """A summary of how real numbers, of any shape, are distributed. Running it fails for NaN and infinities."""
     with _named(name, family, [values]) as (tag, scope):
         return _collected(HISTOGRAM_SUMMARY(tag, values, name=scope), collections)
@@ -78,9 +80,9 @@ def histogram(name: str, values: Any, collections: Any = None, family: str | Non
 
 def image(
     name: str,
-    tensor: Any,
+    tensor: TensorLike,
     max_outputs: int = 3,
-    collections: Any = None,
+    collections: Sequence[str] | str | None = None,
     family: str | None = None,
     max_images: int | None = None,
 ) -> Tensor:
@@ -112,9 +114,9 @@ def audio(
 
 def tensor_summary(
     name: str,
-    tensor: Any,
+    tensor: TensorLike,
     summary_description: Any = None,
-    collections: Any = None,
+    collections: Sequence[str] | str | None = None,
     summary_metadata: Any = None,
     family: str | None = None,
     display_name: str | None = None,
@@ -132,7 +134,7 @@ def tensor_summary(
         return _collected(made, collections)
 
 
-def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
+def text(name: str, tensor: TensorLike, collections: Sequence[str] | str | None = None) -> Tensor:
     """A summary of strings, which TensorBoard shows as Markdown: a scalar, a list or a table (rank 2).
 
     Raises `InvalidArgumentError` when `tensor` is not of strings.
@@ -145,7 +147,7 @@ def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     return tensor_summary(name, value, collections=collections, summary_metadata=metadata)
 
 
-def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
+def merge(inputs: Any, collections: Sequence[str] | str | None = None, name: str | None = None) -> Tensor:
     """One summary of several. Running it fails when a tag occurs twice. Raises for an empty list."""
     parts = list(inputs)
     if not parts:
@@ -157,9 +159,7 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
     return merged
 
 
-def merge_all(
-    key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
-) -> Tensor | None:
+def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
     """All summaries of a collection in one, or None when there is none."""
     found = get_default_graph().get_collection(key, scope)
     return merge(found, name=name) if found else None
@@ -168,9 +168,7 @@ def merge_all(
 def get_summary_description(node_def: Any) -> Any:
     """The SummaryDescription of a TensorSummary node. Raises `InvalidArgumentError` for other nodes."""
     if node_def.op != "TensorSummary":
-        raise InvalidArgumentError(
-            f"get_summary_description needs a TensorSummary node, got {node_def.op}"
-        )
+        raise InvalidArgumentError(f"get_summary_description needs a TensorSummary node, got {node_def.op}")
     description = proto("summary").SummaryDescription()
     json_format = importlib.import_module("google.protobuf.json_format")
     json_format.Parse(node_def.attr["description"].s.decode(), description)
@@ -186,19 +184,21 @@ def _positive(what: str, value: Any) -> int:
 # ---- the names of 0.x ----------------------------------------------------------------------------
 
 
-def scalar_summary(tags: Any, values: Any, collections: Any = None, name: Any = None) -> Tensor:
+def scalar_summary(
+    tags: Any, values: TensorLike, collections: Sequence[str] | str | None = None, name: str | None = None
+) -> Tensor:
     """A summary of numbers with a tag each: `tags` and `values` have the same shape."""
     return _collected(SCALAR_SUMMARY(tags, values, name=name or "ScalarSummary"), collections)
 
 
-def histogram_summary(tag: Any, values: Any, collections: Any = None, name: Any = None) -> Tensor:
+def histogram_summary(
+    tag: Any, values: TensorLike, collections: Sequence[str] | str | None = None, name: str | None = None
+) -> Tensor:
     """As `tf.summary.histogram`, with the tag given outright."""
     return _collected(HISTOGRAM_SUMMARY(tag, values, name=name or "HistogramSummary"), collections)
 
 
-def image_summary(
-    tag: Any, tensor: Any, max_images: int = 3, collections: Any = None, name: Any = None
-) -> Tensor:
+def image_summary(tag: Any, tensor: Any, max_images: int = 3, collections: Any = None, name: Any = None) -> Tensor:
     """As `tf.summary.image`, with the tag given outright."""
     count = _positive("max_images", max_images)
     made = IMAGE_SUMMARY(tag, tensor, max_images=count, name=name or "ImageSummary")
@@ -211,13 +211,13 @@ def audio_summary(
 ) -> Tensor:  # fmt: skip
     """As `tf.summary.audio`, with the tag given outright and a number as the rate."""
     count = _positive("max_outputs", max_outputs)
-    made = AUDIO_SUMMARY(
-        tag, tensor, sample_rate=float(sample_rate), max_outputs=count, name=name or "AudioSummary"
-    )
+    made = AUDIO_SUMMARY(tag, tensor, sample_rate=float(sample_rate), max_outputs=count, name=name or "AudioSummary")
     return _collected(made, collections)
 
 
-def merge_summary(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
+def merge_summary(
+    inputs: TensorLike, collections: Sequence[str] | str | None = None, name: str | None = None
+) -> Tensor:
     """`tf.summary.merge`."""
     return merge(inputs, collections, name)
 

@@ -11,7 +11,7 @@ from typing import Any
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.constants import range_
 from tfnb.ops.shaping import IDENTITY, shape_of
 from tfnb.ops.tensor_array import (
@@ -137,7 +137,7 @@ class TensorArray:
         value.set_shape(self._known[0])
         return value
 
-    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+    def write(self, index: Any, value: TensorLike, name: str | None = None) -> TensorArray:
         """The array with `value` as element `index`. Raises `DTypeError`, `ShapeError` for one that does not fit."""
         value = self._tensor(value)
         self._learn(value.shape)
@@ -155,7 +155,7 @@ class TensorArray:
 
     pack = stack
 
-    def gather(self, indices: Any, name: str | None = None) -> Tensor:
+    def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """The elements `indices`, an int32 vector, along a new first axis."""
         found: Tensor = TENSOR_ARRAY_GATHER(
             self._handle, indices, self._flow, dtype=self._dtype, element_shape=self._shape_attr(), name=name
@@ -181,7 +181,7 @@ class TensorArray:
 
     unpack = unstack
 
-    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+    def scatter(self, indices: TensorLike, value: Any, name: str | None = None) -> TensorArray:
         """The array with part i of `value` along its first axis as element `indices[i]`."""
         value = self._tensor(value)
         if value.shape.dims is not None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfnb.client.control_context import LOOP, READ, root_variable
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
@@ -104,7 +105,7 @@ def read_in(read: ImplicitRead, context: Any, control: tuple[Operation, ...]) ->
 
 
 @contextmanager
-def _at(graph: Any, context: Any, control: tuple[Operation, ...]) -> Iterator[None]:
+def _at(graph: GraphBuilder, context: Any, control: tuple[Operation, ...]) -> Iterator[None]:
     """Operations made inside belong to `context`, and wait for `control` alone."""
     scopes = graph.scopes
     before = scopes.control_flow, scopes.recompute

@@ -18,11 +18,12 @@ from tfnb.client.save_slices import SaveSliceInfo
 from tfnb.client.structure import flatten
 from tfnb.client.variable_reads import implicit_read, read_here
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ir.protos import proto
-from tfnb.ir.tensor import Tensor, call_operator
+from tfnb.ir.tensor import Tensor, TensorLike, call_operator
 from tfnb.ops.compare import LOGICAL_NOT
 from tfnb.ops.control_flow import NO_OP
 from tfnb.ops.partition import boolean_mask
@@ -37,7 +38,8 @@ from tfnb.ops.state import (
     IS_VARIABLE_INITIALIZED,
     VARIABLE_V2,
 )
-from tfnb.types import DType, Shape, as_dtype, as_shape, unknown_shape
+from tfnb.session.session import Session
+from tfnb.types import DType, Shape, ShapeLike, as_dtype, as_shape, unknown_shape
 
 __all__ = ["API", "Variable"]
 
@@ -183,7 +185,7 @@ class Variable:
     def get_shape(self) -> Shape:
         return self._ref.shape
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: ShapeLike) -> None:
         self._ref.set_shape(shape)
         self._snapshot.set_shape(shape)
 
@@ -242,23 +244,23 @@ class Variable:
             self._initializer = ASSIGN(self._ref, value).op
         self._initial = value
 
-    def eval(self, session: Any = None) -> Any:
+    def eval(self, session: Session | None = None) -> Any:
         """The value in `session` or the default session."""
         return self._snapshot.eval(session=session)
 
-    def load(self, value: Any, session: Any = None) -> None:
+    def load(self, value: TensorLike, session: Session | None = None) -> None:
         """Sets the value in `session` or the default session, without adding a node to the graph."""
         call_operator("run", self._initializer, {self._initial: np.asarray(value)}, session)
 
     # updates
 
-    def assign(self, value: Any, use_locking: bool = False) -> Tensor:
+    def assign(self, value: TensorLike, use_locking: bool = False) -> Tensor:
         return ASSIGN(self._ref, value, use_locking=use_locking)
 
-    def assign_add(self, delta: Any, use_locking: bool = False) -> Tensor:
+    def assign_add(self, delta: TensorLike, use_locking: bool = False) -> Tensor:
         return ASSIGN_ADD(self._ref, delta, use_locking=use_locking)
 
-    def assign_sub(self, delta: Any, use_locking: bool = False) -> Tensor:
+    def assign_sub(self, delta: TensorLike, use_locking: bool = False) -> Tensor:
         return ASSIGN_SUB(self._ref, delta, use_locking=use_locking)
 
     def count_up_to(self, limit: int) -> Tensor:
@@ -281,7 +283,7 @@ def _graph_for(initial_value: Any) -> Any:
     return getattr(initial_value, "graph", None) or get_default_graph()
 
 
-def _initial_tensor(graph: Any, value: Any, dtype: DType | None) -> Tensor:
+def _initial_tensor(graph: GraphBuilder, value: Tensor, dtype: DType | None) -> Tensor:
     if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
         found: Tensor = graph.to_tensor(value)
         if dtype is not None and found.dtype is not dtype:
@@ -385,7 +387,7 @@ def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) ->
             return [_passed(t) for t in tensors]
 
 
-def _passed(t: Any) -> Any:
+def _passed(t: Tensor) -> Any:
     """The same value behind the control dependencies of now."""
     if isinstance(t, IndexedSlices):
         return IndexedSlices(IDENTITY(t.values), t.indices, t.dense_shape)

@@ -13,6 +13,7 @@ from tfnb.client.keys import GraphKeys
 from tfnb.client.structure import COMPOSITES, flatten, pack, part_shapes, same_structure
 from tfnb.client.while_context import WhileContext
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
@@ -77,7 +78,7 @@ def while_loop(
     return result[0] if single and not return_same_structure else result
 
 
-def _limit(graph: Any, maximum_iterations: Any) -> Tensor:
+def _limit(graph: GraphBuilder, maximum_iterations: Any) -> Tensor:
     limit: Tensor = graph.to_tensor(maximum_iterations)
     if not limit.dtype.is_integer or limit.shape.ndims not in (0, None):
         raise ShapeError(
@@ -121,7 +122,7 @@ def _build(
     return pack(returned[0], exits)
 
 
-def _value(graph: Any, leaf: Any) -> Tensor:
+def _value(graph: GraphBuilder, leaf: Any) -> Tensor:
     found: Tensor = graph.to_tensor(leaf)
     return found
 

@@ -161,7 +161,9 @@ class SupportsTensor(Protocol):
 
 
 # What an op takes as an input: a tensor, what stands for one, or a value that becomes a constant.
-TensorLike: TypeAlias = Tensor | SupportsTensor | np.ndarray | np.generic | complex | str | bytes | Sequence[Any] | Shape
+TensorLike: TypeAlias = (
+    Tensor | SupportsTensor | np.ndarray | np.generic | complex | str | bytes | Sequence[Any] | Shape
+)
 
 
 def _operator(name: str, swap: bool = False) -> Callable[..., Any]:

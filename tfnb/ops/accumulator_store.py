@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import AsyncCall
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.waiting_list import Attempt, Lines
 from tfnb.types import DType, Shape
 
@@ -44,7 +45,7 @@ class Accumulator:
     def _clear(self) -> None:
         raise AssertionError("a kind of accumulator says how")
 
-    def apply(self, local_step: int, grad: Any) -> None:
+    def apply(self, local_step: int, grad: TensorLike) -> None:
         """Adds a gradient, unless it is stale: `local_step` lies before the accumulator's step."""
         with self._lines.lock:
             if local_step < self._step:

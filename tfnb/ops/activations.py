@@ -13,9 +13,11 @@ import numpy as np
 
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, unchanged
+from tfnb.ir.tensor import Tensor
 from tfnb.types import FLOATS, REALS, Shape
 
 __all__ = ["API", "ELU", "LEAKY_RELU", "OPS", "RELU", "RELU6", "SELU", "SOFTPLUS", "SOFTSIGN"]
@@ -38,11 +40,11 @@ def _same(c: Infer) -> Shape:
     return merged(c, 0, 1)
 
 
-def _relu_grad(op: Any, dy: Any) -> Any:
+def _relu_grad(op: Operation, dy: Tensor) -> Any:
     return RELU_GRAD(dy, op.y)
 
 
-def _relu_grad_grad(op: Any, g: Any) -> Any:
+def _relu_grad_grad(op: Operation, g: Tensor) -> Any:
     return RELU_GRAD(g, op.inputs[1]), None
 
 
@@ -94,7 +96,7 @@ RELU6_GRAD: OpDef = OpDef(
 )
 
 
-def _elu_grad_grad(op: Any, g: Any) -> Any:
+def _elu_grad_grad(op: Operation, g: Tensor) -> Any:
     dy, y = op.inputs
     return ELU_GRAD(g, y), RELU_GRAD(g * dy, -y)
 
@@ -123,15 +125,15 @@ ELU_GRAD: OpDef = OpDef(
 )
 
 
-def _selu(a: Any, x: Expr) -> Expr:
+def _selu(a: Tensor, x: Expr) -> Expr:
     return s.where(x < 0, s.expm1(s.minimum(x, 0)) * SELU_SCALE_ALPHA, x * SELU_SCALE)
 
 
-def _selu_grad(a: Any, g: Expr, y: Expr) -> Expr:
+def _selu_grad(a: Tensor, g: Expr, y: Expr) -> Expr:
     return s.where(y < 0, g * (y + SELU_SCALE_ALPHA), g * SELU_SCALE)
 
 
-def _selu_grad_grad(op: Any, g: Any) -> Any:
+def _selu_grad_grad(op: Operation, g: Tensor) -> Any:
     dy, y = op.inputs
     return SELU_GRAD(g, y), RELU_GRAD(g * dy, -y)
 
@@ -162,11 +164,11 @@ SELU_GRAD: OpDef = OpDef(
 )
 
 
-def _softplus(a: Any, x: Expr) -> Expr:
+def _softplus(a: Tensor, x: Expr) -> Expr:
     return s.maximum(x, 0) + s.log1p(s.exp(-s.abs_(x)))
 
 
-def _softplus_grad_grad(op: Any, g: Any) -> Any:
+def _softplus_grad_grad(op: Operation, g: Tensor) -> Any:
     dy, x = op.inputs
     both = SOFTPLUS_GRAD(g, x)
     return both, dy * SOFTPLUS_GRAD(both, -x)
@@ -196,12 +198,12 @@ SOFTPLUS_GRAD: OpDef = OpDef(
 )
 
 
-def _softsign_grad(a: Any, g: Expr, x: Expr) -> Expr:
+def _softsign_grad(a: Tensor, g: Expr, x: Expr) -> Expr:
     d = s.abs_(x) + 1
     return g / (d * d)
 
 
-def _softsign_grad_grad(op: Any, g: Any) -> Any:
+def _softsign_grad_grad(op: Operation, g: Tensor) -> Any:
     """d/dx (1 + |x|)^-2 = -2 sign(x) (1 + |x|)^-3; `size` is without the factor -2 sign(x)."""
     dy, x = op.inputs
     both = SOFTSIGN_GRAD(g, x)

@@ -14,7 +14,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.shapes import normalize_axis
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import TensorLike, is_tensor_like
 from tfnb.ops.activations import SOFTPLUS
 from tfnb.ops.checks import assert_less, assert_non_negative
 from tfnb.ops.compare import EQUAL, SELECT
@@ -34,7 +34,7 @@ from tfnb.ops.reduce_api import API as REDUCTIONS
 from tfnb.ops.reduce_sum import BROADCAST_TO, SUM, all_axes
 from tfnb.ops.scan import CUMSUM
 from tfnb.ops.shaping import EXPAND_DIMS, IDENTITY, RESHAPE, SHAPE
-from tfnb.types import as_dtype, complex64, complex128, float32, int32, int64
+from tfnb.types import DTypeLike, as_dtype, complex64, complex128, float32, int32, int64
 
 __all__ = ["API", "with_aliases"]
 
@@ -58,17 +58,15 @@ def eye(
         if batch_shape is None:
             return found
         batch = graph.to_tensor(batch_shape, None if hasattr(batch_shape, "dtype") else int32)
-        return BROADCAST_TO(
-            found, CONCAT(np.int32(0), [cast_to(batch, int32), SHAPE(found, out_type=int32)])
-        )
+        return BROADCAST_TO(found, CONCAT(np.int32(0), [cast_to(batch, int32), SHAPE(found, out_type=int32)]))
 
 
-def trace(x: Any, name: str | None = None) -> Any:
+def trace(x: TensorLike, name: str | None = None) -> Any:
     """The sums of the diagonals of matrices: shape (..., m, n) to (...)."""
     return SUM(MATRIX_DIAG_PART(graph_of((x,)).to_tensor(x)), _LAST, name=name)
 
 
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+def scalar_mul(scalar: Any, x: TensorLike, name: str | None = None) -> Any:
     """A scalar times a tensor or indexed slices. Raises `ShapeError` when the factor is none."""
     if isinstance(x, IndexedSlices):
         return IndexedSlices(scalar_mul(scalar, x.values, name), x.indices, x.dense_shape)
@@ -79,12 +77,12 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     return MUL(factor, t, name=name)
 
 
-def log_sigmoid(x: Any, name: str | None = None) -> Any:
+def log_sigmoid(x: TensorLike, name: str | None = None) -> Any:
     """The logarithm of the sigmoid, -softplus(-x), elementwise."""
     return -SOFTPLUS(-graph_of((x,)).to_tensor(x), name=name)
 
 
-def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
+def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Any:
     """Rows of each element of a batch: output[b..., i, ...] = params[b..., indices[b..., i], ...].
 
     indices: integers of known rank k + 1, where params has k batch dimensions.
@@ -106,9 +104,13 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
 
 
 def confusion_matrix(
-    labels: Any, predictions: Any, num_classes: Any = None, dtype: Any = int32, name: str | None = None,
-    weights: Any = None,
-) -> Any:  # fmt: skip
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: TensorLike | None = None,
+    dtype: DTypeLike = int32,
+    name: str | None = None,
+    weights: TensorLike | None = None,
+) -> Any:
     """How often each label met each prediction: shape (num_classes, num_classes), rows are labels.
 
     labels, predictions: vectors of class numbers. num_classes: one more than the largest by default. weights:
@@ -134,7 +136,7 @@ def confusion_matrix(
         return SCATTER_ND(indices, counts, stack([size, size]))
 
 
-def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
+def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
     """Each element along `axis` (of the flattened input by default) `repeats` times: a number, or one each."""
     graph = graph_of((input, repeats))
     with graph.as_default(), graph.name_scope(name or "repeat"):
@@ -147,14 +149,14 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         size = SHAPE(x, out_type=int32)[a : a + 1]
         times = BROADCAST_TO(RESHAPE(cast(repeats, int32), _FLAT), size)
         ends = CUMSUM(times, np.int32(0))
-        places = EXPAND_DIMS(
-            RANGE(np.int32(0), SUM(times, np.asarray([0], np.int32)), np.int32(1)), np.int32(0)
-        )
+        places = EXPAND_DIMS(RANGE(np.int32(0), SUM(times, np.asarray([0], np.int32)), np.int32(1)), np.int32(0))
         rows = UPPER_BOUND(EXPAND_DIMS(ends, np.int32(0)), places, out_type=int32)
         return GATHER_V2(x, RESHAPE(rows, _FLAT), np.int32(a))
 
 
-def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+def where_v2(
+    condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
+) -> Any:
     """With x and y: elements of x where the condition holds, of y elsewhere, all broadcast together. Without: the
     indices of the true elements. Errors: only one of x and y.
     """
@@ -163,14 +165,14 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
     return WHERE(condition, name=name) if x is None else SELECT_V2(condition, x, y, name=name)
 
 
-def lbeta(x: Any, name: str | None = None) -> Any:
+def lbeta(x: TensorLike, name: str | None = None) -> Any:
     """The logarithm of the beta function of each row along the last dimension: sum of lgamma less lgamma of the sum."""
     t = graph_of((x,)).to_tensor(x)
     with t.graph.as_default(), t.graph.name_scope(name or "lbeta"):
         return SUM(LGAMMA(t), _LAST) - LGAMMA(SUM(t, _LAST))
 
 
-def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
+def polyval(coeffs: Any, x: TensorLike, name: str | None = None) -> Any:
     """A polynomial at x, the coefficients from the highest power down, by Horner's scheme."""
     graph = graph_of((x, coeffs))
     with graph.as_default(), graph.name_scope(name or "polyval"):
@@ -181,7 +183,7 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
         return total
 
 
-def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
+def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Any:
     """1 / x elementwise, but 0 where x is 0."""
     t = graph_of((x,)).to_tensor(x)
     with t.graph.as_default(), t.graph.name_scope(name or "reciprocal_no_nan"):
@@ -190,7 +192,7 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
 
 
 def reduce_variance(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
     """The mean of the squared distances from the mean, over the dimensions `axis`."""
     mean = REDUCTIONS["reduce_mean"]
@@ -200,26 +202,26 @@ def reduce_variance(
 
 
 def reduce_std(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
     """The root of `reduce_variance`."""
     return SQRT(reduce_variance(input_tensor, axis, keepdims), name=name)
 
 
 def reduce_euclidean_norm(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
     """The root of the sum of the squares, over the dimensions `axis`."""
     t = graph_of((input_tensor,)).to_tensor(input_tensor)
     return SQRT(REDUCTIONS["reduce_sum"](SQUARE(t), axis, keepdims=keepdims), name=name)
 
 
-def to_complex64(x: Any, name: str | None = None) -> Any:
+def to_complex64(x: TensorLike, name: str | None = None) -> Any:
     """`x` as complex64."""
     return cast(x, complex64, name)
 
 
-def to_complex128(x: Any, name: str | None = None) -> Any:
+def to_complex128(x: TensorLike, name: str | None = None) -> Any:
     """`x` as complex128."""
     return cast(x, complex128, name)
 

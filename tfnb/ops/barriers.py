@@ -16,6 +16,7 @@ import numpy as np
 from tfnb.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.handles import make_handle, named_resource, resource_of
 from tfnb.ops.queues import CloseAttrs, QueueAttrs
 from tfnb.ops.waiting_list import Attempt, Lines
@@ -76,7 +77,7 @@ class Barrier:
                 f"Key {key!r} already has a value for component {component} in barrier '{self.name}'"
             )
 
-    def _fill(self, component: int, key: bytes, value: Any) -> None:
+    def _fill(self, component: int, key: bytes, value: Tensor) -> None:
         index, parts = self._incomplete[key]
         parts[component] = np.array(value, self.dtypes[component].np)
         if len(parts) == len(self.dtypes):

@@ -12,8 +12,10 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.batch_norm_grad import (
     FUSED_BATCH_NORM_GRAD,
     FUSED_BATCH_NORM_GRAD_V2,
@@ -82,9 +84,7 @@ def _infer_v3(c: Infer) -> tuple[Shape, ...]:
     return (*_infer(c), Shape((0,)))
 
 
-def _host(
-    call: HostCall, x: np.ndarray, scale: np.ndarray, offset: np.ndarray, mean: Any, variance: Any
-) -> Any:
+def _host(call: HostCall, x: np.ndarray, scale: np.ndarray, offset: np.ndarray, mean: Any, variance: Any) -> Any:
     a = call.attrs
     axes = tuple(int(i) for i in channel_axes(a))
     like = (-1, 1, 1) if a.data_format == "NCHW" else (-1,)
@@ -120,7 +120,7 @@ def _bessel(x: Any, channels: Any) -> Any:
     return n / max(n - 1.0, 1.0) if isinstance(n, float) else n / MAXIMUM(n - 1.0, 1.0)
 
 
-def _expand(op: Any, x: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> Any:
+def _expand(op: Operation, x: Tensor, scale: Tensor, offset: Tensor, mean: Tensor, variance: Tensor) -> Any:
     a, axes = op.attrs, channel_axes(op.attrs)
     wide = cast_to(x, scale.dtype)
     shown, unbiased = mean, variance
@@ -136,7 +136,7 @@ def _expand(op: Any, x: Any, scale: Any, offset: Any, mean: Any, variance: Any) 
     return cast_to(y, x.dtype), shown, unbiased, mean, variance
 
 
-def _expand_v3(op: Any, *inputs: Any) -> Any:
+def _expand_v3(op: Operation, *inputs: Tensor) -> Any:
     nothing = inputs[0].graph.to_tensor(np.zeros(0, inputs[1].dtype.np))
     return (*_expand(op, *inputs), nothing)
 
@@ -153,7 +153,7 @@ def _scaled(factor: float, g: Any) -> Any:
     return g if g is None or factor == 1.0 else factor * g
 
 
-def _back(op: Any, dy: Any) -> tuple[Any, ...]:
+def _back(op: Operation, dy: Tensor) -> tuple[Any, ...]:
     """FusedBatchNormGrad of the op's version."""
     x, scale, _, mean, variance = op.inputs
     if op.attrs.is_training:
@@ -168,7 +168,7 @@ def _back(op: Any, dy: Any) -> tuple[Any, ...]:
 
 
 def _grad(
-    op: Any, dy: Any, dshown: Any, dunbiased: Any, dmean: Any, dvariance: Any, *_: Any
+    op: Operation, dy: Tensor, dshown: Tensor, dunbiased: Tensor, dmean: Tensor, dvariance: Tensor, *_: Tensor
 ) -> Any:
     """Through `y` by FusedBatchNormGrad, and through the moments, which are functions of x in training."""
     a = op.attrs
@@ -188,7 +188,7 @@ def _grad(
     return _sum_of(dx, _through_moments(op, dmean, dvariance)), dscale, doffset, *old
 
 
-def _through_moments(op: Any, dmean: Any, dvariance: Any) -> Any:
+def _through_moments(op: Operation, dmean: Tensor, dvariance: Tensor) -> Any:
     """What x gets from gradients of the batch's mean and variance."""
     a, x, scale = op.attrs, op.inputs[0], op.inputs[1]
     if dmean is None and dvariance is None:
@@ -273,18 +273,20 @@ def _infer_global(c: Infer) -> Shape:
     return x.merge_with(Shape((None, None, None, channels.as_list()[0])))
 
 
-def _host_global(call: HostCall, t: Any, m: Any, v: Any, beta: Any, gamma: Any) -> Any:
+def _host_global(
+    call: HostCall, t: np.ndarray, m: np.ndarray, v: np.ndarray, beta: np.ndarray, gamma: np.ndarray
+) -> Any:
     inv = 1 / np.sqrt(v + v.dtype.type(call.attrs.variance_epsilon))
     inv = inv * gamma if call.attrs.scale_after_normalization else inv
     return ((t - m) * inv + beta).astype(t.dtype)
 
 
-def _expand_global(op: Any, t: Any, m: Any, v: Any, beta: Any, gamma: Any) -> Any:
+def _expand_global(op: Operation, t: Tensor, m: Tensor, v: Tensor, beta: Tensor, gamma: Tensor) -> Any:
     inv = RSQRT(v + op.attrs.variance_epsilon)
     return (t - m) * (inv * gamma if op.attrs.scale_after_normalization else inv) + beta
 
 
-def _grad_global(op: Any, dy: Any) -> Any:
+def _grad_global(op: Operation, dy: Tensor) -> Any:
     t, m, v, _, gamma = op.inputs
     axes = np.asarray([0, 1, 2], np.int32)
     inv = RSQRT(v + op.attrs.variance_epsilon)
@@ -313,11 +315,11 @@ BATCH_NORM_WITH_GLOBAL_NORMALIZATION = OpDef(
 
 
 def fused_batch_norm(
-    x: Any,
-    scale: Any,
-    offset: Any,
-    mean: Any = None,
-    variance: Any = None,
+    x: TensorLike,
+    scale: TensorLike,
+    offset: TensorLike,
+    mean: TensorLike | None = None,
+    variance: TensorLike | None = None,
     epsilon: float = 0.001,
     data_format: str = "NHWC",
     is_training: bool = True,
@@ -330,9 +332,7 @@ def fused_batch_norm(
     variance: needed, and then used, only for `is_training=False`. Raises `InvalidArgumentError` when they are
     missing there."""
     if not is_training and (mean is None or variance is None):
-        raise InvalidArgumentError(
-            "fused_batch_norm needs mean and variance when it is not training"
-        )
+        raise InvalidArgumentError("fused_batch_norm needs mean and variance when it is not training")
     with scope(name, "FusedBatchNorm", x, scale, offset):
         images = graph_of((x, scale)).to_tensor(x)
         small = images.dtype.size == 2

@@ -12,8 +12,10 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.math_unary import RSQRT
@@ -103,7 +105,7 @@ def _host(
     return dx.astype(x.dtype), by_scale.astype(wide), by_offset.astype(wide), nothing, nothing
 
 
-def _unit(op: Any) -> tuple[Any, Any]:
+def _unit(op: Operation) -> tuple[Any, Any]:
     """The normalised images and 1 / the standard deviation."""
     _, x, scale, mean, variance = op.inputs[:5]
     inv = RSQRT(variance + op.attrs.epsilon)
@@ -111,7 +113,7 @@ def _unit(op: Any) -> tuple[Any, Any]:
     return away * like_channels(op.attrs, inv), inv
 
 
-def _expand(op: Any, dy: Any, x: Any, scale: Any, mean: Any, variance: Any, *_: Any) -> Any:
+def _expand(op: Operation, dy: Tensor, x: Tensor, scale: Tensor, mean: Tensor, variance: Tensor, *_: Tensor) -> Any:
     a, axes = op.attrs, channel_axes(op.attrs)
     unit, inv = _unit(op)
     slope = cast_to(dy, scale.dtype)
@@ -133,7 +135,7 @@ def _sum_of(*parts: Any) -> Any:
     return found
 
 
-def _grad(op: Any, gx: Any, gs: Any, go: Any, *_: Any) -> Any:
+def _grad(op: Operation, gx: Tensor, gs: Tensor, go: Tensor, *_: Tensor) -> Any:
     """For F = <gx, dx> + <gs, dscale> + <go, doffset>, with unit = (x - mean) * inv standing for itself."""
     a, axes = op.attrs, channel_axes(op.attrs)
     dy, x, scale, _mean, _variance, *rest = op.inputs

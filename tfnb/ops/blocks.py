@@ -16,8 +16,10 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.pack import PACK
 from tfnb.types import ALL, FIXED_SIZE, INDEX, Shape, unknown_shape
 
@@ -107,7 +109,7 @@ def _lower_depth_to_space(site: LowerSite, idx: tuple[Expr, ...], port: int) -> 
     return site.load(0, own)
 
 
-def _same(op: Any) -> dict[str, Any]:
+def _same(op: Operation) -> dict[str, Any]:
     return {"block_size": op.attrs.block_size, "data_format": op.attrs.data_format}
 
 
@@ -358,25 +360,25 @@ BATCH_TO_SPACE: OpDef = OpDef(
 
 
 def space_to_depth(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+    input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Any:
     """Each block of block_size x block_size pixels becomes one pixel with that many times the channels."""
     return SPACE_TO_DEPTH(input, block_size=block_size, data_format=data_format, name=name)
 
 
 def depth_to_space(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+    input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Any:
     """Each pixel becomes a block of block_size x block_size pixels with that fraction of the channels."""
     return DEPTH_TO_SPACE(input, block_size=block_size, data_format=data_format, name=name)
 
 
 def space_to_batch(
-    input: Any,
-    paddings: Any = None,
+    input: TensorLike,
+    paddings: TensorLike | None = None,
     block_size: Any = None,
     name: str | None = None,
-    block_shape: Any = None,
+    block_shape: TensorLike | None = None,
 ) -> Any:
     """Blocks of the spatial dimensions moved into the batch, after padding; `block_size`: the edge of square blocks."""
     if block_shape is not None:
@@ -385,11 +387,11 @@ def space_to_batch(
 
 
 def batch_to_space(
-    input: Any,
-    crops: Any = None,
+    input: TensorLike,
+    crops: TensorLike | None = None,
     block_size: Any = None,
     name: str | None = None,
-    block_shape: Any = None,
+    block_shape: TensorLike | None = None,
 ) -> Any:
     """Parts of the batch laid out as blocks of the spatial dimensions, then cropped."""
     if block_shape is not None:
@@ -398,7 +400,7 @@ def batch_to_space(
 
 
 def required_space_to_batch_paddings(
-    input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
+    input_shape: Any, block_shape: TensorLike, base_paddings: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """(paddings, crops), each (m, 2): what SpaceToBatchND must add at the end for the blocks to fit, and crop again."""
     graph = graph_of((input_shape, block_shape, base_paddings))

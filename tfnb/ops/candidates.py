@@ -18,6 +18,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.philox import philox_4x32
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.random_functions import seeds_for
 from tfnb.types import Shape, int64
 
@@ -262,7 +263,7 @@ def sampler_function(op: OpDef, name: str) -> Callable[..., Any]:
     """The public function of a sampler with the attributes of `SamplerAttrs`."""
 
     def call(
-        true_classes: Any,
+        true_classes: Tensor,
         num_true: int,
         num_sampled: int,
         unique: bool,
@@ -287,7 +288,7 @@ def sampler_function(op: OpDef, name: str) -> Callable[..., Any]:
 
 
 def fixed_unigram_candidate_sampler(
-    true_classes: Any,
+    true_classes: TensorLike,
     num_true: int,
     num_sampled: int,
     unique: bool,
@@ -315,7 +316,7 @@ def fixed_unigram_candidate_sampler(
 
 
 def compute_accidental_hits(
-    true_classes: Any,
+    true_classes: TensorLike,
     sampled_candidates: Any,
     num_true: int,
     seed: int | None = None,

@@ -17,6 +17,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.candidates import (
     SAMPLER_DOC,
     SamplerAttrs,
@@ -157,8 +158,13 @@ ALL_CANDIDATE_SAMPLER = OpDef(
 
 
 def all_candidate_sampler(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, seed: int | None = None, name: str | None = None
-) -> list[Any]:  # fmt: skip
+    true_classes: TensorLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int | None = None,
+    name: str | None = None,
+) -> list[Any]:
     """All classes 0, ..., num_sampled - 1, each expected once; see the op AllCandidateSampler."""
     graph = graph_of((true_classes,))
     return ALL_CANDIDATE_SAMPLER(

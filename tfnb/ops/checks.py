@@ -15,6 +15,7 @@ from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL
 from tfnb.ops.control_flow import NO_OP
 from tfnb.ops.logging import assert_that
@@ -97,7 +98,7 @@ def _rank(
     function: str, sign: str, op: OpDef, holds: Callable[[int, int], bool]
 ) -> Callable[..., Any]:
     def check(
-        x: Any, rank: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
+        x: Tensor, rank: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
         name: str | None = None,
     ) -> Any:  # fmt: skip
         with scope(name, function, x, rank):
@@ -123,7 +124,7 @@ def _rank(
 
 
 def assert_type(
-    tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
+    tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None
 ) -> Any:
     """Raises `DTypeError` at once unless the tensor has that dtype; else gives an operation that does nothing."""
     t = graph_of((tensor,)).to_tensor(tensor)
@@ -135,7 +136,7 @@ def assert_type(
     return NO_OP(name=name, graph=t.graph)
 
 
-def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Any:
+def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Any:
     """Raises `DTypeError` at once unless x has an integer dtype; else gives an operation that does nothing."""
     t = graph_of((x,)).to_tensor(x)
     if not t.dtype.is_integer:
@@ -145,7 +146,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
     return NO_OP(name=name, graph=t.graph)
 
 
-def is_numeric_tensor(tensor: Any) -> bool:
+def is_numeric_tensor(tensor: TensorLike) -> bool:
     """Is it a tensor of numbers?"""
     dtype = getattr(tensor, "dtype", None)
     return (
@@ -162,7 +163,7 @@ def _ordered(x: Any, op: OpDef, name: str) -> Any:
         return ALL_OF(op(flat[1:], flat[:-1]), np.int32(0))
 
 
-def is_non_decreasing(x: Any, name: str | None = None) -> Any:
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
     """A scalar bool: is each element of x, in row-major order, at least as large as the one before it?"""
     return _ordered(x, GREATER_EQUAL, name or "is_non_decreasing")
 

@@ -13,6 +13,7 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.constants import ONES_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.math_binary import MAXIMUM, MINIMUM
@@ -20,7 +21,7 @@ from tfnb.ops.math_unary import RSQRT, SQRT, SQUARE
 from tfnb.ops.reduce import L2_LOSS
 from tfnb.ops.reduce_sum import SUM, all_axes
 from tfnb.ops.shaping import IDENTITY
-from tfnb.types import DType, as_dtype
+from tfnb.types import DType, DTypeLike, as_dtype
 
 __all__ = [
     "API",
@@ -32,14 +33,14 @@ __all__ = [
 ]
 
 
-def _alike(clipped: Any, values: Any, what: str) -> Any:
+def _alike(clipped: Any, values: Tensor, what: str) -> Any:
     """`clipped`, if a bound has not given it another shape than that of `values`."""
     if not clipped.shape.is_compatible_with(values.shape):
         raise ShapeError(f"{what}: the bounds would make shape {clipped.shape} of shape {values.shape}")
     return clipped
 
 
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+def clip_by_value(t: TensorLike, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """Elementwise: t, but at least clip_value_min and at most clip_value_max (scalars, or of t's shape)."""
     graph = graph_of((t, clip_value_min, clip_value_max))
     with graph.name_scope(name or "clip_by_value"):
@@ -50,7 +51,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
         return _alike(MAXIMUM(MINIMUM(values, clip_value_max), clip_value_min), values, "clip_by_value")
 
 
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+def clip_by_norm(t: TensorLike, clip_norm: Any, axes: TensorLike | None = None, name: str | None = None) -> Any:
     """t, scaled down where needed so that its 2-norm along `axes` (all of them together by default) is at most
     clip_norm.
     """
@@ -69,7 +70,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         )
 
 
-def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:
+def clip_by_average_norm(t: TensorLike, clip_norm: Any, name: str | None = None) -> Any:
     """t, scaled down if needed so that its 2-norm divided by its number of elements is at most clip_norm."""
     graph = graph_of((t, clip_norm))
     with graph.name_scope(name or "clip_by_average_norm"):
@@ -80,7 +81,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any
         return IDENTITY(x * bound * MINIMUM(inverse, ONES_LIKE(bound) / bound))
 
 
-def _dense(t: Any) -> Any:
+def _dense(t: Tensor) -> Any:
     return t.values if isinstance(t, IndexedSlices) else t
 
 
@@ -131,7 +132,7 @@ def _scaled(t: Any, scale: Any) -> Any:
     return IDENTITY(t * cast_to(scale, t.dtype))
 
 
-def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     """Converts to `dtype`; values beyond its range become its smallest or largest number."""
     t, wanted = graph_of((value,)).to_tensor(value), as_dtype(dtype)
     low, high = _range_inside(t.dtype, wanted)

@@ -14,8 +14,10 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, unchanged
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.types import ALL, REALS, DType, Shape
 
@@ -99,7 +101,7 @@ LOGICAL_NOT = OpDef(
 )
 
 
-def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Any:
+def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Any:
     """Elementwise "either, not both" of two bool tensors, broadcasting."""
     z = NOT_EQUAL(x, y, name=name)
     if not z.op.inputs[0].dtype.is_bool:
@@ -142,7 +144,7 @@ def _lower_select(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(condition, site.load(1, idx), site.load(2, idx))
 
 
-def _grad_select(op: Any, dy: Any) -> Any:
+def _grad_select(op: Operation, dy: Tensor) -> Any:
     zeros = ZEROS_LIKE(dy)
     return None, SELECT(op.inputs[0], dy, zeros), SELECT(op.inputs[0], zeros, dy)
 

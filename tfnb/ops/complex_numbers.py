@@ -14,7 +14,9 @@ import numpy as np
 from tfnb.errors import DTypeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import broadcast, unchanged
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.reduce_sum import unbroadcast
 from tfnb.types import COMPLEX, DType, complex64, complex128, float32, float64
@@ -33,7 +35,7 @@ def holomorphic(grad: Grad) -> Grad:
     TensorFlow multiplies by the conjugate of the derivative: dy conj(f') = conj(conj(dy) f').
     """
 
-    def wrapped(op: Any, *dys: Any) -> Any:
+    def wrapped(op: Operation, *dys: Any) -> Any:
         if not any(dy is not None and dy.dtype in _HALF for dy in dys):
             return grad(op, *dys)
         found = grad(op, *(None if dy is None else conj(dy) for dy in dys))
@@ -44,12 +46,12 @@ def holomorphic(grad: Grad) -> Grad:
     return wrapped
 
 
-def _grad_complex(op: Any, dz: Any) -> Any:
+def _grad_complex(op: Operation, dz: Tensor) -> Any:
     real, imag = op.inputs
     return unbroadcast(real, imag, _part(REAL, dz), _part(IMAG, dz))
 
 
-def _part(opdef: OpDef, z: Any, name: str | None = None) -> Any:
+def _part(opdef: OpDef, z: Tensor, name: str | None = None) -> Any:
     return opdef(z, Tout=_HALF[z.dtype], name=name)
 
 
@@ -101,13 +103,13 @@ def _of_complex(
     )
 
 
-def _grad_angle(op: Any, dy: Any) -> Any:
+def _grad_angle(op: Operation, dy: Tensor) -> Any:
     re, im = _part(REAL, op.inputs[0]), _part(IMAG, op.inputs[0])
     scaled = dy / (re * re + im * im)
     return _whole(-(scaled * im), scaled * re)
 
 
-def _grad_abs(op: Any, dy: Any) -> Any:
+def _grad_abs(op: Operation, dy: Tensor) -> Any:
     re, im = _part(REAL, op.inputs[0]), _part(IMAG, op.inputs[0])
     size = op.outputs[0]
     scale = dy / size

@@ -19,7 +19,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.pack import PACK, UNPACK
 from tfnb.ops.shaping import IDENTITY, SHAPE
 from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
@@ -98,7 +98,7 @@ def _lower_concat(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return _by_offset(choices, starts, idx[axis]) if choices else s.const(0, site.outputs[0].dtype)
 
 
-def _split_like(dy: Any, parts: Sequence[Any], axis: Any) -> list[Any]:
+def _split_like(dy: Tensor, parts: Sequence[Any], axis: Any) -> list[Any]:
     """`dy` cut into pieces of the sizes of `parts` along `axis`."""
     if len(parts) == 1:
         return [dy]
@@ -273,7 +273,7 @@ SPLIT_V = OpDef(
 
 
 def concat(
-    values: Any = None, axis: Any = None, name: str = "concat", concat_dim: Any = None
+    values: TensorLike | None = None, axis: Any = None, name: str = "concat", concat_dim: Any = None
 ) -> Any:
     """Joins tensors along an axis: `concat(values, axis)`, or in the order of 0.x `concat(concat_dim, values)`.
 
@@ -309,12 +309,12 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
     return PACK(list(values), axis=axis, name=name)
 
 
-def pack(values: Any, axis: int = 0, name: str = "pack") -> Any:
+def pack(values: TensorLike, axis: int = 0, name: str = "pack") -> Any:
     """`tf.stack` under its name of 0.x."""
     return stack(values, axis, name)
 
 
-def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
+def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
     """Cuts a tensor along an axis into a list of tensors of one rank less.
 
     num: how many; by default the static size along the axis. Errors: that is unknown, or is not num.
@@ -330,15 +330,15 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
     return UNPACK(x, num=num, axis=axis, name=name)
 
 
-def unpack(value: Any, num: int | None = None, axis: int = 0, name: str = "unpack") -> list[Any]:
+def unpack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unpack") -> list[Any]:
     """`tf.unstack` under its name of 0.x."""
     return unstack(value, num, axis, name)
 
 
 def split(
-    value: Any = None,
+    value: TensorLike | None = None,
     num_or_size_splits: Any = None,
-    axis: Any = 0,
+    axis: int = 0,
     num: int | None = None,
     name: str = "split",
     split_dim: Any = None,

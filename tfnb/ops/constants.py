@@ -17,13 +17,25 @@ from tfnb.ir.bind import to_numpy
 from tfnb.ir.const import CONST, constant_value
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import unchanged
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.convert import cast_to
 from tfnb.ops.reduce_sum import SUM, all_axes
 from tfnb.ops.shaping import RESHAPE, shape_of
-from tfnb.types import ALL, INDEX, Shape, as_dtype, as_shape, float32, float64, int32, int64
+from tfnb.types import (
+    ALL,
+    INDEX,
+    DTypeLike,
+    Shape,
+    as_dtype,
+    as_shape,
+    float32,
+    float64,
+    int32,
+    int64,
+)
 
 __all__ = [
     "API",
@@ -50,7 +62,7 @@ def _filled(c: Infer) -> Shape:
     return c.as_shape(0)
 
 
-def _grad_fill(op: Any, dy: Any) -> Any:
+def _grad_fill(op: Operation, dy: Tensor) -> Any:
     return None, SUM(dy, all_axes(dy))
 
 
@@ -103,7 +115,7 @@ ONES_LIKE = OpDef(
 )
 
 
-def range_size(start: Any, limit: Any, delta: Any) -> int:
+def range_size(start: TensorLike, limit: TensorLike, delta: TensorLike) -> int:
     """How many numbers `Range` gives. Raises `InvalidArgumentError` for a zero step, a wrong direction, no end."""
     first, last, step = (v.item() for v in map(np.asarray, (start, limit, delta)))
     if not all(map(math.isfinite, (first, last, step))):
@@ -201,9 +213,9 @@ LIN_SPACE = OpDef(
 
 
 def constant(
-    value: Any,
-    dtype: Any = None,
-    shape: Any = None,
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
+    shape: TensorLike | None = None,
     name: str = "Const",
     verify_shape: bool = False,
 ) -> Any:
@@ -234,7 +246,7 @@ def _laid_out(array: np.ndarray, dims: tuple[int, ...], verify: bool) -> np.ndar
 
 
 def convert_to_tensor(
-    value: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, preferred_dtype: Any = None
 ) -> Any:
     """A tensor for `value`: itself if it is one, a variable's value, else a new constant.
 
@@ -258,7 +270,7 @@ def convert_to_tensor(
     return t
 
 
-def _full(shape: Any, fill: Any, dtype: Any, name: str) -> Any:
+def _full(shape: TensorLike, fill: Any, dtype: DTypeLike, name: str) -> Any:
     wanted = as_dtype(dtype)
     fill = np.asarray({0: _zero_of(wanted), 1: 1}[fill], wanted.np)
     known = _static_dims(shape)
@@ -273,7 +285,7 @@ def _full(shape: Any, fill: Any, dtype: Any, name: str) -> Any:
     return FILL(dims, fill, name=name)
 
 
-def _static_dims(shape: Any) -> tuple[int, ...] | None:
+def _static_dims(shape: TensorLike) -> tuple[int, ...] | None:
     """The dimensions if `shape` says them now; None when a tensor has them."""
     if is_tensor_like(shape):
         value = constant_value(graph_of((shape,)).to_tensor(shape))
@@ -285,12 +297,12 @@ def _static_dims(shape: Any) -> tuple[int, ...] | None:
     return as_shape(shape).known()
 
 
-def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Any:
+def zeros(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Any:
     """Zeros of `shape` (integers, a Shape or an integer tensor) and `dtype`; False for bool, "" for strings."""
     return _full(shape, 0, dtype, name or "zeros")
 
 
-def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Any:
+def ones(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Any:
     """Ones of `shape` (integers, a Shape or an integer tensor) and `dtype`; True for bool."""
     return _full(shape, 1, dtype, name or "ones")
 

@@ -15,8 +15,10 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, unchanged, with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import zeros_like
 from tfnb.ops.convert import alike_indices
 from tfnb.ops.shaping import shape_of
@@ -81,7 +83,7 @@ def _merge_shapes(c: Infer) -> tuple[Shape, Shape]:
     return _common(c.shapes), scalar
 
 
-def _merge_host(call: HostCall, *inputs: Any) -> tuple[Any, Any]:
+def _merge_host(call: HostCall, *inputs: np.ndarray) -> tuple[Any, Any]:
     """The input that is not dead (None), and its number."""
     i = next((i for i, x in enumerate(inputs) if x is not None), -1)
     return (None if i < 0 else inputs[i]), np.asarray(i, np.int32)
@@ -92,7 +94,7 @@ def _loop_cond_shape(c: Infer) -> Shape:
     return scalar
 
 
-def _grad_switch(op: Any, when_false: Any, when_true: Any) -> Any:
+def _grad_switch(op: Operation, when_false: Tensor, when_true: Tensor) -> Any:
     """The gradient of the taken branch; for an output that nobody used (None) zeros.
 
     Each side passes a Switch again: a gradient that does not depend on what came back would always be alive.
@@ -117,7 +119,7 @@ def _chosen(sides: Sequence[Any], pred: Any) -> Any:
     return found
 
 
-def _rows(grad: Any, data: Any) -> IndexedSlices | None:
+def _rows(grad: Tensor, data: Tensor) -> IndexedSlices | None:
     """A gradient as rows, no row for none; None where it is dense or the rows' shape is not known."""
     if grad is not None:
         return grad if isinstance(grad, IndexedSlices) else None
@@ -127,7 +129,7 @@ def _rows(grad: Any, data: Any) -> IndexedSlices | None:
     return IndexedSlices(data.graph.constant(none), data.graph.constant(np.zeros(0, np.int32)))
 
 
-def _grad_merge(op: Any, dy: Any, dindex: Any) -> Any:
+def _grad_merge(op: Operation, dy: Tensor, dindex: Tensor) -> Any:
     """Sends the gradient back along the input that was taken.
 
     A conditional's Merge knows its condition; else, with N inputs, a chain of switches takes them off from the left.
@@ -227,7 +229,7 @@ REF_MERGE = OpDef(
 )
 
 
-def _pass_back(op: Any, dy: Any) -> Any:
+def _pass_back(op: Operation, dy: Tensor) -> Any:
     """Where gradients are taken inside a loop; those through a loop are the client's (`client/loop_gradients.py`)."""
     return dy
 

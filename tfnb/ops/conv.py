@@ -12,8 +12,10 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.host_conv import (
     conv2d_backprop_filter_host,
     conv2d_backprop_input_host,
@@ -139,7 +141,7 @@ def _host_filter_grad(
     return conv2d_backprop_filter_host(x, sizes.tolist(), dy, *_how(call.attrs))
 
 
-def _grad_conv(op: Any, dy: Any) -> Any:
+def _grad_conv(op: Operation, dy: Tensor) -> Any:
     x, w = op.inputs
     kept = attrs_of(op.attrs)
     return (
@@ -148,13 +150,13 @@ def _grad_conv(op: Any, dy: Any) -> Any:
     )
 
 
-def _grad_backprop_input(op: Any, g: Any) -> Any:
+def _grad_backprop_input(op: Operation, g: Tensor) -> Any:
     _, w, dy = op.inputs
     kept = attrs_of(op.attrs)
     return None, CONV2D_BACKPROP_FILTER(g, shape_of(w), dy, **kept), CONV2D(g, w, **kept)
 
 
-def _grad_backprop_filter(op: Any, g: Any) -> Any:
+def _grad_backprop_filter(op: Operation, g: Tensor) -> Any:
     x, _, dy = op.inputs
     kept = attrs_of(op.attrs)
     return CONV2D_BACKPROP_INPUT(shape_of(x), g, dy, **kept), None, CONV2D(x, g, **kept)

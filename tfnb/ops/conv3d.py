@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from tfnb.ir.opdef import HostCall, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.conv import infer_conv, infer_filter_grad, infer_input_grad
 from tfnb.ops.host_conv import (
     Axis,
@@ -134,7 +136,7 @@ def _host_filter_grad(
     return dw
 
 
-def _grad(op: Any, dy: Any) -> Any:
+def _grad(op: Operation, dy: Tensor) -> Any:
     x, w = op.inputs
     kept = attrs_of(op.attrs)
     return (
@@ -143,13 +145,13 @@ def _grad(op: Any, dy: Any) -> Any:
     )
 
 
-def _grad_input_grad(op: Any, g: Any) -> Any:
+def _grad_input_grad(op: Operation, g: Tensor) -> Any:
     _, w, dy = op.inputs
     kept = attrs_of(op.attrs)
     return None, CONV3D_BACKPROP_FILTER_V2(g, shape_of(w), dy, **kept), CONV3D(g, w, **kept)
 
 
-def _grad_filter_grad(op: Any, g: Any) -> Any:
+def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
     x, _, dy = op.inputs
     kept = attrs_of(op.attrs)
     return CONV3D_BACKPROP_INPUT_V2(shape_of(x), g, dy, **kept), None, CONV3D(x, g, **kept)

@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.conv import CONV2D, CONV2D_BACKPROP_FILTER, CONV2D_BACKPROP_INPUT
 from tfnb.ops.conv3d import CONV3D, CONV3D_BACKPROP_FILTER_V2, CONV3D_BACKPROP_INPUT_V2
 from tfnb.ops.losses import scope
@@ -31,7 +32,7 @@ def padding_of(padding: Any) -> dict[str, Any]:
     return {"padding": padding}
 
 
-def spread(values: Any, axes: int, first: bool, what: str) -> list[int]:
+def spread(values: TensorLike, axes: int, first: bool, what: str) -> list[int]:
     """Per-dimension integers of one for all spatial axes, one per axis, or one per dimension.
 
     Raises `InvalidArgumentError` for another number of integers.
@@ -52,9 +53,16 @@ def _given(what: str, **named: Any) -> None:
 
 
 def conv2d(
-    input: Any, filter: Any = None, strides: Any = None, padding: Any = None, use_cudnn_on_gpu: bool | None = True,
-    data_format: str | None = "NHWC", dilations: Any = (1, 1, 1, 1), name: str | None = None, filters: Any = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: Any = None,
+    padding: str | None = None,
+    use_cudnn_on_gpu: bool | None = True,
+    data_format: str | None = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: TensorLike | None = None,
+) -> Any:
     """Cross-correlation of images with filters; see the op Conv2D.
 
     input: (batch, height, width, in), or (batch, in, height, width) for `data_format="NCHW"`. filter: (fh, fw, in,
@@ -74,9 +82,15 @@ def conv2d(
 
 
 def conv3d(
-    input: Any, filter: Any = None, strides: Any = None, padding: Any = None, data_format: str | None = "NDHWC",
-    dilations: Any = (1, 1, 1, 1, 1), name: str | None = None, filters: Any = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: Any = None,
+    padding: str | None = None,
+    data_format: str | None = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+    filters: TensorLike | None = None,
+) -> Any:
     """Cross-correlation of volumes with filters; see the op Conv3D.
 
     input: (batch, depth, height, width, in), or channels second for "NCDHW". filter: (fd, fh, fw, in, out). strides,
@@ -96,10 +110,17 @@ def _sizes(output_shape: Any, value: Any) -> Any:
 
 
 def conv2d_transpose(
-    value: Any = None, filter: Any = None, output_shape: Any = None, strides: Any = None, padding: Any = "SAME",
-    data_format: str | None = "NHWC", name: str | None = None, input: Any = None, filters: Any = None,
-    dilations: Any = (1, 1, 1, 1),
-) -> Any:  # fmt: skip
+    value: TensorLike | None = None,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: str = "SAME",
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+    input: TensorLike | None = None,
+    filters: Any = None,
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
+) -> Any:
     """The transpose of `conv2d` (its input gradient), also known as deconvolution.
 
     value: (batch, rows, columns, in), or channels second for "NCHW". filter: (fh, fw, out, in). output_shape: the 4
@@ -163,7 +184,7 @@ def conv1d(
         return SQUEEZE(y, squeeze_dims=[axis])
 
 
-def _across(value: Any, first: bool) -> list[int]:
+def _across(value: Tensor, first: bool) -> list[int]:
     """A step along the one spatial axis, for images of height 1."""
     along = int(np.asarray(1 if value is None else value).reshape(-1).max())
     return [1, 1, 1, along] if first else [1, 1, along, 1]
@@ -197,7 +218,7 @@ def conv1d_transpose(
 
 
 def atrous_conv2d(
-    value: Any, filters: Any, rate: int, padding: Any, name: str | None = None
+    value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None
 ) -> Any:
     """`conv2d` with holes: the filter's taps lie `rate` pixels apart.
 
@@ -220,9 +241,16 @@ def atrous_conv2d_transpose(
 
 
 def convolution(
-    input: Any, filter: Any = None, padding: Any = None, strides: Any = None, dilation_rate: Any = None,
-    name: str | None = None, data_format: str | None = None, filters: Any = None, dilations: Any = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    padding: str | None = None,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: TensorLike | None = None,
+    dilations: Any = None,
+) -> Any:
     """Convolution over one, two or three spatial axes, with strides and dilation per axis.
 
     input: (batch, axes..., in), channels second for a data_format that begins with "NC"; filter: (sizes..., in,
@@ -243,9 +271,15 @@ def convolution(
 
 
 def conv_transpose(
-    input: Any, filters: Any, output_shape: Any, strides: Any, padding: Any = "SAME",
-    data_format: str | None = None, dilations: Any = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: TensorLike,
+    strides: int | Sequence[int],
+    padding: str = "SAME",
+    data_format: str | None = None,
+    dilations: int | Sequence[int] | None = None,
+    name: str | None = None,
+) -> Any:
     """The transpose of `convolution` over one to three spatial axes. Raises `ShapeError` for another number."""
     w = graph_of((input, filters)).to_tensor(filters)
     rates = 1 if dilations is None else dilations
@@ -268,10 +302,17 @@ def _options(options: dict[str, Any], rank: int = 4) -> dict[str, Any]:
 
 
 def conv2d_backprop_input(
-    input_sizes: Any, filter: Any = None, out_backprop: Any = None, strides: Any = None, padding: Any = None,
-    use_cudnn_on_gpu: bool = True, data_format: str = "NHWC", dilations: Any = (1, 1, 1, 1), name: str | None = None,
-    filters: Any = None,
-) -> Any:  # fmt: skip
+    input_sizes: Any,
+    filter: TensorLike | None = None,
+    out_backprop: Any = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | None = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: TensorLike | None = None,
+) -> Any:
     """The gradient of `conv2d` with respect to its input, of shape `input_sizes`; see the op."""
     _given("conv2d_backprop_input", strides=strides, padding=padding)
     options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
@@ -280,9 +321,16 @@ def conv2d_backprop_input(
 
 
 def conv2d_backprop_filter(
-    input: Any, filter_sizes: Any, out_backprop: Any, strides: Any = None, padding: Any = None,
-    use_cudnn_on_gpu: bool = True, data_format: str = "NHWC", dilations: Any = (1, 1, 1, 1), name: str | None = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: int | Sequence[int] | None = None,
+    padding: str | None = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
     """The gradient of `conv2d` with respect to its filter, of shape `filter_sizes`; see the op."""
     _given("conv2d_backprop_filter", strides=strides, padding=padding)
     options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
@@ -291,8 +339,8 @@ def conv2d_backprop_filter(
 
 
 def conv3d_backprop_filter(
-    input: Any, filter_sizes: Any, out_backprop: Any, strides: Sequence[int], padding: Any,
-    data_format: str = "NDHWC", dilations: Any = (1, 1, 1, 1, 1), name: str | None = None,
+    input: TensorLike, filter_sizes: Any, out_backprop: Any, strides: Sequence[int], padding: str,
+    data_format: str = "NDHWC", dilations: int | Sequence[int] = (1, 1, 1, 1, 1), name: str | None = None,
 ) -> Any:  # fmt: skip
     """The gradient of `conv3d` with respect to its filter, of shape `filter_sizes`; see the op."""
     options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}

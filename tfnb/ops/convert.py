@@ -14,13 +14,16 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import unchanged
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import (
     COMPLEX,
     FIXED_SIZE,
     DType,
+    DTypeLike,
     Shape,
     as_dtype,
     bfloat16,
@@ -62,7 +65,7 @@ def _cast_partial(c: Infer) -> Shape | None:
     return c.as_shape(0) if c.dtypes[0].is_integer and c.types["DstT"] in (int32, int64) else None
 
 
-def _grad_cast(op: Any, dy: Any) -> Any:
+def _grad_cast(op: Operation, dy: Tensor) -> Any:
     if not all(d.is_floating or d in COMPLEX for d in (op.x.dtype, op.y.dtype)):
         return None
     return CAST(dy, DstT=op.x.dtype)
@@ -92,7 +95,7 @@ def cast_to(x: Any, dtype: DType) -> Any:
     return x if x.dtype is dtype else CAST(x, DstT=dtype)
 
 
-def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     """Converts `x` (tensor or value) to `dtype`; a tensor of that dtype is returned as it is."""
     t = graph_of((x,)).to_tensor(x)
     wanted = as_dtype(dtype)
@@ -102,7 +105,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
 
 
 def _named(dtype: DType, old: str) -> Any:
-    def convert(x: Any, name: str | None = None) -> Any:
+    def convert(x: Tensor, name: str | None = None) -> Any:
         return cast(x, dtype, name or old)
 
     convert.__name__ = convert.__qualname__ = old

@@ -16,8 +16,10 @@ from tfnb.ir.bounds import Bound
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import LESS, NOT_EQUAL, SELECT
 from tfnb.ops.constants import RANGE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
@@ -30,7 +32,18 @@ from tfnb.ops.partition import distinct
 from tfnb.ops.reduce import MAX
 from tfnb.ops.reduce_sum import all_axes
 from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE, SIZE
-from tfnb.types import ALL, INDEX, Shape, as_dtype, float32, float64, int32, int64, unknown_shape
+from tfnb.types import (
+    ALL,
+    INDEX,
+    DTypeLike,
+    Shape,
+    as_dtype,
+    float32,
+    float64,
+    int32,
+    int64,
+    unknown_shape,
+)
 
 __all__ = ["API", "BINCOUNT", "OPS"]
 
@@ -126,7 +139,7 @@ def _host_dense_bincount(
     return out if x.ndim == 2 else out[0]
 
 
-def _expand_dense_bincount(op: Any, x: Any, size: Any, weights: Any) -> Any:
+def _expand_dense_bincount(op: Operation, x: Tensor, size: Tensor, weights: Tensor) -> Any:
     """Rows are counted together, each by numbers of its own; what is too large gets a number beyond all."""
     if x.shape.ndims not in (1, 2) or x.dtype is int64:
         return None
@@ -179,7 +192,7 @@ def _host_histogram(
     return counts.astype(call.types["dtype"].np)
 
 
-def _expand_histogram(op: Any, values: Any, limits: Any, nbins: Any) -> Any:
+def _expand_histogram(op: Operation, values: Tensor, limits: Tensor, nbins: Tensor) -> Any:
     low, high = limits[0], limits[1]
     wide = cast_to(MAXIMUM(values, low) - low, float64)
     step = (cast_to(high, float64) - cast_to(low, float64)) / cast_to(nbins, float64)
@@ -387,13 +400,13 @@ class ListDiff(NamedTuple):
     idx: Any
 
 
-def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
+def unique_with_counts(x: TensorLike, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
     """The different elements of a vector in the order of first occurrence, each element's place, and the counts."""
     return UniqueWithCounts(*UNIQUE_WITH_COUNTS(x, out_idx=out_idx, name=name))
 
 
 def setdiff1d(
-    x: Any, y: Any, index_dtype: Any = int32, name: str | None = None, out_idx: Any = None
+    x: TensorLike, y: TensorLike, index_dtype: Any = int32, name: str | None = None, out_idx: Any = None
 ) -> ListDiff:
     """The elements of the vector x that are not in y, and their places."""
     return ListDiff(
@@ -402,7 +415,7 @@ def setdiff1d(
 
 
 def bincount(
-    arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = int32,
+    arr: Any, weights: TensorLike | None = None, minlength: Any = None, maxlength: Any = None, dtype: DTypeLike = int32,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """How often each number of `arr` (int32, not negative) occurs, or the sum of its weights.
@@ -425,7 +438,7 @@ def bincount(
 
 
 def histogram_fixed_width(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+    values: TensorLike, value_range: Any, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
     """How many values lie in each of `nbins` parts of `value_range` (low, high); outer ones count at the ends."""
     graph = graph_of((values, value_range))
@@ -436,7 +449,7 @@ def histogram_fixed_width(
 
 
 def histogram_fixed_width_bins(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+    values: TensorLike, value_range: Any, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
     """The number of the bin that each value falls in: the shape of `values`."""
     graph = graph_of((values, value_range))

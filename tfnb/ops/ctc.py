@@ -14,9 +14,11 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.move import TRANSPOSE
 from tfnb.ops.shaping import EXPAND_DIMS, PREVENT_GRADIENT
 from tfnb.types import DEVICE_FLOATS, Shape, int32
@@ -218,7 +220,7 @@ def _host(
     return loss.astype(x.dtype), np.where(counts[..., None], gradient, 0).astype(x.dtype)
 
 
-def _grad(op: Any, dloss: Any, _: Any) -> Any:
+def _grad(op: Operation, dloss: Tensor, _: Tensor) -> Any:
     slope = PREVENT_GRADIENT(
         op.outputs[1], message="CTCLoss: the gradient of its gradient is not there"
     )
@@ -246,10 +248,16 @@ CTC_LOSS = OpDef(
 
 
 def ctc_loss(
-    labels: Any = None, inputs: Any = None, sequence_length: Any = None, preprocess_collapse_repeated: bool = False,
-    ctc_merge_repeated: bool = True, ignore_longer_outputs_than_inputs: bool = False, time_major: bool = True,
-    logits: Any = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    labels: TensorLike | None = None,
+    inputs: TensorLike | None = None,
+    sequence_length: TensorLike | None = None,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
+    time_major: bool = True,
+    logits: TensorLike | None = None,
+    name: str | None = None,
+) -> Any:
     """The loss of connectionist temporal classification: a vector with one number per sequence; see the op CTCLoss.
 
     labels: a `SparseTensor` of int32, a row of labels per sequence. inputs (`logits`): (frames, batch, classes) scores,

@@ -17,6 +17,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
 from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.ctc import LOWEST, check_lengths, log_softmax_frames
 from tfnb.types import DEVICE_FLOATS, Shape, int32
 
@@ -253,7 +254,7 @@ def ctc_beam_search_decoder(
 
 
 def ctc_beam_search_decoder_v2(
-    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
+    inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Any]:
     """`ctc_beam_search_decoder` that keeps repeated labels."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)

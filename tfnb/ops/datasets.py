@@ -419,7 +419,7 @@ class NextAttrs:
     output_shapes: tuple[Shape, ...] = ()
 
 
-def _resource(name: str, host: Any, doc: str, attrs: type) -> OpDef:
+def _resource(name: str, host: Callable[..., Any], doc: str, attrs: type) -> OpDef:
     return OpDef(
         name, "", "handle: resource", doc + "\n\nhandle: the iterator, a scalar. Host only.", attrs=attrs,
         infer=lambda c: scalar, host=host, grad=NOT_DIFFERENTIABLE, stateful=True,

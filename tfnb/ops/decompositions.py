@@ -13,7 +13,9 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import EQUAL, SELECT
 from tfnb.ops.complex_numbers import real
 from tfnb.ops.constants import ZEROS_LIKE
@@ -97,12 +99,12 @@ def _qr_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return q, r
 
 
-def _from_right(x: Any, r: Any) -> Any:
+def _from_right(x: Tensor, r: Any) -> Any:
     """x r^-H for an upper triangular r."""
     return adjoint(MATRIX_TRIANGULAR_SOLVE(r, adjoint(x), lower=False, adjoint=False))
 
 
-def _grad_qr(op: Any, dq: Any, dr: Any) -> Any:
+def _grad_qr(op: Operation, dq: Tensor, dr: Tensor) -> Any:
     q, r = op.outputs
     dims = r.shape.dims
     if dims is None or None in dims[-2:] or q.shape.dims is None or None in q.shape.dims[-2:]:
@@ -158,14 +160,14 @@ def _svd_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
     return s.astype(x.dtype), u, v
 
 
-def _reciprocal_gaps(values: Any) -> Any:
+def _reciprocal_gaps(values: Tensor) -> Any:
     """1 / (x_j - x_i) for each pair of a vector's elements, 0 for equal ones."""
     gap = values[..., None, :] - values[..., :, None]
     none = EQUAL(gap, ZEROS_LIKE(gap))
     return SELECT(none, ZEROS_LIKE(gap), 1.0 / SELECT(none, gap + 1.0, gap))
 
 
-def _grad_svd(op: Any, ds: Any, du: Any, dv: Any) -> Any:
+def _grad_svd(op: Operation, ds: Tensor, du: Tensor, dv: Tensor) -> Any:
     a = op.inputs[0]
     if a.dtype in COMPLEX:
         raise InvalidArgumentError("svd has no gradient for complex matrices", op)
@@ -223,7 +225,7 @@ def _eig_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raise InvalidArgumentError(f"the eigenvalues did not converge: {e}", call.op) from None
 
 
-def _grad_eig(op: Any, de: Any, dv: Any) -> Any:
+def _grad_eig(op: Operation, de: Tensor, dv: Tensor) -> Any:
     """As only the lower triangle is read, so only it gets a gradient."""
     e, v = op.outputs
     if op.attrs.compute_v:
@@ -260,7 +262,7 @@ def _tensor(x: Any) -> Any:
     return graph_of([x]).to_tensor(x)
 
 
-def _real(x: Any) -> Any:
+def _real(x: Tensor) -> Any:
     return real(x) if x.dtype in COMPLEX else x
 
 
@@ -292,7 +294,7 @@ def cholesky(input: Any, name: str | None = None) -> Any:
     return CHOLESKY(_tensor(input), name=name)
 
 
-def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Any:
+def cholesky_solve(chol: Any, rhs: TensorLike, name: str | None = None) -> Any:
     """Solves A X = B given A's Cholesky factor, shape (..., m, m); rhs (..., m, k)."""
     chol = _tensor(chol)
     y = MATRIX_TRIANGULAR_SOLVE(chol, rhs, lower=True, adjoint=False)

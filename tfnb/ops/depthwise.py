@@ -5,7 +5,7 @@ Invariant: the three ops are each other's gradients, so derivatives of any order
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,10 @@ from tfnb.errors import InvalidArgumentError, ShapeError, UnimplementedError
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.conv import CONV2D
 from tfnb.ops.conv_functions import spread
 from tfnb.ops.host_conv import Axis, window_axes
@@ -197,7 +199,7 @@ def _filter_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     return _call(site, "depthwise_conv2d_filter_grad", x, w, (0, 2), w[0] * w[1])
 
 
-def _grad(op: Any, dy: Any) -> Any:
+def _grad(op: Operation, dy: Tensor) -> Any:
     x, w = op.inputs
     kept = attrs_of(op.attrs)
     return (
@@ -206,7 +208,7 @@ def _grad(op: Any, dy: Any) -> Any:
     )
 
 
-def _grad_input_grad(op: Any, g: Any) -> Any:
+def _grad_input_grad(op: Operation, g: Tensor) -> Any:
     _, w, dy = op.inputs
     kept = attrs_of(op.attrs)
     return (
@@ -216,7 +218,7 @@ def _grad_input_grad(op: Any, g: Any) -> Any:
     )
 
 
-def _grad_filter_grad(op: Any, g: Any) -> Any:
+def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
     x, _, dy = op.inputs
     kept = attrs_of(op.attrs)
     return (
@@ -288,9 +290,16 @@ def _steps(strides: Any, rate: Any, first: bool) -> dict[str, Any]:
 
 
 def depthwise_conv2d(
-    input: Any, filter: Any = None, strides: Any = None, padding: Any = None, rate: Any = None,
-    name: str | None = None, data_format: str | None = None, dilations: Any = None, filters: Any = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: Any = None,
+    padding: str | None = None,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+    filters: TensorLike | None = None,
+) -> Any:
     """Cross-correlation of each channel with filters of its own; see the op DepthwiseConv2dNative.
 
     input: (batch, height, width, in), or channels first for "NCHW". filter: (fh, fw, in, multiplier). strides:
@@ -306,17 +315,28 @@ def depthwise_conv2d(
 
 
 def depthwise_conv2d_native(
-    input: Any, filter: Any, strides: Any, padding: Any, data_format: str = "NHWC", dilations: Any = (1, 1, 1, 1),
+    input: TensorLike,
+    filter: TensorLike,
+    strides: int | Sequence[int],
+    padding: str,
+    data_format: str = "NHWC",
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """`depthwise_conv2d` with the arguments of its op."""
     return depthwise_conv2d(input, filter, strides, padding, dilations, name, data_format)
 
 
 def depthwise_conv2d_backprop_input(
-    input_sizes: Any, filter: Any, out_backprop: Any, strides: Any, padding: Any, data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1), name: str | None = None,
-) -> Any:  # fmt: skip
+    input_sizes: Any,
+    filter: TensorLike,
+    out_backprop: TensorLike,
+    strides: int | Sequence[int],
+    padding: str,
+    data_format: str = "NHWC",
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
     """The gradient of `depthwise_conv2d` with respect to its input, of shape `input_sizes`; see the op."""
     steps = _steps(strides, dilations, channels_first(data_format))
     return DEPTHWISE_CONV2D_BACKPROP_INPUT(
@@ -325,9 +345,15 @@ def depthwise_conv2d_backprop_input(
 
 
 def depthwise_conv2d_backprop_filter(
-    input: Any, filter_sizes: Any, out_backprop: Any, strides: Any, padding: Any, data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1), name: str | None = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    filter_sizes: Any,
+    out_backprop: TensorLike,
+    strides: int | Sequence[int],
+    padding: str,
+    data_format: str = "NHWC",
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
     """The gradient of `depthwise_conv2d` with respect to its filter, of shape `filter_sizes`; see the op."""
     steps = _steps(strides, dilations, channels_first(data_format))
     return DEPTHWISE_CONV2D_BACKPROP_FILTER(
@@ -336,9 +362,16 @@ def depthwise_conv2d_backprop_filter(
 
 
 def separable_conv2d(
-    input: Any, depthwise_filter: Any, pointwise_filter: Any, strides: Any, padding: Any, rate: Any = None,
-    name: str | None = None, data_format: str | None = None, dilations: Any = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    depthwise_filter: Any,
+    pointwise_filter: Any,
+    strides: int | Sequence[int],
+    padding: str,
+    rate: int | Sequence[int] | None = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: int | Sequence[int] | None = None,
+) -> Any:
     """`depthwise_conv2d`, then a 1 x 1 convolution that mixes the channels.
 
     pointwise_filter: (1, 1, in * multiplier, out); the other arguments as `depthwise_conv2d`'s. Raises

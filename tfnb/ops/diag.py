@@ -13,13 +13,26 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.move import PAD
 from tfnb.ops.pack import PACK
 from tfnb.ops.shaping import SHAPE
-from tfnb.types import ALL, FIXED_SIZE, Shape, as_dtype, float32, int32, int64, uint8, unknown_shape
+from tfnb.types import (
+    ALL,
+    FIXED_SIZE,
+    DTypeLike,
+    Shape,
+    as_dtype,
+    float32,
+    int32,
+    int64,
+    uint8,
+    unknown_shape,
+)
 
 __all__ = ["API", "ONE_HOT", "OPS"]
 
@@ -143,7 +156,7 @@ def _matrix_part_shape(c: Infer) -> Shape:
     return Shape((*x.dims[:-2], None if m is None or n is None else min(m, n)))
 
 
-def _grad_matrix_part(op: Any, dy: Any) -> Any:
+def _grad_matrix_part(op: Operation, dy: Tensor) -> Any:
     square = MATRIX_DIAG(dy)
     dims = op.x.shape.dims
     if dims is not None and None not in dims[-2:] and dims[-2] == dims[-1]:
@@ -227,12 +240,12 @@ ONE_HOT = OpDef(
 
 
 def one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = None,
-    off_value: Any = None,
+    indices: TensorLike,
+    depth: TensorLike,
+    on_value: TensorLike | None = None,
+    off_value: TensorLike | None = None,
     axis: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Rows of length `depth` with `on_value` (1) at the index and `off_value` (0) elsewhere.

@@ -15,9 +15,11 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.scalar_host import evaluate
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.types import FIXED_SIZE, Shape, int32, unknown_shape
 
@@ -189,11 +191,11 @@ def _lower_diag(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(inside, site.load(0, (*idx[:-2], *at)), site.load(4, ()))
 
 
-def _zero(x: Any) -> Any:
+def _zero(x: Tensor) -> Any:
     return x.dtype.np.type(0)
 
 
-def _grad_diag(op: Any, dy: Any) -> Any:
+def _grad_diag(op: Operation, dy: Tensor) -> Any:
     back = MATRIX_DIAG_PART_V3(dy, op.inputs[1], _zero(dy), align=op.attrs.align)
     return back, None, None, None, None
 
@@ -247,7 +249,7 @@ def _lower_part(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(inside, site.load(0, (*lead, i, j)), site.load(2, ()))
 
 
-def _grad_part(op: Any, dy: Any) -> Any:
+def _grad_part(op: Operation, dy: Tensor) -> Any:
     back = MATRIX_SET_DIAG_V3(ZEROS_LIKE(op.inputs[0]), dy, op.inputs[1], align=op.attrs.align)
     return back, None, None
 
@@ -298,7 +300,7 @@ def _lower_set(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(inside, site.load(1, (*idx[:-2], *at)), site.load(0, idx))
 
 
-def _grad_set(op: Any, dy: Any) -> Any:
+def _grad_set(op: Operation, dy: Tensor) -> Any:
     k, align = op.inputs[2], op.attrs.align
     kept = MATRIX_SET_DIAG_V3(dy, ZEROS_LIKE(op.inputs[1]), k, align=align)
     return kept, MATRIX_DIAG_PART_V3(dy, k, _zero(dy), align=align), None

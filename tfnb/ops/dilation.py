@@ -6,6 +6,7 @@ one tap that made the output, the first of several in row-major order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.host_conv import Axis, window_axes
 from tfnb.ops.losses import scope
 from tfnb.ops.repeat import REVERSE_V2
@@ -132,7 +135,7 @@ def _calls(entry: str) -> Any:
     return calls
 
 
-def _grad(op: Any, dy: Any) -> Any:
+def _grad(op: Operation, dy: Tensor) -> Any:
     x, w = op.inputs
     kept = attrs_of(op.attrs)
     return (
@@ -195,9 +198,16 @@ DILATION2D_BACKPROP_FILTER = OpDef(
 
 
 def dilation2d(
-    input: Any, filter: Any = None, strides: Any = None, rates: Any = None, padding: Any = None,
-    name: str | None = None, filters: Any = None, dilations: Any = None, data_format: str | None = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: int | Sequence[int] | None = None,
+    rates: Any = None,
+    padding: str | None = None,
+    name: str | None = None,
+    filters: TensorLike | None = None,
+    dilations: int | Sequence[int] | None = None,
+    data_format: str | None = None,
+) -> Any:
     """Grey-scale dilation of images; see the op Dilation2D.
 
     input: (batch, height, width, channels). filter: (fh, fw, channels). strides, rates (`dilations`): four integers.
@@ -211,7 +221,7 @@ def dilation2d(
 
 
 def erosion2d(
-    value: Any, kernel: Any, strides: Any, rates: Any, padding: Any, name: str | None = None
+    value: TensorLike, kernel: Any, strides: int | Sequence[int], rates: Any, padding: str, name: str | None = None
 ) -> Any:
     """Grey-scale erosion: min over the taps of value - kernel, the dual of `dilation2d` with the kernel turned round.
 

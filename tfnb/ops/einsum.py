@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.matmul import matmul
 from tfnb.ops.move import TRANSPOSE
 from tfnb.ops.reduce_sum import SUM
@@ -23,7 +24,7 @@ __all__ = ["API", "einsum"]
 _FORM = re.compile(r"^([a-zA-Z]*(?:,[a-zA-Z]*)*)(?:->([a-zA-Z]*))?$")
 
 
-def einsum(equation: str, *inputs: Any, name: str | None = None) -> Any:
+def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Any:
     """The sum over products that `equation` names, such as "ij,jk->ik".
 
     inputs: tensors of one dtype and known rank, one per term; a letter names an axis, the same size wherever it
@@ -69,7 +70,7 @@ def _parsed(equation: str, tensors: list[Any]) -> tuple[list[str], str]:
     return terms, out
 
 
-def _without(x: Any, labels: str, needed: str) -> tuple[Any, str]:
+def _without(x: Tensor, labels: str, needed: str) -> tuple[Any, str]:
     """Summed over the axes that nobody needs."""
     gone = [i for i, c in enumerate(labels) if c not in needed]
     if not gone:
@@ -77,7 +78,7 @@ def _without(x: Any, labels: str, needed: str) -> tuple[Any, str]:
     return SUM(x, np.asarray(gone, np.int32), keep_dims=False), "".join(c for c in labels if c in needed)
 
 
-def _permuted(x: Any, labels: str, wanted: str) -> Any:
+def _permuted(x: Tensor, labels: str, wanted: str) -> Any:
     if labels == wanted:
         return x
     return TRANSPOSE(x, np.asarray([labels.index(c) for c in wanted], np.int32))
@@ -92,7 +93,7 @@ def _pair(a: Any, la: str, b: Any, lb: str, needed: str) -> tuple[Any, str]:
     columns = "".join(c for c in lb if c not in la)
     sizes = dict(zip(lb, _sizes(b), strict=True)) | dict(zip(la, _sizes(a), strict=True))
 
-    def folded(x: Any, labels: str, *groups: str) -> Any:
+    def folded(x: Tensor, labels: str, *groups: str) -> Any:
         x = _permuted(x, labels, "".join(groups))
         return _reshaped(x, [*(sizes[c] for c in groups[0]), *(_times(sizes[c] for c in g) for g in groups[1:])])
 
@@ -113,7 +114,7 @@ def _times(sizes: Any) -> Any:
     return total
 
 
-def _reshaped(x: Any, dims: list[Any]) -> Any:
+def _reshaped(x: Tensor, dims: list[Any]) -> Any:
     if all(isinstance(d, (int, np.integer)) for d in dims):
         return RESHAPE(x, np.asarray(dims, np.int32))
     return RESHAPE(x, dims)

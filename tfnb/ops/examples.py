@@ -26,7 +26,7 @@ from tfnb.ops.gather import gather
 from tfnb.ops.losses import scope
 from tfnb.ops.shaping import EXPAND_DIMS, RESHAPE, SHAPE, SIZE
 from tfnb.ops.top_k import top_k
-from tfnb.types import Shape, as_dtype, as_shape, int64
+from tfnb.types import DTypeLike, Shape, as_dtype, as_shape, int64
 
 __all__ = [
     "API",
@@ -79,7 +79,7 @@ class _Plan:
         self.merged: dict[str, SparseFeature] = {}
         self.may_lack: list[str] = []
 
-    def add_sparse(self, key: str, dtype: Any) -> None:
+    def add_sparse(self, key: str, dtype: DTypeLike) -> None:
         if self.sparse.setdefault(key, as_dtype(dtype)) is not as_dtype(dtype):
             raise InvalidArgumentError(f"the feature {key!r} is declared with two dtypes")
 
@@ -213,7 +213,7 @@ def parse_example(
     example_names: Any = None,
     *,
     names: Any = None,
-    sparse_keys: Any = None,
+    sparse_keys: Sequence[str] | None = None,
     sparse_types: Any = None,
     dense_keys: Any = None,
     dense_types: Any = None,

@@ -13,9 +13,11 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, unchanged
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.compare import GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
 from tfnb.ops.convert import cast_to
 from tfnb.ops.math_binary import MAXIMUM, MINIMUM
@@ -105,7 +107,7 @@ def _scalar_args_gradient(attrs: ArgsAttrs, g: Expr, x: Expr) -> Expr:
     return s.where(s.and_(x >= low, x <= high), g, 0.0)
 
 
-def _args_gradient(op: Any, dy: Any) -> Any:
+def _args_gradient(op: Operation, dy: Tensor) -> Any:
     a = op.attrs
     return ARGS_GRADIENT(
         dy, op.x, min=a.min, max=a.max, num_bits=a.num_bits, narrow_range=a.narrow_range
@@ -185,7 +187,7 @@ def _host_gradient(vector: bool) -> Any:
 
 
 def _expand_gradient(vector: bool) -> Any:
-    def expand(op: Any, g: Any, x: Any, low: Any, high: Any) -> Any:
+    def expand(op: Operation, g: Tensor, x: Tensor, low: Tensor, high: Tensor) -> Any:
         least, most, _ = _nudged(low, high, op.attrs, _Tensors)
 
         def masked(where: Any) -> Any:
@@ -207,7 +209,7 @@ def _vars_pair(name: str, vector: bool, api: str) -> tuple[OpDef, OpDef]:
     """The op and its gradient, with a range for all or one for each channel."""
     ranges = "a vector, one for each last dimension" if vector else "a scalar"
 
-    def grad(op: Any, dy: Any) -> Any:
+    def grad(op: Operation, dy: Tensor) -> Any:
         a = op.attrs
         made = backward(dy, *op.inputs, num_bits=a.num_bits, narrow_range=a.narrow_range)
         return tuple(made)

@@ -14,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.compare import LOGICAL_AND, NOT_EQUAL
 from tfnb.ops.complex_numbers import REAL
@@ -47,7 +48,7 @@ def _at_least(c: Infer, rank: int) -> Shape:
     return x
 
 
-def _points(x: Any, rank: int) -> Any:
+def _points(x: Tensor, rank: int) -> Any:
     """The number of points of one transform, as a scalar of x's dtype."""
     sizes = shape_of(x)[-rank:]
     if not isinstance(sizes, Tensor):
@@ -82,10 +83,10 @@ def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
             defaults={"Tcomplex": complex64},
         )
 
-    def grad_forward(op: Any, dy: Any) -> Any:
+    def grad_forward(op: Operation, dy: Tensor) -> Any:
         return inverse(dy) * _points(dy, rank)
 
-    def grad_inverse(op: Any, dy: Any) -> Any:
+    def grad_inverse(op: Operation, dy: Tensor) -> Any:
         return forward(dy) / _points(dy, rank)
 
     forward = made(f"FFT{suffix}", "The sum of x[n] exp(-2 pi i k n / N)", "fftn", grad_forward)
@@ -192,7 +193,7 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
     return rfft, irfft
 
 
-def _grad_rfft(op: Any, dy: Any) -> Any:
+def _grad_rfft(op: Operation, dy: Tensor) -> Any:
     """The transform's adjoint: the real part of the sum of dy[k] exp(2 pi i k n / N)."""
     x, n = op.inputs[0], op.inputs[1][0]
     full = _resized(dy, n)
@@ -200,7 +201,7 @@ def _grad_rfft(op: Any, dy: Any) -> Any:
     return _resized(back, shape_of(x)[-1]), None
 
 
-def _grad_irfft(op: Any, dy: Any) -> Any:
+def _grad_irfft(op: Operation, dy: Tensor) -> Any:
     """Terms that stand for two conjugates, all but the first and for even N the middle one, count twice."""
     x, length = op.inputs
     n = length[0]
@@ -234,7 +235,7 @@ OPS: tuple[OpDef, ...] = (FFT, IFFT, FFT2D, IFFT2D, FFT3D, IFFT3D, *_REAL)
 
 
 def _complex_call(opdef: OpDef) -> Callable[..., Any]:
-    def transform(input: Any, name: str | None = None) -> Any:
+    def transform(input: Tensor, name: str | None = None) -> Any:
         x = graph_of([input]).to_tensor(input)
         if x.dtype not in COMPLEX:
             x = cast_to(x, complex128 if x.dtype.size == 8 and x.dtype.is_floating else complex64)
@@ -250,7 +251,7 @@ _PARTNER = {float32: complex64, float64: complex128, complex64: float32, complex
 def _real_call(opdef: OpDef, rank: int, inverse: bool) -> Callable[..., Any]:
     missing = "Treal" if inverse else "Tcomplex"
 
-    def transform(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Any:
+    def transform(input_tensor: Tensor, fft_length: Any = None, name: str | None = None) -> Any:
         x = graph_of([input_tensor]).to_tensor(input_tensor)
         if fft_length is None:
             fft_length = _default_length(x, rank, inverse)

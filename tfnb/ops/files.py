@@ -28,12 +28,14 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, scalar_shape
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.string_convert import number_from
 from tfnb.ops.string_elements import clipped, mapped
 from tfnb.types import (
     COMPLEX,
     FLOATS,
     DType,
+    DTypeLike,
     Shape,
     bool_,
     float32,
@@ -327,10 +329,10 @@ DECODE_CSV = OpDef(
 
 def decode_raw(
     input_bytes: Any = None,
-    out_type: Any = None,
+    out_type: DTypeLike | None = None,
     little_endian: bool = True,
     name: str | None = None,
-    bytes: Any = None,
+    bytes: TensorLike | None = None,
 ) -> Any:
     """The bytes of strings as numbers of `out_type`: the shape of the strings, and a dimension for the numbers.
 

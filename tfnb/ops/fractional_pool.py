@@ -12,7 +12,9 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.shaping import SHAPE
 from tfnb.types import Shape, float32, float64, int32, int64, unknown_shape
 
@@ -155,12 +157,12 @@ def _pooled(c: Infer) -> tuple[Shape, ...]:
     return Shape(tuple(found)), *(Shape((None if n is None else n + 1,)) for n in found[1:3])
 
 
-def _grad_max(op: Any, dy: Any, *_: Any) -> Any:
+def _grad_max(op: Operation, dy: Tensor, *_: Tensor) -> Any:
     y, rows, cols = op.outputs
     return FRACTIONAL_MAX_POOL_GRAD(op.inputs[0], y, dy, rows, cols, overlapping=op.attrs.overlapping)
 
 
-def _grad_avg(op: Any, dy: Any, *_: Any) -> Any:
+def _grad_avg(op: Any, dy: Tensor, *_: Any) -> Any:
     _, rows, cols = op.outputs
     sizes = SHAPE(op.inputs[0], out_type=int64)
     return FRACTIONAL_AVG_POOL_GRAD(sizes, dy, rows, cols, overlapping=op.attrs.overlapping)
@@ -214,7 +216,7 @@ FRACTIONAL_AVG_POOL_GRAD = OpDef(
 
 
 def _function(op: OpDef, what: str) -> Any:
-    def pool(value: Any, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False,
+    def pool(value: Tensor, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False,
              deterministic: bool = False, seed: int = 0, seed2: int = 0, name: str | None = None) -> Any:  # fmt: skip
         ratio = tuple(float(r) for r in pooling_ratio)
         return tuple(op(

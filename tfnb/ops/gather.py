@@ -22,6 +22,7 @@ from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import GREATER_EQUAL, LESS, SELECT
 from tfnb.ops.concat import CONCAT
 from tfnb.ops.constants import FILL, RANGE, ZEROS_LIKE
@@ -115,7 +116,7 @@ def _gather_bounds(c: Infer, axis: int) -> list[Bound]:
     return [Bound(1, dims[normalize_axis(axis, len(dims))])]
 
 
-def _row_shape(params: Any, indices: Any) -> Any:
+def _row_shape(params: Tensor, indices: Tensor) -> Any:
     """(number of indices, shape of a row of `params`): a NumPy vector if known, else a tensor."""
     dims = params.shape.dims
     if dims is not None and None not in dims[1:]:
@@ -126,7 +127,7 @@ def _row_shape(params: Any, indices: Any) -> Any:
     return CONCAT(np.int32(0), [rows, SHAPE(params, out_type=int32)[1:]])
 
 
-def _rows_gradient(params: Any, indices: Any, dy: Any) -> IndexedSlices:
+def _rows_gradient(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
     """The gradient of taking whole rows of `params`."""
     values = RESHAPE(dy, _row_shape(params, indices))
     flat = RESHAPE(indices, np.asarray([-1], np.int32))
@@ -277,7 +278,7 @@ def gather_kept(values: Any, ids: Any, data: Any) -> tuple[Any, Any]:
     return SELECT(taken, rows, ZEROS_LIKE(rows)), taken
 
 
-def _grad_gather_unknown(params: Any, indices: Any, axis: Any, dy: Any) -> Any:
+def _grad_gather_unknown(params: Tensor, indices: Tensor, axis: TensorLike, dy: Tensor) -> Any:
     """As `_grad_gather`, where only a run knows the axis or the ranks."""
     zero, one = np.int32(0), np.int32(1)
     rank, k = RANK(params), RANK(indices)
@@ -334,11 +335,11 @@ def indexed_shape(slices: IndexedSlices) -> Shape:
 
 
 def gather(
-    params: Any,
-    indices: Any,
+    params: TensorLike,
+    indices: TensorLike,
     validate_indices: Any = None,
     name: str | None = None,
-    axis: Any = 0,
+    axis: int = 0,
     batch_dims: int = 0,
 ) -> Any:
     """Rows (or slices along `axis`) of `params` by their numbers.

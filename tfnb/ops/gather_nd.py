@@ -16,8 +16,10 @@ from tfnb.ir import scalar as s
 from tfnb.ir.bounds import Bound
 from tfnb.ir.const import constant_shape
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import GREATER, GREATER_EQUAL, LESS, LOGICAL_AND, SELECT
 from tfnb.ops.constants import RANGE, ZEROS_LIKE
 from tfnb.ops.gather import UNSORTED_SEGMENT_SUM
@@ -159,7 +161,7 @@ def row_numbers(indices: Any, sizes: Sequence[Any]) -> Any:
     return SELECT(inside, number, ZEROS_LIKE(number) - 1)
 
 
-def _expand_scatter_nd(op: Any, indices: Any, updates: Any, shape: Any) -> Any:
+def _expand_scatter_nd(op: Operation, indices: Tensor, updates: Tensor, shape: Any) -> Any:
     """Each index becomes one row number, so that it is a segment sum."""
     dims, depth = constant_shape(shape).dims, indices.shape.dims
     if dims is None or not depth or not depth[-1] or updates.dtype not in REALS:
@@ -280,7 +282,7 @@ def _host_dense(
     return out
 
 
-def _index_rows(indices: Any, shape: Any) -> Any:
+def _index_rows(indices: Tensor, shape: TensorLike) -> Any:
     """The indices into a tensor of a shape as rows, one for each element."""
     if indices.shape.ndims is None:
         return RESHAPE(indices, PACK([np.int32(-1), SIZE(shape, out_type=int32)]))
@@ -289,7 +291,7 @@ def _index_rows(indices: Any, shape: Any) -> Any:
     return EXPAND_DIMS(indices, np.int32(-1)) if indices.shape.ndims == 1 else indices
 
 
-def _expand_dense(op: Any, indices: Any, shape: Any, values: Any, default: Any) -> Any:
+def _expand_dense(op: Operation, indices: Any, shape: Any, values: Any, default: Tensor) -> Any:
     known = constant_shape(shape).dims is not None and indices.shape.dims is not None
     if values.dtype not in REALS or not known or None in indices.shape.dims[1:]:
         return None
@@ -300,7 +302,7 @@ def _expand_dense(op: Any, indices: Any, shape: Any, values: Any, default: Any) 
     return SELECT(GREATER(SCATTER_ND(rows, ones, shape), 0), total, BROADCAST_TO(default, shape))
 
 
-def _grad_dense(op: Any, dy: Any) -> Any:
+def _grad_dense(op: Operation, dy: Tensor) -> Any:
     rows, values = _index_rows(op.inputs[0], op.inputs[1]), op.inputs[2]
     taken = GATHER_ND(dy, rows)
     rest = SUM(dy, all_axes(dy)) - SUM(taken, all_axes(taken))
@@ -333,9 +335,9 @@ SPARSE_TO_DENSE = OpDef(
 
 def sparse_to_dense(
     sparse_indices: Any,
-    output_shape: Any,
+    output_shape: TensorLike,
     sparse_values: Any,
-    default_value: Any = 0,
+    default_value: int = 0,
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Any:

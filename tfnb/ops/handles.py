@@ -14,6 +14,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.opdef import HostCall
+from tfnb.ir.operation import Operation
 
 __all__ = ["make_handle", "named_resource", "resource_name", "resource_of"]
 
@@ -27,7 +28,7 @@ def make_handle(resource: Any) -> np.ndarray:
     return handle
 
 
-def resource_of(handle: np.ndarray, kind: type[R], op: Any = None) -> R:
+def resource_of(handle: np.ndarray, kind: type[R], op: Operation | None = None) -> R:
     """The object in a handle. Raises `InvalidArgumentError` when it is not of that kind."""
     found = handle.item()
     if isinstance(found, kind):

@@ -6,7 +6,7 @@ node's own generator, so it repeats with the seed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.random import random_words
 from tfnb.ops.random_functions import seeds_for
 from tfnb.types import Shape, float16, float32, int8, int16, int32, int64, uint8
@@ -152,7 +153,7 @@ def _chosen(c: Infer) -> Shape:
 _BOX_FLOATS = (float32, float16)
 
 
-def _suppression(name: str, inputs: str, host: Any, **more: Any) -> OpDef:
+def _suppression(name: str, inputs: str, host: Callable[..., Any], **more: Any) -> OpDef:
     return OpDef(
         name,
         inputs,
@@ -293,7 +294,7 @@ def _sample(call: HostCall, size: np.ndarray, boxes: np.ndarray, share: float) -
     )
 
 
-def _sampling(name: str, extra: str, host: Any, attrs: type) -> OpDef:
+def _sampling(name: str, extra: str, host: Callable[..., Any], attrs: type) -> OpDef:
     return OpDef(
         name,
         "image_size: T, bounding_boxes: float32" + extra,
@@ -412,10 +413,10 @@ class DistortedBox(NamedTuple):
 
 
 def non_max_suppression(
-    boxes: Any,
-    scores: Any,
+    boxes: TensorLike,
+    scores: TensorLike,
     max_output_size: Any,
-    iou_threshold: Any = 0.5,
+    iou_threshold: float = 0.5,
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Any:
@@ -431,7 +432,7 @@ def sample_distorted_bounding_box(
     bounding_boxes: Any,
     seed: int | None = None,
     seed2: int | None = None,
-    min_object_covered: Any = 0.1,
+    min_object_covered: float = 0.1,
     aspect_ratio_range: Sequence[float] | None = None,
     area_range: Sequence[float] | None = None,
     max_attempts: int | None = None,

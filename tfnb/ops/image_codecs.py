@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,21 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, OpError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.image_files import decode, jpeg_shape
 from tfnb.ops.lazy_library import library
-from tfnb.types import DType, Shape, float32, int32, int64, scalar, uint8, uint16, unknown_shape
+from tfnb.types import (
+    DType,
+    DTypeLike,
+    Shape,
+    float32,
+    int32,
+    int64,
+    scalar,
+    uint8,
+    uint16,
+    unknown_shape,
+)
 
 __all__ = ["API", "OPS"]
 
@@ -169,7 +182,7 @@ def _frames(c: Infer) -> Shape:
 
 
 def _decoder(
-    name: str, host: Any, doc: str, api: str, inputs: str = "contents: string", **more: Any
+    name: str, host: Callable[..., Any], doc: str, api: str, inputs: str = "contents: string", **more: Any
 ) -> OpDef:
     return OpDef(
         name,
@@ -416,7 +429,7 @@ ENCODE_JPEG = OpDef(
 
 
 def decode_png(
-    contents: Any, channels: int = 0, dtype: Any = uint8, name: str | None = None
+    contents: TensorLike, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None
 ) -> Any:
     """The pixels of a PNG file: (height, width, channels), uint8 or uint16. `channels`: 0 as in the file, 1, 3, 4.
 
@@ -426,9 +439,9 @@ def decode_png(
 
 
 def decode_image(
-    contents: Any,
+    contents: TensorLike,
     channels: int | None = None,
-    dtype: Any = uint8,
+    dtype: DTypeLike = uint8,
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Any:
@@ -446,7 +459,7 @@ def decode_image(
     )
 
 
-def extract_jpeg_shape(contents: Any, output_type: Any = int32, name: str | None = None) -> Any:
+def extract_jpeg_shape(contents: TensorLike, output_type: Any = int32, name: str | None = None) -> Any:
     """(height, width, channels) as the header of a JPEG file tells, without decoding it."""
     return EXTRACT_JPEG_SHAPE(contents, output_type=output_type, name=name)
 

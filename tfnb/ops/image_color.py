@@ -14,7 +14,9 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.clip import saturate_cast
 from tfnb.ops.convert import cast, cast_to
 from tfnb.ops.image_shape import image_tensor
@@ -25,7 +27,7 @@ from tfnb.ops.random_functions import random_uniform
 from tfnb.ops.reduce_api import reduce_mean, reduce_prod, reduce_sum
 from tfnb.ops.repeat import TILE
 from tfnb.ops.shaping import shape_of
-from tfnb.types import FLOATS, Shape, as_dtype, float16, float32, float64
+from tfnb.types import FLOATS, DTypeLike, Shape, as_dtype, float16, float32, float64
 
 __all__ = ["API", "OPS"]
 
@@ -59,7 +61,7 @@ def _rgb(hsv: Triple, m: Any) -> Triple:
     hue, saturation, value = hsv
     turn = hue * 6
 
-    def between(x: Any) -> Any:
+    def between(x: Tensor) -> Any:
         return m.minimum(m.maximum(x, 0), 1)
 
     r = between(m.abs_(turn - 3) - 1)
@@ -84,13 +86,13 @@ class _Arrays:
         return np.asarray(1 / x)
 
 
-def _altered_hue(rgb: Triple, delta: Any, m: Any) -> Triple:
+def _altered_hue(rgb: Triple, delta: Tensor, m: Any) -> Triple:
     h, sat, v = _hsv(rgb, m)
     h = h + delta
     return _rgb((h - m.floor(h), sat, v), m)
 
 
-def _altered_saturation(rgb: Triple, scale: Any, m: Any) -> Triple:
+def _altered_saturation(rgb: Triple, scale: Tensor, m: Any) -> Triple:
     h, sat, v = _hsv(rgb, m)
     return _rgb((h, m.minimum(m.maximum(sat * scale, 0), 1), v), m)
 
@@ -177,7 +179,7 @@ def _host_contrast(call: HostCall, x: np.ndarray, factor: np.ndarray) -> np.ndar
     return np.asarray((wide - mean) * factor.reshape(()) + mean).astype(x.dtype)
 
 
-def _contrast(x: Any, factor: Any) -> Any:
+def _contrast(x: Tensor, factor: Any) -> Any:
     wide = cast_to(x, float32)
     # by rows first: their sums go along width and channels at once, also where there are few channels
     mean = reduce_mean(reduce_mean(wide, -3, keepdims=True), -2, keepdims=True)
@@ -190,7 +192,7 @@ def _infer_contrast(c: Infer) -> Shape:
     return c.shapes[0]
 
 
-def _grad_contrast(op: Any, dy: Any) -> Any:
+def _grad_contrast(op: Operation, dy: Tensor) -> Any:
     x, factor = op.inputs
     wide = cast_to(x, float32)
     away = wide - reduce_mean(wide, [-3, -2], keepdims=True)
@@ -214,7 +216,7 @@ ADJUST_CONTRAST = OpDef(
 
 
 def convert_image_dtype(
-    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
+    image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Any:
     """The image in another number format: whole numbers stand for fractions of their largest value.
 
@@ -240,11 +242,11 @@ def convert_image_dtype(
         return into(x * x.dtype.np.type(to.max + 0.5), to)
 
 
-def _as_float(x: Any) -> Any:
+def _as_float(x: Tensor) -> Any:
     return x if x.dtype in (float16, float32) else convert_image_dtype(x, float32)
 
 
-def adjust_brightness(image: Any, delta: Any) -> Any:
+def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
     """`delta`, a fraction in (-1, 1), added to the image; whole numbers are clipped to their range."""
     x = image_tensor(image, "adjust_brightness", (1, 2, 3, 4, 5, 6))
     with scope(None, "adjust_brightness", x, delta):
@@ -253,7 +255,7 @@ def adjust_brightness(image: Any, delta: Any) -> Any:
         return convert_image_dtype(bright, x.dtype, saturate=True)
 
 
-def adjust_contrast(images: Any, contrast_factor: Any) -> Any:
+def adjust_contrast(images: TensorLike, contrast_factor: Any) -> Any:
     """(x - mean) * contrast_factor + mean, the mean being that of each channel of an image.
 
     images: (..., height, width, channels). Whole numbers are clipped to their range.
@@ -264,21 +266,21 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Any:
         return convert_image_dtype(found, x.dtype, saturate=True)
 
 
-def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Any:
+def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Any:
     """`delta`, in [-1, 1], added to the hue of RGB images (..., 3), around the circle."""
     x = image_tensor(image, "adjust_hue", (1, 2, 3, 4, 5, 6))
     with scope(name, "adjust_hue", x, delta):
         return convert_image_dtype(ADJUST_HUE(_as_float(x), delta), x.dtype)
 
 
-def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Any:
+def adjust_saturation(image: TensorLike, saturation_factor: Any, name: str | None = None) -> Any:
     """The saturation of RGB images (..., 3) times `saturation_factor`, within [0, 1]."""
     x = image_tensor(image, "adjust_saturation", (1, 2, 3, 4, 5, 6))
     with scope(name, "adjust_saturation", x, saturation_factor):
         return convert_image_dtype(ADJUST_SATURATION(_as_float(x), saturation_factor), x.dtype)
 
 
-def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Any:
+def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: int = 1) -> Any:
     """gain * image ** gamma, of fractions; whole numbers are clipped to their range. gamma must be >= 0."""
     x = image_tensor(image, "adjust_gamma", (0, 1, 2, 3, 4, 5, 6))
     if isinstance(gamma, (int, float)) and gamma < 0:
@@ -299,21 +301,21 @@ def _positive(bound: float, what: str) -> float:
     return bound
 
 
-def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Any:
+def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Any:
     """Brightness changed by a number in [-max_delta, max_delta)."""
     top = _positive(max_delta, "random_brightness: max_delta")
     with graph_of((image,)).as_default():
         return adjust_brightness(image, _drawn(-top, top, seed, "random_brightness"))
 
 
-def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Any:
+def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
     """Contrast changed by a factor in [lower, upper)."""
     _positive(lower, "random_contrast: lower")
     with graph_of((image,)).as_default():
         return adjust_contrast(image, _drawn(lower, upper, seed, "random_contrast"))
 
 
-def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Any:
+def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Any:
     """Hue moved by a number in [-max_delta, max_delta), max_delta at most 0.5."""
     if _positive(max_delta, "random_hue: max_delta") > 0.5:
         raise InvalidArgumentError(f"random_hue: max_delta must be <= 0.5, got {max_delta}")
@@ -321,14 +323,14 @@ def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Any:
         return adjust_hue(image, _drawn(-max_delta, max_delta, seed, "random_hue"))
 
 
-def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Any:
+def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
     """Saturation times a factor in [lower, upper)."""
     _positive(lower, "random_saturation: lower")
     with graph_of((image,)).as_default():
         return adjust_saturation(image, _drawn(lower, upper, seed, "random_saturation"))
 
 
-def rgb_to_grayscale(images: Any, name: str | None = None) -> Any:
+def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
     """The luma of RGB images (..., 3): 0.2989 R + 0.587 G + 0.114 B, shape (..., 1), the same dtype."""
     x = image_tensor(images, "rgb_to_grayscale", (1, 2, 3, 4, 5, 6))
     if x.shape.dims is not None and x.shape.dims[-1] not in (3, None):
@@ -341,7 +343,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Any:
         return convert_image_dtype(reduce_sum(wide * weights, [-1], keepdims=True), x.dtype)
 
 
-def grayscale_to_rgb(images: Any, name: str | None = None) -> Any:
+def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     """Grey images (..., 1) as RGB with three equal channels."""
     x = image_tensor(images, "grayscale_to_rgb", (1, 2, 3, 4, 5, 6))
     if x.shape.dims is None or x.shape.dims[-1] not in (1, None):
@@ -351,7 +353,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Any:
     return TILE(x, np.array([1] * (len(x.shape.dims) - 1) + [3], np.int32), name=name)
 
 
-def per_image_standardization(image: Any) -> Any:
+def per_image_standardization(image: TensorLike) -> Any:
     """Each image with mean 0 and deviation 1: (x - mean) / max(deviation, 1 / sqrt(number of elements)).
 
     image: (..., height, width, channels) of numbers. Result: float32 (float16 stays).
@@ -367,7 +369,7 @@ def per_image_standardization(image: Any) -> Any:
         return away / MAXIMUM(deviation, RSQRT(count))
 
 
-def psnr(a: Any, b: Any, max_val: float, name: str | None = None) -> Any:
+def psnr(a: TensorLike, b: TensorLike, max_val: float, name: str | None = None) -> Any:
     """Peak signal-to-noise ratio of images in decibels: 20 log10(max_val) - 10 log10(mean squared difference).
 
     a, b: images of one shape (..., height, width, channels). Result: float32, the leading dimensions.

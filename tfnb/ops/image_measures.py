@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.activations import RELU
 from tfnb.ops.concat import concat, stack
 from tfnb.ops.depthwise import depthwise_conv2d
@@ -44,7 +45,7 @@ _FROM_YUV = [[1.0, 1.0, 1.0], [0.0, -0.394642334, 2.03206185], [1.13988303, -0.5
 
 
 def _colours(name: str, matrix: list[list[float]], doc: str) -> Any:
-    def function(images: Any) -> Any:
+    def function(images: Tensor) -> Any:
         x = graph_of([images]).to_tensor(images)
         if x.shape.ndims is None:
             raise ShapeError(f"{name}: the images' number of dimensions must be known", x.op)
@@ -61,7 +62,7 @@ rgb_to_yuv = _colours("rgb_to_yuv", _YUV, "Red, green and blue in [0, 1] as lumi
 yuv_to_rgb = _colours("yuv_to_rgb", _FROM_YUV, "Luminance and the colours U and V as red, green and blue.")
 
 
-def image_gradients(image: Any) -> tuple[Any, Any]:
+def image_gradients(image: TensorLike) -> tuple[Any, Any]:
     """(dy, dx): how each pixel differs from the one below and the one to the right; 0 in the last row and column.
 
     image: (batch, height, width, channels); the results have its shape. Raises `ShapeError` for another rank.
@@ -76,7 +77,7 @@ def image_gradients(image: Any) -> tuple[Any, Any]:
         return down, right
 
 
-def sobel_edges(image: Any) -> Any:
+def sobel_edges(image: TensorLike) -> Any:
     """Sobel's filters for edges, across rows and across columns: the image's shape and a dimension of 2 behind it.
 
     image: (batch, height, width, channels), the number of channels known; its border is mirrored.
@@ -94,7 +95,7 @@ def sobel_edges(image: Any) -> Any:
         return found
 
 
-def _channels(x: Any, function: str) -> int:
+def _channels(x: Tensor, function: str) -> int:
     dims = x.shape.dims
     if dims is None or dims[-1] is None:
         raise ShapeError(f"{function}: the number of channels must be known, got shape {x.shape}", x.op)
@@ -114,7 +115,7 @@ def _parts(x: Any, y: Any, most: Any, window: np.ndarray, k1: float, k2: float) 
     channels = _channels(x, "ssim")
     kernel = x.graph.to_tensor(np.tile(window[:, :, None, None], (1, 1, channels, 1)), x.dtype)
 
-    def blurred(z: Any) -> Any:
+    def blurred(z: Tensor) -> Any:
         return depthwise_conv2d(z, kernel, [1, 1, 1, 1], "VALID")
 
     c1, c2 = (k1 * most) ** 2, (k2 * most) ** 2
@@ -147,7 +148,7 @@ def _prepared(img1: Any, img2: Any, most: Any, function: str) -> tuple[Any, Any,
     return RESHAPE(x, shape), RESHAPE(y, shape), most, lead if x.shape.ndims != 4 else None
 
 
-def _led(value: Any, lead: Any) -> Any:
+def _led(value: Tensor, lead: Any) -> Any:
     """One number per image in the dimensions that the images stood in."""
     return value if lead is None else RESHAPE(value, lead)
 
@@ -203,7 +204,11 @@ def _halved(x: Any) -> Any:
 
 
 def resize_image_with_pad(
-    image: Any, target_height: int, target_width: int, method: Any = ResizeMethod.BILINEAR, align_corners: bool = False
+    image: TensorLike,
+    target_height: int,
+    target_width: int,
+    method: Any = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
 ) -> Any:
     """The image as large as fits into the target without a change of its proportions, in the middle of zeros.
 

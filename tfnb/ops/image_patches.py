@@ -13,9 +13,11 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.index import STRIDED_SLICE_GRAD
 from tfnb.ops.math_binary import ADD_N
 from tfnb.ops.shaping import SHAPE, shape_of
@@ -318,7 +320,7 @@ def _lower_crops(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(s.and_(in_rows, in_columns), found, outside)
 
 
-def _grad_crops(op: Any, dy: Any) -> Any:
+def _grad_crops(op: Operation, dy: Tensor) -> Any:
     image, boxes, index, _ = op.inputs
     method, to_image = op.attrs.method, None
     if image.dtype in FLOATS:
@@ -362,7 +364,7 @@ def _host_grad_image(
     return out.astype(call.outputs[0].dtype.np)
 
 
-def _grad_image_grad(op: Any, g: Any) -> Any:
+def _grad_image_grad(op: Operation, g: Tensor) -> Any:
     """The sum is linear in the crops; boxes count as constants, as in TensorFlow."""
     crops, boxes, index, _ = op.inputs
     size = shape_of(crops)[1:3]
@@ -434,7 +436,7 @@ CROP_GRAD_BOXES = OpDef(
 
 
 def extract_image_patches(
-    images: Any,
+    images: TensorLike,
     ksizes: Sequence[int] | None = None,
     strides: Sequence[int] | None = None,
     rates: Sequence[int] | None = None,
@@ -457,10 +459,10 @@ def extract_image_patches(
 
 
 def crop_and_resize(
-    image: Any,
-    boxes: Any,
-    box_ind: Any = None,
-    crop_size: Any = None,
+    image: TensorLike,
+    boxes: TensorLike,
+    box_ind: TensorLike | None = None,
+    crop_size: TensorLike | None = None,
     method: str = "bilinear",
     extrapolation_value: float = 0,
     name: str | None = None,

@@ -15,8 +15,10 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.convert import cast_to
 from tfnb.ops.image_weights import applied, nearest_index, size_pair, times, weights
 from tfnb.types import FLOATS, REALS, Shape, float32, float64
@@ -99,7 +101,7 @@ def _host_grad(method: str) -> Callable[..., np.ndarray]:
 
 
 def _expand(method: str) -> Callable[..., Any]:
-    def expand(op: Any, x: Any, size: Any) -> Any:
+    def expand(op: Operation, x: Tensor, size: Tensor) -> Any:
         known = constant_value(size)
         out = size if known is None else known
         return applied(cast_to(x, float32), method, op.attrs, out, size_pair(x))
@@ -108,21 +110,21 @@ def _expand(method: str) -> Callable[..., Any]:
 
 
 def _expand_grad(method: str) -> Callable[..., Any]:
-    def expand(op: Any, g: Any, original: Any) -> Any:
+    def expand(op: Operation, g: Tensor, original: Tensor) -> Any:
         found = applied(g, method, op.attrs, size_pair(g), size_pair(original), back=True)
         return cast_to(found, original.dtype)
 
     return expand
 
 
-def _flags(op: Any) -> dict[str, Any]:
+def _flags(op: Operation) -> dict[str, Any]:
     return {f.name: getattr(op.attrs, f.name) for f in fields(op.attrs)}
 
 
 def _grad_of_grad(forward: Callable[[], OpDef]) -> Callable[..., Any]:
     """The gradient op is linear in what it is given: back through it is the resizing itself."""
 
-    def grad(op: Any, g: Any) -> Any:
+    def grad(op: Operation, g: Tensor) -> Any:
         ahead = forward()(cast_to(g, float32), size_pair(op.inputs[0]), **_flags(op))
         return cast_to(ahead, op.inputs[0].dtype), None
 
@@ -130,7 +132,7 @@ def _grad_of_grad(forward: Callable[[], OpDef]) -> Callable[..., Any]:
 
 
 def _grad_linear(backward: Callable[[], OpDef]) -> Callable[..., Any]:
-    def grad(op: Any, dy: Any) -> Any:
+    def grad(op: Operation, dy: Tensor) -> Any:
         x = op.inputs[0]
         return (backward()(dy, x, **_flags(op)) if x.dtype in FLOATS else None), None
 
@@ -240,12 +242,12 @@ def _host_nearest(call: HostCall, x: np.ndarray, size: np.ndarray) -> np.ndarray
     return x[:, rows][:, :, columns]
 
 
-def _expand_nearest(op: Any, x: Any, size: Any) -> Any:
+def _expand_nearest(op: Operation, x: Tensor, size: Tensor) -> Any:
     known = constant_value(size)
     return applied(x, "nearest", op.attrs, size if known is None else known, size_pair(x))
 
 
-def _grad_nearest(op: Any, dy: Any) -> Any:
+def _grad_nearest(op: Operation, dy: Tensor) -> Any:
     x = op.inputs[0]
     if x.dtype not in FLOATS:
         return None, None
@@ -273,7 +275,7 @@ def _host_nearest_grad(call: HostCall, g: np.ndarray, size: np.ndarray) -> np.nd
     return times(g, rows.T, columns.T).astype(g.dtype)
 
 
-def _expand_nearest_grad(op: Any, g: Any, size: Any) -> Any:
+def _expand_nearest_grad(op: Operation, g: Tensor, size: Tensor) -> Any:
     known = constant_value(size)
     into = size if known is None else known
     wide = g if g.dtype in (float32, float64) else cast_to(g, float32)

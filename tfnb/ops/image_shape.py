@@ -13,7 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.compare import SELECT
 from tfnb.ops.convert import cast
 from tfnb.ops.image_resize import (
@@ -57,7 +57,7 @@ _METHODS = {
 }
 
 
-def image_tensor(value: Any, function: str, ranks: tuple[int, ...] = (3, 4)) -> Any:
+def image_tensor(value: TensorLike, function: str, ranks: tuple[int, ...] = (3, 4)) -> Any:
     """A tensor of images. Raises `ShapeError` when its rank is known and not among `ranks`."""
     x = graph_of((value,)).to_tensor(value)
     if x.shape.ndims is not None and x.shape.ndims not in ranks:
@@ -68,7 +68,7 @@ def image_tensor(value: Any, function: str, ranks: tuple[int, ...] = (3, 4)) -> 
     return x
 
 
-def _side(x: Any, axis: int) -> Any:
+def _side(x: Tensor, axis: int) -> Any:
     """The size of a dimension counted from the end: an int if known, else a tensor."""
     dims = x.shape.dims
     if dims is None:
@@ -89,7 +89,7 @@ def _larger(a: Any, b: Any) -> Any:
     return max(a, b) if isinstance(a, int) and isinstance(b, int) else MAXIMUM(a, b)
 
 
-def _smaller(a: Any, b: Any) -> Any:
+def _smaller(a: Tensor, b: Tensor) -> Any:
     return min(a, b) if isinstance(a, int) and isinstance(b, int) else MINIMUM(a, b)
 
 
@@ -109,14 +109,14 @@ def _window(x: Any, top: Any, left: Any, height: Any, width: Any) -> Any:
     return found
 
 
-def _ranked(x: Any, function: str) -> Any:
+def _ranked(x: Tensor, function: str) -> Any:
     if x.shape.ndims is None:
         raise ShapeError(f"{function}: the image's rank must be known; use set_shape", x.op)
     return x
 
 
 def crop_to_bounding_box(
-    image: Any,
+    image: TensorLike,
     offset_height: Any,
     offset_width: Any,
     target_height: Any,
@@ -144,7 +144,7 @@ def crop_to_bounding_box(
 
 
 def pad_to_bounding_box(
-    image: Any,
+    image: TensorLike,
     offset_height: Any,
     offset_width: Any,
     target_height: Any,
@@ -209,7 +209,7 @@ def resize_image_with_crop_or_pad(
         return pad_to_bounding_box(_window(x, *cut, *inner), *margin, *target)
 
 
-def central_crop(image: Any, central_fraction: float) -> Any:
+def central_crop(image: TensorLike, central_fraction: float) -> Any:
     """The middle of the image: `central_fraction` of its height and width, in (0, 1]."""
     fraction = float(central_fraction)
     if not 0 < fraction <= 1:
@@ -229,27 +229,27 @@ def central_crop(image: Any, central_fraction: float) -> Any:
         return _window(x, *start, *sizes)
 
 
-def _reversed(x: Any, axis: int) -> Any:
+def _reversed(x: Tensor, axis: int) -> Any:
     return reverse(x, [_ranked(x, "flip").shape.ndims + axis])
 
 
-def flip_left_right(image: Any) -> Any:
+def flip_left_right(image: TensorLike) -> Any:
     """The image mirrored left to right. image: (height, width, channels) or a batch of them."""
     return _reversed(image_tensor(image, "flip_left_right"), -2)
 
 
-def flip_up_down(image: Any) -> Any:
+def flip_up_down(image: TensorLike) -> Any:
     """The image upside down. image: (height, width, channels) or a batch of them."""
     return _reversed(image_tensor(image, "flip_up_down"), -3)
 
 
-def transpose_image(image: Any, name: str | None = None) -> Any:
+def transpose_image(image: TensorLike, name: str | None = None) -> Any:
     """Rows and columns exchanged. image: (height, width, channels) or a batch of them."""
     x = _ranked(image_tensor(image, "transpose_image"), "transpose_image")
     return transpose(x, [1, 0, 2] if x.shape.ndims == 3 else [0, 2, 1, 3], name=name)
 
 
-def rot90(image: Any, k: Any = 1, name: str | None = None) -> Any:
+def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Any:
     """The image turned counter-clockwise by `k` quarter turns, a number known while building.
 
     image: (height, width, channels) or a batch of them.
@@ -276,7 +276,7 @@ def _random_flip(image: Any, axis: int, seed: int | None, function: str) -> Any:
         return SELECT(chosen, _reversed(x, axis), x)
 
 
-def random_flip_left_right(image: Any, seed: int | None = None) -> Any:
+def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
     """The image mirrored left to right, or as it is, by even odds; each of a batch for itself."""
     return _random_flip(image, -2, seed, "random_flip_left_right")
 
@@ -286,7 +286,7 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Any:
     return _random_flip(image, -3, seed, "random_flip_up_down")
 
 
-def _kept_ratio(x: Any, size: Any) -> Any:
+def _kept_ratio(x: Tensor, size: Tensor) -> Any:
     """The largest size within `size` of the proportions of the images."""
     have = SHAPE(x, out_type=int32)[1:3]
     want = cast(graph_of((x, size)).to_tensor(size), np.float32)
@@ -322,7 +322,7 @@ def _resized(
         return squeeze(found, [0]) if x.shape.ndims == 3 else found
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Tensor) -> bool:
     return value.shape.ndims == 0 if is_tensor_like(value) else np.ndim(value) == 0
 
 
@@ -358,7 +358,7 @@ def _resizer(op: Any, doc: str) -> Any:
     return function
 
 
-def total_variation(images: Any, name: str | None = None) -> Any:
+def total_variation(images: TensorLike, name: str | None = None) -> Any:
     """The sum of the absolute differences of neighbouring pixels: a scalar, or a vector for a batch."""
     x = _ranked(image_tensor(images, "total_variation"), "total_variation")
     with scope(name, "total_variation", x):

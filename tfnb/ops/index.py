@@ -16,9 +16,10 @@ from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.compare import SELECT
 from tfnb.ops.gather import GATHER_V2
 from tfnb.ops.shaping import SHAPE
@@ -226,7 +227,7 @@ def _lower_strided(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, own)
 
 
-def _grad_strided(op: Any, dy: Any) -> Any:
+def _grad_strided(op: Operation, dy: Tensor) -> Any:
     x, *index = op.inputs
     if index[0].dtype is int32 and x.shape.is_fully_defined():
         shape: Any = np.asarray(x.shape.known(), np.int32)
@@ -307,7 +308,7 @@ def _lower_strided_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Ex
     return element if inside is None else s.where(inside, element, zero)
 
 
-def _grad_strided_grad(op: Any, g: Any) -> Any:
+def _grad_strided_grad(op: Operation, g: Tensor) -> Any:
     return None, None, None, None, STRIDED_SLICE(g, *op.inputs[1:4], **_masks(op.attrs))
 
 
@@ -338,7 +339,7 @@ class _Key:
     strides: tuple[Any, ...] = ()
     masks: tuple[int, ...] = (0, 0, 0, 0, 0)
 
-    def plus(self, begin: Any, end: Any, stride: Any, **flags: bool) -> _Key:
+    def plus(self, begin: TensorLike, end: Any, stride: Any, **flags: bool) -> _Key:
         bit = 1 << len(self.begin)
         masks = tuple(
             m | bit if flags.get(n) else m

@@ -14,7 +14,9 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import broadcast, broadcast_shapes
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.concat import CONCAT_V2
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.math_binary import ADD
@@ -28,7 +30,7 @@ __all__ = ["OPS"]
 ADD_V2 = dataclasses.replace(ADD, name="AddV2", api="")
 
 
-def _grad_select(op: Any, dy: Any) -> Any:
+def _grad_select(op: Operation, dy: Tensor) -> Any:
     condition, t, e = op.inputs
     zeros = ZEROS_LIKE(dy)
     first, second = SELECT_V2(condition, dy, zeros), SELECT_V2(condition, zeros, dy)
@@ -120,7 +122,7 @@ def _stacks(c: Infer) -> Shape:
     return broadcast_shapes(Shape(x.dims[:-2]), Shape(y.dims[:-2])).concatenate((m, n))
 
 
-def _widened(x: Any, y: Any) -> tuple[Any, Any]:
+def _widened(x: Tensor, y: Tensor) -> tuple[Any, Any]:
     """Both stacks with the leading dimensions that they broadcast to."""
     a, b = x.shape, y.shape
     if a.is_fully_defined() and b.is_fully_defined():
@@ -134,17 +136,17 @@ def _widened(x: Any, y: Any) -> tuple[Any, Any]:
     )
 
 
-def _spread(x: Any, lead: tuple[int, ...]) -> Any:
+def _spread(x: Tensor, lead: tuple[int, ...]) -> Any:
     dims = x.shape.known()
     return x if dims[:-2] == lead else BROADCAST_TO(x, np.asarray((*lead, *dims[-2:]), np.int32))
 
 
-def _expand_batch(op: Any, x: Any, y: Any) -> Any:
+def _expand_batch(op: Operation, x: Tensor, y: Tensor) -> Any:
     x, y = _widened(x, y)
     return BATCH_MAT_MUL(x, y, adj_x=op.attrs.adj_x, adj_y=op.attrs.adj_y)
 
 
-def _grad_batch(op: Any, g: Any) -> Any:
+def _grad_batch(op: Operation, g: Tensor) -> Any:
     x, y = op.inputs
     ax, ay = op.attrs.adj_x, op.attrs.adj_y
     dx = BATCH_V2(y, g, adj_x=ay, adj_y=True) if ax else BATCH_V2(g, y, adj_y=not ay)

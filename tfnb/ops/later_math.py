@@ -12,9 +12,11 @@ import numpy as np
 
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import unchanged
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.complex_numbers import CONJ
 from tfnb.ops.math_binary import DIV_NO_NAN
 from tfnb.ops.math_unary import SIGN, SQRT, SQUARE
@@ -61,7 +63,7 @@ def _norm_host(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
     return np.sqrt(np.sum(np.square(wide), axis=host_axes(x, axes), keepdims=call.attrs.keep_dims)).astype(x.dtype)
 
 
-def _norm_grad(op: Any, dy: Any) -> Any:
+def _norm_grad(op: Operation, dy: Tensor) -> Any:
     x = op.inputs[0]
     return DIV_NO_NAN(x * spread(op, dy), spread(op, op.y)), None
 
@@ -84,7 +86,7 @@ EUCLIDEAN_NORM = OpDef(
 )
 
 
-def _conjugated(x: Any) -> Any:
+def _conjugated(x: Tensor) -> Any:
     return CONJ(x) if x.dtype.is_complex else x
 
 
@@ -125,7 +127,7 @@ def _bessel(order: int, grad: Any) -> OpDef:
     )
 
 
-def _grad_i1e(op: Any, dy: Any) -> Any:
+def _grad_i1e(op: Operation, dy: Tensor) -> Any:
     """I1' = I0 - I1 / x, whose limit at 0 is 1/2."""
     x = op.x
     slope = BESSEL_I0E(x) - op.y * SIGN(x) - DIV_NO_NAN(op.y, x)
@@ -137,7 +139,7 @@ BESSEL_I0E: OpDef = _bessel(0, lambda op, dy: dy * (BESSEL_I1E(op.x) - SIGN(op.x
 BESSEL_I1E: OpDef = _bessel(1, _grad_i1e)
 
 
-def bucketize(input: Any, boundaries: Any, name: str | None = None) -> Any:
+def bucketize(input: TensorLike, boundaries: Any, name: str | None = None) -> Any:
     """The number of the bucket between ascending `boundaries` of each element: int32."""
     return BUCKETIZE(input, boundaries=tuple(float(b) for b in boundaries), name=name)
 

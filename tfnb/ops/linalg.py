@@ -14,7 +14,9 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.complex_numbers import conj
 from tfnb.ops.convert import cast_to
 from tfnb.ops.diag import MATRIX_DIAG_PART
@@ -78,7 +80,7 @@ def square(c: Infer, i: int = 0) -> tuple[Shape, int | None] | None:
     return lead, n if m is None else m
 
 
-def adjoint(x: Any) -> Any:
+def adjoint(x: TensorLike) -> Any:
     """The (conjugate) transpose of each matrix."""
     return conj(matrix_transpose(x))
 
@@ -133,7 +135,7 @@ def _inverse_host(call: HostCall, x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(_adjoint(found, call.attrs.adjoint))
 
 
-def _grad_inverse(op: Any, dy: Any) -> Any:
+def _grad_inverse(op: Operation, dy: Tensor) -> Any:
     y = op.outputs[0]
     flag = op.attrs.adjoint
     if flag:
@@ -156,7 +158,7 @@ MATRIX_INVERSE = OpDef(
 )
 
 
-def _grad_determinant(op: Any, dy: Any) -> Any:
+def _grad_determinant(op: Operation, dy: Tensor) -> Any:
     inverse = MATRIX_INVERSE(op.inputs[0], adjoint=True)
     return scaled_up(dy * conj(op.outputs[0]), inverse) * inverse
 
@@ -210,7 +212,7 @@ def _cholesky_host(call: HostCall, x: np.ndarray) -> np.ndarray:
     return _guarded(call, why, lambda: np.linalg.cholesky(x)).astype(x.dtype, copy=False)
 
 
-def _cholesky_gradient(l: Any, dy: Any) -> Any:  # noqa: E741
+def _cholesky_gradient(l: Any, dy: Tensor) -> Any:  # noqa: E741
     """Iain Murray's form: of the half-diagonal lower part of l^T dy, between inverses of l."""
     middle = product(l, dy, adjoint_a=True)
     middle = MATRIX_SET_DIAG(middle, 0.5 * MATRIX_DIAG_PART(middle))
@@ -283,7 +285,7 @@ def _solve_host(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return _guarded(call, "input matrix is not invertible", lambda: np.linalg.solve(left, b))
 
 
-def _grad_solve(op: Any, dy: Any) -> tuple[Any, Any]:
+def _grad_solve(op: Operation, dy: Tensor) -> tuple[Any, Any]:
     a, x = op.inputs[0], op.outputs[0]
     flag = op.attrs.adjoint
     db = MATRIX_SOLVE(a, dy, adjoint=not flag)
@@ -321,7 +323,7 @@ def _triangular_host(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray
     return out
 
 
-def _grad_triangular(op: Any, dy: Any) -> tuple[Any, Any]:
+def _grad_triangular(op: Operation, dy: Tensor) -> tuple[Any, Any]:
     a, x = op.inputs[0], op.outputs[0]
     lower, flag = op.attrs.lower, op.attrs.adjoint
     db = MATRIX_TRIANGULAR_SOLVE(a, dy, lower=lower, adjoint=not flag)

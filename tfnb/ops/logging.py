@@ -17,8 +17,10 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import LOCAL, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import ALL, FLOATS, scalar
 
 __all__ = ["API", "ASSERT", "CHECK_NUMERICS", "OPS", "PRINT", "assert_that", "summary"]
@@ -120,7 +122,7 @@ def _check(call: HostCall, x: np.ndarray) -> np.ndarray:
     raise InvalidArgumentError(f"{call.attrs.message} : Tensor had {what} values", call.op)
 
 
-def _grad_check(op: Any, dy: Any) -> Any:
+def _grad_check(op: Operation, dy: Tensor) -> Any:
     return CHECK_NUMERICS(
         dy,
         message=f"Not a number (NaN) or infinity (Inf) values in the gradient. {op.attrs.message}",
@@ -213,7 +215,7 @@ def assert_that(
         )
 
 
-def verify_tensor_all_finite(t: Any, msg: str, name: str | None = None) -> Any:
+def verify_tensor_all_finite(t: TensorLike, msg: str, name: str | None = None) -> Any:
     """Gives `t` on, or fails with `msg` when it holds a NaN or an infinity."""
     return CHECK_NUMERICS(t, message=msg, name=name)
 

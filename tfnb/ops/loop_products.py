@@ -7,7 +7,7 @@ wait; the sum is that of adding up the iterations' products, but for rounding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,7 @@ def _add(call: HostCall, handle: Any, flow: Any, left: Any, right: Any) -> tuple
     return (flow,)
 
 
-def _sum(call: HostCall, handle: Any, flow: Any, shape: Any) -> tuple[Any]:
+def _sum(call: HostCall, handle: np.ndarray, flow: np.ndarray, shape: np.ndarray) -> tuple[Any]:
     wanted = tuple(int(n) for n in call.tools.host(shape))
     return (resource_of(handle, _Products, call.op).sum(wanted, call.types["T"]),)
 
@@ -99,7 +99,9 @@ def _sum_shape(c: Infer) -> Shape:
     return found
 
 
-def _raw(name: str, inputs: str, outputs: str, doc: str, host: Any, infer: Any, **rest: Any) -> OpDef:
+def _raw(
+    name: str, inputs: str, outputs: str, doc: str, host: Callable[..., Any], infer: Callable[[Infer], Any], **rest: Any
+) -> OpDef:
     return OpDef(
         name, inputs, outputs, doc, host=host, infer=infer, grad=GRADIENT_MISSING, stateful=True, raw=True, **rest
     )

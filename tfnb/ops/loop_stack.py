@@ -46,13 +46,13 @@ def _make(call: HostCall) -> tuple[Any]:
     return (handle_of({}),)
 
 
-def _push(call: HostCall, handle: Any, index: Any, elem: Any) -> tuple[Any]:
+def _push(call: HostCall, handle: np.ndarray, index: np.ndarray, elem: np.ndarray) -> tuple[Any]:
     kept = call.tools.to_host_memory(elem) if call.attrs.swap_memory else elem
     handle.item()[call.attrs.slot, call.tools.integer(index)] = kept
     return (elem,)
 
 
-def _pop(call: HostCall, handle: Any, index: Any) -> tuple[Any]:
+def _pop(call: HostCall, handle: np.ndarray, index: np.ndarray) -> tuple[Any]:
     at = call.tools.integer(index)
     found = handle.item().pop((call.attrs.slot, at), None)
     if found is None:

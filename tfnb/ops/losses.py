@@ -17,6 +17,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.activations import SOFTPLUS
 from tfnb.ops.compare import GREATER_EQUAL, LESS_EQUAL, LOGICAL_AND, SELECT
 from tfnb.ops.constants import zeros_like
@@ -43,7 +44,7 @@ def _tensor(value: Any, *others: Any) -> Any:
     return graph_of((value, *others)).to_tensor(value)
 
 
-def _last(x: Any, axis: int, what: str) -> tuple[Any, list[int] | None]:
+def _last(x: Tensor, axis: int, what: str) -> tuple[Any, list[int] | None]:
     """`x` with `axis` moved to the end, and the permutation that undoes it (its own inverse), or None."""
     rank = x.shape.ndims
     if rank == 0 or (rank is None and axis == -1):
@@ -72,7 +73,7 @@ def _over_axis(op: OpDef, logits: Any, axis: Any, name: str | None, dim: Any) ->
     return TRANSPOSE(op(x), np.asarray(order, np.int32), name=name or op.name)
 
 
-def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+def softmax(logits: TensorLike, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
     """exp(logits) / sum(exp(logits)) along `axis` (0.x: `dim`; the last by default).
 
     logits: a float type, any shape of rank >= 1. Gives the same dtype and shape. Raises `InvalidArgumentError` for an
@@ -86,7 +87,7 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any
     return _over_axis(LOG_SOFTMAX, logits, axis, name, dim)
 
 
-def _as_rows(x: Any) -> Any:
+def _as_rows(x: Tensor) -> Any:
     """A matrix of the rows along the last axis."""
     if x.shape.ndims == 2:
         return x

@@ -12,8 +12,10 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import merged, unchanged
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.convert import cast_to
 from tfnb.ops.math_unary import RSQRT, SQRT
 from tfnb.types import DEVICE_FLOATS, FLOATS, Shape, float32
@@ -92,13 +94,13 @@ def _infer_lrn(c: Infer) -> Shape:
     return merged(c, *range(len(c.shapes)))
 
 
-def _near(v: Any, a: LrnAttrs) -> Any:
+def _near(v: Tensor, a: LrnAttrs) -> Any:
     """The sum over a channel and its neighbours."""
     wide = v if v.dtype in DEVICE_FLOATS else cast_to(v, float32)
     return cast_to(WINDOW_SUM(wide, radius=a.depth_radius), v.dtype)
 
 
-def _norm(a: LrnAttrs, x: Any) -> Any:
+def _norm(a: LrnAttrs, x: Tensor) -> Any:
     return a.bias + a.alpha * _near(x * x, a)
 
 
@@ -130,20 +132,20 @@ def _host_lrn_grad(call: HostCall, g: np.ndarray, x: np.ndarray, y: np.ndarray) 
     return np.asarray(dy * norm**-a.beta - 2 * a.alpha * a.beta * wide * pulled).astype(x.dtype)
 
 
-def _lrn_grad(a: LrnAttrs, dy: Any, x: Any) -> Any:
+def _lrn_grad(a: LrnAttrs, dy: Tensor, x: Tensor) -> Any:
     norm = _norm(a, x)
     pulled = _near(dy * x * _power(norm, a.beta + 1), a)
     return dy * _power(norm, a.beta) - (2 * a.alpha * a.beta) * x * pulled
 
 
-def _grad_lrn(op: Any, dy: Any) -> Any:
+def _grad_lrn(op: Operation, dy: Tensor) -> Any:
     a = op.attrs
     return LRN_GRAD(
         dy, op.x, op.y, depth_radius=a.depth_radius, bias=a.bias, alpha=a.alpha, beta=a.beta
     )
 
 
-def _grad_lrn_grad(op: Any, g: Any) -> Any:
+def _grad_lrn_grad(op: Operation, g: Tensor) -> Any:
     """The derivative of LRNGrad by its parts: dy is linear in it; x by the product rule."""
     a = op.attrs
     dy, x, _ = op.inputs
@@ -151,7 +153,7 @@ def _grad_lrn_grad(op: Any, g: Any) -> Any:
     p0, p1, p2 = (_power(norm, a.beta + k) for k in range(3))
     k = 2 * a.alpha * a.beta
 
-    def near(v: Any) -> Any:
+    def near(v: Tensor) -> Any:
         return _near(v, a)
 
     through_dy = g * p0 - k * p1 * x * near(g * x)

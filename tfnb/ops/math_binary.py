@@ -13,9 +13,10 @@ from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.compare import GREATER_EQUAL, LESS_EQUAL, SELECT
 from tfnb.ops.complex_numbers import holomorphic
 from tfnb.ops.constants import ONES_LIKE, ZEROS_LIKE
@@ -69,7 +70,7 @@ _TYPE_WORDS = {
 def _both(fn: Callable[..., tuple[Any, Any]]) -> Callable[[Any, Any], Any]:
     """A gradient function from `fn(op, dy, x, y)`, which gives both gradients in the broadcast shape."""
 
-    def grad(op: Any, dy: Any) -> Any:
+    def grad(op: Operation, dy: Tensor) -> Any:
         x, y = op.inputs
         return unbroadcast(x, y, *fn(op, dy, x, y))
 
@@ -102,11 +103,11 @@ def _binary(
     )
 
 
-def _grad_quotient(op: Any, dy: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def _grad_quotient(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any]:
     return dy / y, dy * (-x / y / y)
 
 
-def _grad_pow(op: Any, dy: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def _grad_pow(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any]:
     positive = x > 0
     safe = SELECT(positive, x, ONES_LIKE(x))  # no NaN from the logarithm of what is not positive
     log_x = SELECT(positive, LOG(safe), ZEROS_LIKE(x))
@@ -116,19 +117,19 @@ def _grad_pow(op: Any, dy: Any, x: Any, y: Any) -> tuple[Any, Any]:
 def _chosen(condition: Any) -> Callable[..., tuple[Any, Any]]:
     """The gradient goes to the operand that was taken; to the first one of equals."""
 
-    def grads(op: Any, dy: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    def grads(op: Operation, dy: Any, x: Any, y: Any) -> tuple[Any, Any]:
         first, zeros = condition(x, y), ZEROS_LIKE(dy)
         return SELECT(first, dy, zeros), SELECT(first, zeros, dy)
 
     return grads
 
 
-def _grad_difference(op: Any, dy: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def _grad_difference(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any]:
     g = dy * (2.0 * (x - y))
     return g, -g
 
 
-def _grad_atan2(op: Any, dy: Any, y: Any, x: Any) -> tuple[Any, Any]:
+def _grad_atan2(op: Operation, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Any, Any]:
     scaled = dy / (SQUARE(x) + SQUARE(y))
     return scaled * x, -scaled * y
 
@@ -266,12 +267,12 @@ def div(x: Any, y: Any, name: str | None = None) -> Any:
     return (FLOOR_DIV if x.dtype.is_integer else REAL_DIV)(x, y, name=name)
 
 
-def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
+def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """x / y elementwise, rounded down to a whole number (of the operands' dtype)."""
     return FLOOR_DIV(x, y, name=name)
 
 
-def add_n(inputs: Any, name: str | None = None) -> Any:
+def add_n(inputs: TensorLike, name: str | None = None) -> Any:
     """The elementwise sum of a list of tensors of one shape and dtype.
 
     Errors: the list is empty; shapes or dtypes differ.
@@ -285,7 +286,7 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
 
 
 def accumulate_n(
-    inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
+    inputs: TensorLike, shape: TensorLike | None = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Any:
     """The elementwise sum of a list of tensors; `shape` and `tensor_dtype` say what they are, if given."""
     total = add_n(inputs, name)

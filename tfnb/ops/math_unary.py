@@ -16,8 +16,10 @@ import numpy as np
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, merged, unchanged
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.complex_numbers import complex_abs, conj, holomorphic
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.reduce_sum import unbroadcast
@@ -102,17 +104,17 @@ def _unless_zero(dy: Expr, z: Expr) -> Expr:
     return s.where(s.eq(dy, 0.0), dy, z)
 
 
-def _grad_inv_grad(op: Any, g: Any) -> Any:
+def _grad_inv_grad(op: Operation, g: Tensor) -> Any:
     y, dy = op.inputs
     return conj(g) * (-2.0 * dy * conj(y)), op.opdef(conj(y), g)
 
 
-def _grad_sqrt_grad(op: Any, g: Any) -> Any:
+def _grad_sqrt_grad(op: Operation, g: Tensor) -> Any:
     share = g / op.inputs[0]
     return -conj(share) * op.y, 0.5 * share
 
 
-def _grad_rsqrt_grad(op: Any, g: Any) -> Any:
+def _grad_rsqrt_grad(op: Operation, g: Tensor) -> Any:
     y, dy = conj(op.inputs[0]), op.inputs[1]
     return conj(g) * (-1.5 * dy * y * y), RSQRT_GRAD(y, g)
 
@@ -228,17 +230,17 @@ IS_INF = _predicate("IsInf", "infinite", s.isinf, "is_inf")
 IS_FINITE = _predicate("IsFinite", "finite", s.isfinite, "is_finite")
 
 
-def _host_zeta(call: Any, x: Any, q: Any) -> Any:
+def _host_zeta(call: np.ndarray, x: np.ndarray, q: np.ndarray) -> Any:
     return import_module("scipy.special").zeta(x, q).astype(x.dtype)
 
 
-def _host_polygamma(call: Any, a: Any, x: Any) -> Any:
+def _host_polygamma(call: np.ndarray, a: np.ndarray, x: np.ndarray) -> Any:
     whole = (a >= 0) & (a == np.floor(a))
     values = import_module("scipy.special").polygamma(np.where(whole, a, 0).astype(np.int64), x)
     return np.where(whole, values, np.nan).astype(x.dtype)
 
 
-def _grad_second(op: Any, value: Any, g: Any) -> Any:
+def _grad_second(op: Operation, value: Tensor, g: Tensor) -> Any:
     """The gradient by the second input of a function whose first has none."""
     x, y = op.inputs
     return None, unbroadcast(x, y, None, g * value)[1]

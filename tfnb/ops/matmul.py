@@ -15,7 +15,7 @@ from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis, with_rank
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.complex_numbers import conj, holomorphic
 from tfnb.ops.kernels_matmul import matmul_calls, matmul_product
 from tfnb.ops.math_binary import operands
@@ -101,7 +101,7 @@ def _times(x: Any, y: Any, tx: bool, ty: bool) -> Any:
     return MAT_MUL(x, y, transpose_a=tx, transpose_b=ty)
 
 
-def _batch_times(x: Any, y: Any, tx: bool, ty: bool) -> Any:
+def _batch_times(x: Tensor, y: Tensor, tx: bool, ty: bool) -> Any:
     return BATCH_MAT_MUL(x, y, adj_x=tx, adj_y=ty)
 
 
@@ -193,7 +193,7 @@ def matmul(
 
 
 def batch_matmul(
-    x: Any, y: Any, adj_x: bool = False, adj_y: bool = False, name: str | None = None
+    x: TensorLike, y: TensorLike, adj_x: bool = False, adj_y: bool = False, name: str | None = None
 ) -> Any:
     """The products of corresponding matrices of two stacks: see `BatchMatMul`."""
     return BATCH_MAT_MUL(x, y, adj_x=adj_x, adj_y=adj_y, name=name)
@@ -219,7 +219,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
         return RESHAPE(product, dims)
 
 
-def _contracted(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
+def _contracted(axes: TensorLike, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
     if isinstance(axes, (int, np.integer)):
         return list(range(rank_a - axes, rank_a)), list(range(axes))
     first, second = (

@@ -15,6 +15,8 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import GREATER, SELECT
 from tfnb.ops.complex_numbers import real
 from tfnb.ops.concat import concat
@@ -63,7 +65,7 @@ def _function(what: str) -> Callable[[HostCall, np.ndarray], np.ndarray]:
     return run
 
 
-def _grad(op: Any, dy: Any) -> Any:
+def _grad(op: Operation, dy: Tensor) -> Any:
     a = adjoint(op.inputs[0])
     size = a.shape.dims[-1] if a.shape.dims is not None else None
     upper, lower = concat([a, dy], -1), concat([ZEROS_LIKE(a), a], -1)
@@ -73,7 +75,7 @@ def _grad(op: Any, dy: Any) -> Any:
     return whole[..., :size, size:]
 
 
-def _last_size(x: Any) -> Any:
+def _last_size(x: Tensor) -> Any:
     """The last size of a tensor, as a scalar."""
     sizes: Any = SHAPE(x, out_type=int32)
     return sizes[-1]
@@ -118,20 +120,18 @@ def _lu_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return out, order
 
 
-def _grad_lu(op: Any, dy: Any, _: Any) -> Any:
+def _grad_lu(op: Operation, dy: Tensor, _: Tensor) -> Any:
     """L^-H (strictly lower part of L^H dL + upper part of dU U^H) U^-H, with its rows where the input had them."""
     packed, order = op.outputs
     low, up = _factors(packed)
     inner = MATRIX_BAND_PART(product(low, _strictly_lower(dy), adjoint_a=True), -1, 0)
-    inner = _strictly_lower(inner) + MATRIX_BAND_PART(
-        product(MATRIX_BAND_PART(dy, 0, -1), up, adjoint_b=True), 0, -1
-    )
+    inner = _strictly_lower(inner) + MATRIX_BAND_PART(product(MATRIX_BAND_PART(dy, 0, -1), up, adjoint_b=True), 0, -1)
     left = MATRIX_TRIANGULAR_SOLVE(low, inner, lower=True, adjoint=True)
     whole = adjoint(MATRIX_TRIANGULAR_SOLVE(up, adjoint(left), lower=False, adjoint=False))
     return _rows_back(whole, order)
 
 
-def _strictly_lower(x: Any) -> Any:
+def _strictly_lower(x: Tensor) -> Any:
     return x - MATRIX_BAND_PART(x, 0, -1)
 
 
@@ -149,7 +149,7 @@ def _by_matrix(x: Any, order: Any) -> Any:
     return product(cast_to(chosen, x.dtype), x)
 
 
-def _rows_back(x: Any, order: Any) -> Any:
+def _rows_back(x: Tensor, order: Any) -> Any:
     n = order.shape.dims[-1] if order.shape.dims is not None else None
     if order.shape.ndims == 1:
         return GATHER(x, INVERT_PERMUTATION(order))
@@ -180,7 +180,7 @@ def _tensor(x: Any) -> Any:
     return graph_of([x]).to_tensor(x)
 
 
-def _real(x: Any) -> Any:
+def _real(x: Tensor) -> Any:
     return real(x) if x.dtype in COMPLEX else x
 
 
@@ -221,7 +221,7 @@ def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: bool = False, nam
     return IDENTITY(_rows_back(product(low, up), _tensor(perm)), name=name)
 
 
-def lu_matrix_inverse(lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None) -> Any:
+def lu_matrix_inverse(lower_upper: Any, perm: TensorLike, validate_args: bool = False, name: str | None = None) -> Any:
     """The inverse of the matrix of which `lu` gave these factors and this order."""
     packed = _tensor(lower_upper)
     ones = MATRIX_SET_DIAG(ZEROS_LIKE(packed), ONES_LIKE(packed[..., 0]))
@@ -269,8 +269,8 @@ def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str 
 
 
 def norm(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: Any = None, name: str | None = None,
-    keep_dims: Any = None,
+    tensor: TensorLike, ord: Any = "euclidean", axis: Any = None, keepdims: Any = None, name: str | None = None,
+    keep_dims: bool | None = None,
 ) -> Any:  # fmt: skip
     """The norm of vectors along `axis`, of matrices along a pair of axes, or, by default, of all elements together.
 
@@ -298,7 +298,7 @@ def norm(
         return reduce_sum(size**ord, axis, keepdims=keep) ** (1.0 / ord)
 
 
-def _matrix_norm(x: Any, ord: Any, row: int, column: int, keep: bool) -> Any:
+def _matrix_norm(x: Tensor, ord: Any, row: int, column: int, keep: bool) -> Any:
     if ord == 2:
         rank = x.shape.ndims
         if rank is None:
@@ -315,7 +315,9 @@ def _matrix_norm(x: Any, ord: Any, row: int, column: int, keep: bool) -> Any:
     return largest if keep else squeeze(largest, [row, column])
 
 
-def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> tuple[Any, Any]:
+def normalize(
+    tensor: Any, ord: str = "euclidean", axis: TensorLike | None = None, name: str | None = None
+) -> tuple[Any, Any]:
     """(tensor / its norm, the norm) along `axis`: see `norm`."""
     tensor = _tensor(tensor)
     length = norm(tensor, ord=ord, axis=axis, keepdims=True)

@@ -15,8 +15,10 @@ from tfnb.ir import scalar as s
 from tfnb.ir.bounds import Bound
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.complex_numbers import conj
 from tfnb.ops.concat import CONCAT
 from tfnb.ops.constants import RANGE, ZEROS_LIKE
@@ -106,7 +108,7 @@ def _lower_set(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(s.eq(idx[-2], idx[-1]), site.load(1, (*idx[:-2], at)), site.load(0, idx))
 
 
-def _grad_set(op: Any, dy: Any) -> Any:
+def _grad_set(op: Operation, dy: Tensor) -> Any:
     return MATRIX_SET_DIAG(dy, ZEROS_LIKE(op.inputs[1])), MATRIX_DIAG_PART(dy)
 
 
@@ -126,12 +128,12 @@ MATRIX_SET_DIAG = OpDef(
 )
 
 
-def matrix_set_diag(input: Any, diagonal: Any, name: str | None = None) -> Any:
+def matrix_set_diag(input: TensorLike, diagonal: TensorLike, name: str | None = None) -> Any:
     """The matrices `input` with `diagonal` (..., min(m, n)) on their diagonals."""
     return MATRIX_SET_DIAG(input, diagonal, name=name)
 
 
-def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Any:
+def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False) -> Any:
     """Swaps the last two axes, with `conjugate` of the conjugates. Raises `ShapeError` for less than two."""
     graph = graph_of((a,))
     with graph.as_default(), graph.name_scope(name):

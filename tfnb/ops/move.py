@@ -17,8 +17,10 @@ from tfnb.ir.bounds import Bound
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import unchanged
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.complex_numbers import conj
 from tfnb.ops.constants import RANGE
 from tfnb.ops.pack import PACK
@@ -172,7 +174,7 @@ def _slice_bounds(c: Infer) -> list[Bound]:
     return [Bound(1, tuple(d - n + 1 for d, n in zip(c.shapes[0].known(), size, strict=True)), what="begin")]
 
 
-def _grad_slice(op: Any, dy: Any) -> Any:
+def _grad_slice(op: Operation, dy: Tensor) -> Any:
     x, begin, _ = op.inputs
     start, before = constant_value(begin), begin
     if start is not None and x.shape.is_fully_defined() and dy.shape.is_fully_defined():
@@ -201,7 +203,7 @@ SLICE = OpDef(
 )
 
 
-def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
+def slice_(input_: Any, begin: TensorLike, size: TensorLike, name: str | None = None) -> Any:
     """`size` elements from `begin` on along every axis; -1 takes what is left.
 
     Errors: the window does not lie inside the tensor.
@@ -263,7 +265,7 @@ def _lower_pad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return element if inside is None else s.where(inside, element, fill)
 
 
-def _grad_pad(op: Any, dy: Any) -> Any:
+def _grad_pad(op: Operation, dy: Tensor) -> Any:
     x, paddings = op.inputs[:2]
     value = constant_value(paddings)
     if value is not None:
@@ -314,7 +316,7 @@ PAD_V2 = OpDef(
 
 
 def transpose(
-    a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
+    a: TensorLike, perm: TensorLike | None = None, name: str | None = "transpose", conjugate: bool = False
 ) -> Any:
     """Reorders the axes of a tensor; without `perm` their order is reversed. `conjugate`: of its complex conjugate.
 

@@ -13,8 +13,9 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, OpDef, ReduceSpec
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.activations import RELU
 from tfnb.ops.compare import EQUAL
 from tfnb.ops.concat import concat
@@ -67,7 +68,7 @@ def _infer_bias_add(c: Infer) -> Shape:
     return Shape(tuple(size if i == axis and d is None else d for i, d in enumerate(x.dims)))
 
 
-def _bias_like(a: FormatAttrs, bias: Any, rank: int) -> Any:
+def _bias_like(a: FormatAttrs, bias: Tensor, rank: int) -> Any:
     """The bias, shaped so that it broadcasts against a value of that rank."""
     axis = _channel_axis(a, rank)
     return (
@@ -81,7 +82,7 @@ def _host_bias_add(call: HostCall, x: np.ndarray, bias: np.ndarray) -> np.ndarra
     return x + bias.reshape((-1,) + (1,) * (x.ndim - 1 - _channel_axis(call.attrs, x.ndim)))
 
 
-def _expand_bias_add(op: Any, x: Any, bias: Any) -> Any:
+def _expand_bias_add(op: Operation, x: Tensor, bias: Tensor) -> Any:
     if op.attrs.data_format == "NHWC":
         return x + bias
     if x.shape.ndims is None:
@@ -107,7 +108,7 @@ def _host_bias_grad(call: HostCall, g: np.ndarray) -> np.ndarray:
     return np.asarray(g.sum(axis=_summed_axes(call.attrs, g.ndim), dtype=wide)).astype(g.dtype)
 
 
-def _grad_bias_grad(op: Any, g: Any) -> Any:
+def _grad_bias_grad(op: Operation, g: Tensor) -> Any:
     return BIAS_ADD(zeros_like(op.x), g, data_format=op.attrs.data_format)
 
 
@@ -143,7 +144,7 @@ BIAS_ADD_GRAD: OpDef = OpDef(
 )
 
 
-def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Any:
+def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Any:
     """Adds the vector `bias` to the channels of `value`: the last dimension, or the second for "NCHW".
 
     value: a number type, rank at least 2. Raises `ShapeError` when the sizes differ.
@@ -153,26 +154,26 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
     return BIAS_ADD(value, bias, data_format=data_format or "NHWC", name=name)
 
 
-def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
+def xw_plus_b(x: TensorLike, weights: TensorLike, biases: Any, name: str | None = None) -> Any:
     """matmul(x, weights) + biases for x: (batch, in), weights: (in, out), biases: (out,)."""
     with scope(name, "xw_plus_b", x, weights, biases):
         return BIAS_ADD(MAT_MUL(x, weights), biases)
 
 
-def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
+def relu_layer(x: TensorLike, weights: TensorLike, biases: Any, name: str | None = None) -> Any:
     """max(matmul(x, weights) + biases, 0); shapes as `xw_plus_b`'s."""
     with scope(name, "relu_layer", x, weights, biases):
         return RELU(BIAS_ADD(MAT_MUL(x, weights), biases))
 
 
-def crelu(features: Any, name: str | None = None, axis: int = -1) -> Any:
+def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Any:
     """relu(features) and relu(-features), joined along `axis`, which becomes twice as long."""
     with scope(name, "CRelu", features):
         x = graph_of((features,)).to_tensor(features)
         return RELU(concat([x, -x], axis))
 
 
-def zero_fraction(value: Any, name: str | None = None) -> Any:
+def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
     """The share of the elements of `value` that are zero: a float32 scalar, NaN for no elements."""
     with scope(name, "zero_fraction", value):
         x = graph_of((value,)).to_tensor(value)
@@ -216,7 +217,7 @@ def dropout(
         return found
 
 
-def _noise_shape(value: Any, noise_shape: Any) -> Any:
+def _noise_shape(value: Tensor, noise_shape: Any) -> Any:
     """The shape of the noise; None in a list stands for `value`'s dimension."""
     if (
         not isinstance(noise_shape, (list, tuple))
@@ -231,12 +232,12 @@ def _noise_shape(value: Any, noise_shape: Any) -> Any:
 
 
 def moments(
-    x: Any,
-    axes: Any,
+    x: TensorLike,
+    axes: TensorLike,
     shift: Any = None,
     name: str | None = None,
-    keep_dims: Any = None,
-    keepdims: Any = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
 ) -> tuple[Any, Any]:
     """Mean and variance of `x` along `axes`, in the dtype of x.
 
@@ -300,7 +301,11 @@ def batch_norm_with_global_normalization(
 
 
 def l2_normalize(
-    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+    x: TensorLike,
+    axis: TensorLike | None = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+    dim: TensorLike | None = None,
 ) -> Any:
     """x / sqrt(max(sum(x^2), epsilon)) along `axis` (0.x: `dim`), an integer or a list of them."""
     along = dim if axis is None else axis

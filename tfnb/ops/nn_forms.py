@@ -12,8 +12,10 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.conv3d import (
     CONV3D,
     CONV3D_BACKPROP_FILTER_V2,
@@ -61,20 +63,20 @@ def _volume_grad(which: int) -> tuple[Any, Any, Any]:
         inputs = (x, sizes, dy) if which else (sizes, w, dy)
         return kernel(replace(call, attrs=attrs(call.attrs)), *inputs)
 
-    def expand(node: Any, x: Any, w: Any, dy: Any) -> Any:
+    def expand(node: Any, x: Tensor, w: Any, dy: Tensor) -> Any:
         inputs = (x, shape_of(w), dy) if which else (shape_of(x), w, dy)
         return op(*inputs, **attrs_of(attrs(node.attrs)))
 
     return infer, host, expand
 
 
-def _grad_input_grad(op: Any, g: Any) -> Any:
+def _grad_input_grad(op: Operation, g: Tensor) -> Any:
     _, w, dy = op.inputs
     kept = attrs_of(op.attrs)
     return None, CONV3D_BACKPROP_FILTER_V2(g, shape_of(w), dy, **kept), CONV3D(g, w, **kept)
 
 
-def _grad_filter_grad(op: Any, g: Any) -> Any:
+def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
     x, _, dy = op.inputs
     kept = attrs_of(op.attrs)
     return CONV3D_BACKPROP_INPUT_V2(shape_of(x), g, dy, **kept), None, CONV3D(x, g, **kept)
@@ -173,7 +175,7 @@ def _host_global_grad(
     return tuple(x.astype(t.dtype) for x in found)
 
 
-def _expand_global_grad(op: Any, t: Any, m: Any, v: Any, gamma: Any, dy: Any) -> Any:
+def _expand_global_grad(op: Operation, t: Tensor, m: Tensor, v: Tensor, gamma: Tensor, dy: Tensor) -> Any:
     axes = np.asarray([0, 1, 2], np.int32)
     inv = RSQRT(v + op.attrs.variance_epsilon)
     scaled = op.attrs.scale_after_normalization

@@ -11,6 +11,7 @@ from typing import Any
 
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import Tensor
 from tfnb.ops import gather
 from tfnb.ops.compare import (
     GREATER,
@@ -33,18 +34,18 @@ __all__ = ["OPERATORS"]
 
 
 def _of(op: OpDef, name: str | None = None) -> Callable[[Any, Any], Any]:
-    def operator(x: Any, y: Any) -> Any:
+    def operator(x: Tensor, y: Tensor) -> Any:
         return op(*operands(x, y), name=name)
 
     operator.__name__ = op.name
     return operator
 
 
-def _divided(x: Any, y: Any) -> Any:
+def _divided(x: Tensor, y: Tensor) -> Any:
     return truediv(x, y, "truediv")
 
 
-def _multiplied(x: Any, y: Any) -> Any:
+def _multiplied(x: Tensor, y: Tensor) -> Any:
     """A sparse factor makes the product sparse."""
     if isinstance(y, SparseTensor):
         return sparse_multiply(y, x)

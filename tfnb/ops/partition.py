@@ -13,8 +13,10 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import LESS, SELECT
 from tfnb.ops.concat import CONCAT
 from tfnb.ops.constants import RANGE
@@ -24,7 +26,7 @@ from tfnb.ops.math_binary import MAXIMUM
 from tfnb.ops.reduce import MAX, PROD
 from tfnb.ops.reduce_sum import BROADCAST_TO
 from tfnb.ops.shaping import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SQUEEZE, reshape_like
-from tfnb.types import ALL, INDEX, REALS, Shape, as_dtype, bool_, int32, unknown_shape
+from tfnb.types import ALL, INDEX, REALS, DTypeLike, Shape, as_dtype, bool_, int32, unknown_shape
 
 __all__ = ["API", "DYNAMIC_PARTITION", "DYNAMIC_STITCH", "OPS", "UNIQUE", "WHERE", "distinct", "product"]
 
@@ -67,9 +69,7 @@ def distinct(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         wide = x if x.itemsize == 8 else x.astype(np.int64)
         number = (wide - low).astype(np.int64, copy=False)
         table = np.empty(high - low + 1, np.int64)
-        table[number[::-1]] = np.arange(
-            x.size - 1, -1, -1
-        )  # the last one written stays: the first in x
+        table[number[::-1]] = np.arange(x.size - 1, -1, -1)  # the last one written stays: the first in x
         first = table[number]
         is_first = first == np.arange(x.size)
         place = np.cumsum(is_first) - 1
@@ -119,23 +119,19 @@ def _partition_shapes(c: Infer) -> tuple[Shape, ...]:
     if data.dims is None or which.dims is None:
         return (unknown_shape,) * c.attrs.num_partitions
     if not Shape(data.dims[: len(which.dims)]).is_compatible_with(which):
-        raise ShapeError(
-            f"DynamicPartition: data of shape {data} must begin with the shape {which} of partitions"
-        )
+        raise ShapeError(f"DynamicPartition: data of shape {data} must begin with the shape {which} of partitions")
     return (Shape((None, *data.dims[len(which.dims) :])),) * c.attrs.num_partitions
 
 
 def _host_partition(call: HostCall, data: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, ...]:
     n = call.attrs.num_partitions
     if which.size and (which.min() < 0 or which.max() >= n):
-        raise InvalidArgumentError(
-            f"the partitions {which.min()}..{which.max()} are not in [0, {n})", call.op
-        )
+        raise InvalidArgumentError(f"the partitions {which.min()}..{which.max()} are not in [0, {n})", call.op)
     rows, place = data.reshape(which.size, *data.shape[which.ndim :]), which.reshape(-1)
     return tuple(rows.take(np.flatnonzero(place == k), axis=0) for k in range(n))
 
 
-def _grad_partition(op: Any, *dys: Any) -> Any:
+def _grad_partition(op: Operation, *dys: Any) -> Any:
     """The rows' numbers go through the same partition, so stitching by them undoes it."""
     data, which = op.inputs
     shape = SHAPE(which, out_type=int32)
@@ -175,16 +171,8 @@ def _stitched(c: Infer) -> Shape:
         index, data, value = c.shapes[i], c.shapes[n + i], c.value(i)
         if index.dims is not None and data.dims is not None:
             rest = rest.merge_with(Shape(data.dims[len(index.dims) :]))
-        top = (
-            None
-            if top is None or value is None
-            else max(top, int(value.max()) if value.size else -1)
-        )
-    return (
-        unknown_shape
-        if rest.dims is None
-        else Shape((None if top is None else top + 1, *rest.dims))
-    )
+        top = None if top is None or value is None else max(top, int(value.max()) if value.size else -1)
+    return unknown_shape if rest.dims is None else Shape((None if top is None else top + 1, *rest.dims))
 
 
 def _host_stitch(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
@@ -201,7 +189,7 @@ def _host_stitch(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
     return out
 
 
-def _grad_stitch(op: Any, dy: Any) -> Any:
+def _grad_stitch(op: Operation, dy: Tensor) -> Any:
     n = len(op.inputs) // 2
     return (*(None,) * n, *(GATHER(dy, i) for i in op.inputs[:n]))
 
@@ -230,12 +218,14 @@ class Unique(NamedTuple):
     idx: Any
 
 
-def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
+def unique(x: TensorLike, out_idx: Any = int32, name: str | None = None) -> Unique:
     """The different elements of a vector in the order of first occurrence, and each element's place among them."""
     return Unique(*UNIQUE(x, out_idx=out_idx, name=name))
 
 
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+def where(
+    condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
+) -> Any:
     """With x and y: elements of x where the condition holds, of y elsewhere (see `Select`). Without: the
     indices of the true elements, int64 of shape (how many, rank). Errors: only one of x and y; shapes that do
     not fit.
@@ -245,9 +235,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return WHERE(condition, name=name) if x is None else SELECT(condition, x, y, name=name)
 
 
-def boolean_mask(
-    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
-) -> Any:
+def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Any:
     """The elements (or slices) of `tensor` where `mask` is true, one after the other.
 
     mask: bool of known rank k >= 1; its shape must be that of tensor's dimensions from `axis` (0) on. Result:
@@ -266,25 +254,19 @@ def boolean_mask(
         return GATHER(flat, rows) if a == 0 else GATHER_V2(flat, rows, np.int32(a))
 
 
-def _flattened(x: Any, axis: int, count: int) -> Any:
+def _flattened(x: Tensor, axis: int, count: int) -> Any:
     """`x` with `count` dimensions from `axis` on made one."""
     if count == 1:
         return x
     dims = x.shape.dims
-    if (
-        dims is not None
-        and sum(d is None for d in (*dims[:axis], *dims[axis + count :])) == 0
-        and 0 not in dims
-    ):
+    if dims is not None and sum(d is None for d in (*dims[:axis], *dims[axis + count :])) == 0 and 0 not in dims:
         return RESHAPE(x, np.asarray([*dims[:axis], -1, *dims[axis + count :]], np.int32))
     shape = SHAPE(x, out_type=int32)
     middle = RESHAPE(product(shape[axis : axis + count]), np.asarray([1], np.int32))
     return RESHAPE(x, CONCAT(np.int32(0), [shape[:axis], middle, shape[axis + count :]]))
 
 
-def sequence_mask(
-    lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: str | None = None
-) -> Any:
+def sequence_mask(lengths: Any, maxlen: Any = None, dtype: DTypeLike = bool_, name: str | None = None) -> Any:
     """Rows that are true up to their length: mask[..., j] = j < lengths[...].
 
     lengths: integers, any shape. maxlen: the size of the last dimension, by default the largest length.
@@ -294,11 +276,7 @@ def sequence_mask(
         zero, one = t.dtype.np.type(0), t.dtype.np.type(1)
         if maxlen is None:
             rank = t.shape.ndims
-            axes = (
-                RANGE(np.int32(0), RANK(t), np.int32(1))
-                if rank is None
-                else np.arange(rank, dtype=np.int32)
-            )
+            axes = RANGE(np.int32(0), RANK(t), np.int32(1)) if rank is None else np.arange(rank, dtype=np.int32)
             maxlen = MAXIMUM(MAX(t, axes), zero)
         limit = t.graph.to_tensor(maxlen, None if hasattr(maxlen, "dtype") else t.dtype)
         mask = LESS(RANGE(zero, cast_to(limit, t.dtype), one), EXPAND_DIMS(t, np.int32(-1)))

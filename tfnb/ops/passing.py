@@ -15,9 +15,11 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast_shapes, with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import GREATER, LESS, LESS_EQUAL, LOGICAL_OR, SELECT
 from tfnb.ops.concat import CONCAT
 from tfnb.ops.constants import ZEROS_LIKE
@@ -27,7 +29,18 @@ from tfnb.ops.math_binary import ADD_N
 from tfnb.ops.partition import DYNAMIC_STITCH
 from tfnb.ops.reduce_sum import SUM, unbroadcast
 from tfnb.ops.shaping import EXPAND_DIMS, IDENTITY, RESHAPE, SHAPE, constant_lookup
-from tfnb.types import ALL, INDEX, REALS, Shape, as_dtype, as_shape, int32, scalar, unknown_shape
+from tfnb.types import (
+    ALL,
+    INDEX,
+    REALS,
+    DTypeLike,
+    Shape,
+    as_dtype,
+    as_shape,
+    int32,
+    scalar,
+    unknown_shape,
+)
 
 __all__ = ["API", "OPS"]
 
@@ -152,7 +165,7 @@ PARALLEL_CONCAT = OpDef(
 )
 
 
-def _grad_clip(op: Any, dy: Any) -> Any:
+def _grad_clip(op: Operation, dy: Tensor) -> Any:
     t, low, high = op.inputs
     below, above, none = LESS(t, low), GREATER(t, high), ZEROS_LIKE(dy)
     inside = SELECT(LOGICAL_OR(below, above), none, dy)
@@ -202,7 +215,7 @@ def _bound(name: str, side: str, what: str, op: OpDef) -> OpDef:
         found = [np.searchsorted(r, v, side) for r, v in zip(rows, values, strict=True)]  # type: ignore[call-overload]
         return np.asarray(found, call.types["out_type"].np).reshape(values.shape)
 
-    def expand(node: Any, rows: Any, values: Any) -> Any:
+    def expand(node: Any, rows: Any, values: Tensor) -> Any:
         before = op(EXPAND_DIMS(rows, np.int32(1)), EXPAND_DIMS(values, np.int32(2)))
         return SUM(cast_to(before, node.types["out_type"]), np.asarray([2], np.int32))
 
@@ -270,7 +283,7 @@ def identity_n(input: Any, name: str | None = None) -> list[Any]:
     return list(found) if isinstance(found, (list, tuple)) else [found]
 
 
-def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
+def ensure_shape(x: TensorLike, shape: TensorLike, name: str | None = None) -> Any:
     """`x`, checked to have a compatible shape, when built and when run. Raises `ShapeError`."""
     return ENSURE_SHAPE(x, shape=as_shape(shape), name=name)
 
@@ -286,9 +299,9 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Any:
 
 def searchsorted(
     sorted_sequence: Any,
-    values: Any,
+    values: TensorLike,
     side: str = "left",
-    out_type: Any = int32,
+    out_type: DTypeLike = int32,
     name: str | None = None,
 ) -> Any:
     """Where each of `values` would be put into the sorted rows: before equal ones ("left"), or behind ("right")."""
@@ -321,7 +334,7 @@ def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[
     return list(SHAPE_N(list(input), out_type=as_dtype(out_type), name=name))
 
 
-def guarantee_const(input: Any, name: str | None = None) -> Any:
+def guarantee_const(input: TensorLike, name: str | None = None) -> Any:
     """The input, promised never to change."""
     return GUARANTEE_CONST(input, name=name)
 

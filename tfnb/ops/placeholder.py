@@ -14,9 +14,9 @@ from tfnb.ir.default import get_default_graph
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, Kind, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.sparse import SparseTensor
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.shaping import IDENTITY
-from tfnb.types import ANY, Shape, as_dtype, as_shape, int64, unknown_shape
+from tfnb.types import ANY, DTypeLike, Shape, as_dtype, as_shape, int64, unknown_shape
 
 __all__ = ["API", "OPS", "PLACEHOLDER", "PLACEHOLDER_WITH_DEFAULT"]
 
@@ -64,7 +64,7 @@ PLACEHOLDER_WITH_DEFAULT = OpDef(
 )
 
 
-def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+def placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | None = None) -> Tensor:
     """A tensor whose value must be fed.
 
     `shape`: its static shape; None leaves it open, None dimensions (a batch) too.
@@ -74,12 +74,12 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     )
 
 
-def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+def placeholder_with_default(input: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
     """`input`'s value unless another is fed. Raises `ShapeError` when `input` does not fit `shape`."""
     return PLACEHOLDER_WITH_DEFAULT(input, shape=as_shape(shape), name=name)
 
 
-def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+def sparse_placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | None = None) -> SparseTensor:
     """A sparse tensor whose value must be fed: a `SparseTensorValue`, or a tuple (indices, values, dense shape).
 
     `shape`: its static dense shape, None dimensions allowed; a tensor; or None, which leaves all open.

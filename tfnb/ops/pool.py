@@ -14,9 +14,11 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.host_conv import (
     avg_pool_grad_host,
@@ -180,11 +182,11 @@ def _max_pool_grad_grad_lower(site: LowerSite, idx: tuple[Expr, ...], port: int)
     return value  # type: ignore[return-value]
 
 
-def _grad_max_pool(op: Any, dy: Any) -> Any:
+def _grad_max_pool(op: Operation, dy: Tensor) -> Any:
     return MAX_POOL_GRAD(op.x, op.y, dy, **attrs_of(op.attrs))
 
 
-def _grad_max_pool_grad(op: Any, g: Any) -> Any:
+def _grad_max_pool_grad(op: Operation, g: Tensor) -> Any:
     """Where the maxima lie does not change with the pixels, but for a set of measure zero."""
     x, y, _ = op.inputs
     kept = attrs_of(op.attrs)
@@ -192,16 +194,16 @@ def _grad_max_pool_grad(op: Any, g: Any) -> Any:
     return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_GRAD_GRAD(x, y, g, **kept)
 
 
-def _grad_max_pool_grad_grad(op: Any, g: Any) -> Any:
+def _grad_max_pool_grad_grad(op: Operation, g: Tensor) -> Any:
     x, y, _ = op.inputs
     return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_GRAD(x, y, g, **attrs_of(op.attrs))
 
 
-def _grad_avg_pool(op: Any, dy: Any) -> Any:
+def _grad_avg_pool(op: Operation, dy: Tensor) -> Any:
     return AVG_POOL_GRAD(shape_of(op.x), dy, **attrs_of(op.attrs))
 
 
-def _grad_avg_pool_grad(op: Any, g: Any) -> Any:
+def _grad_avg_pool_grad(op: Operation, g: Tensor) -> Any:
     return None, AVG_POOL(g, **attrs_of(op.attrs))
 
 

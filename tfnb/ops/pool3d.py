@@ -14,9 +14,11 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.host_conv import Axis
 from tfnb.ops.kernels_pool3d import (
@@ -207,26 +209,26 @@ def _lower_max_grad_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> E
     return total
 
 
-def _grad_max(op: Any, dy: Any) -> Any:
+def _grad_max(op: Operation, dy: Tensor) -> Any:
     return MAX_POOL_3D_GRAD(op.x, op.y, dy, **attrs_of(op.attrs))
 
 
-def _grad_max_grad(op: Any, g: Any) -> Any:
+def _grad_max_grad(op: Operation, g: Tensor) -> Any:
     """Where the maxima lie does not change with the voxels, but for a set of measure zero."""
     x, y, _ = op.inputs
     return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_3D_GRAD_GRAD(x, y, g, **attrs_of(op.attrs))
 
 
-def _grad_max_grad_grad(op: Any, g: Any) -> Any:
+def _grad_max_grad_grad(op: Operation, g: Tensor) -> Any:
     x, y, _ = op.inputs
     return ZEROS_LIKE(x), ZEROS_LIKE(y), MAX_POOL_3D_GRAD(x, y, g, **attrs_of(op.attrs))
 
 
-def _grad_avg(op: Any, dy: Any) -> Any:
+def _grad_avg(op: Operation, dy: Tensor) -> Any:
     return AVG_POOL_3D_GRAD(shape_of(op.x), dy, **attrs_of(op.attrs))
 
 
-def _grad_avg_grad(op: Any, g: Any) -> Any:
+def _grad_avg_grad(op: Operation, g: Tensor) -> Any:
     return None, AVG_POOL_3D(g, **attrs_of(op.attrs))
 
 

@@ -6,6 +6,7 @@ exactly the pixels named, and its own gradient comes from there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.host_conv import pool_axes
 from tfnb.ops.window_taps import host_choice, lower_choice
@@ -153,17 +156,17 @@ def _lower_grad_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return s.where(inside, site.load(1, (idx[0], y, x, s.floormod(place, c))), 0)
 
 
-def _grad(op: Any, dy: Any, _: Any) -> Any:
+def _grad(op: Operation, dy: Tensor, _: Tensor) -> Any:
     return MAX_POOL_GRAD_WITH_ARGMAX(op.x, dy, op.outputs[1], **attrs_of(op.attrs))
 
 
-def _grad_grad(op: Any, g: Any) -> Any:
+def _grad_grad(op: Operation, g: Tensor) -> Any:
     """Where the maxima lie does not change with the pixels, but for a set of measure zero."""
     x, _, argmax = op.inputs
     return ZEROS_LIKE(x), MAX_POOL_GRAD_GRAD_WITH_ARGMAX(x, g, argmax, **attrs_of(op.attrs)), None
 
 
-def _grad_grad_grad(op: Any, g: Any) -> Any:
+def _grad_grad_grad(op: Operation, g: Tensor) -> Any:
     x, _, argmax = op.inputs
     return ZEROS_LIKE(x), MAX_POOL_GRAD_WITH_ARGMAX(x, g, argmax, **attrs_of(op.attrs)), None
 
@@ -221,9 +224,16 @@ MAX_POOL_GRAD_GRAD_WITH_ARGMAX = OpDef(
 
 
 def max_pool_with_argmax(
-    input: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", Targmax: Any = None,
-    name: str | None = None, output_dtype: Any = None, include_batch_in_index: bool = False,
-) -> tuple[Any, Any]:  # fmt: skip
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str,
+    data_format: str = "NHWC",
+    Targmax: Any = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+    include_batch_in_index: bool = False,
+) -> tuple[Any, Any]:
     """The largest pixel of each window and its place in the image; see the op MaxPoolWithArgmax.
 
     input: (batch, height, width, channels). ksize, strides: four integers. Targmax (`output_dtype`): int64 (the

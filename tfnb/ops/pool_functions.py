@@ -6,11 +6,13 @@ function makes one pooling op, and only reshapes around it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.conv_functions import padding_of, spread
 from tfnb.ops.losses import scope
 from tfnb.ops.pool import AVG_POOL, MAX_POOL
@@ -35,9 +37,14 @@ def _pool(
 
 
 def max_pool(
-    value: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None, data_format: str | None = "NHWC",
-    name: str | None = None, input: Any = None,
-) -> Any:  # fmt: skip
+    value: TensorLike | None = None,
+    ksize: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+    input: TensorLike | None = None,
+) -> Any:
     """The largest pixel of each window, channel by channel.
 
     value: (batch, height, width, channels), or channels first for `data_format="NCHW"`. ksize, strides: one, two or
@@ -97,7 +104,12 @@ def pool1d(
 
 
 def max_pool1d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NWC", name: str | None = None
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str,
+    data_format: str = "NWC",
+    name: str | None = None,
 ) -> Any:
     """The largest element of each window of (batch, width, channels)."""
     return pool1d(MAX_POOL, input, ksize, strides, padding, data_format, name)

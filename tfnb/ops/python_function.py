@@ -38,7 +38,7 @@ def _unknown(c: Infer) -> tuple[Shape, ...]:
     return (unknown_shape,) * len(c.types["Tout"])
 
 
-def _as_output(call: HostCall, value: Any, dtype: DType, i: int) -> np.ndarray:
+def _as_output(call: HostCall, value: np.ndarray, dtype: DType, i: int) -> np.ndarray:
     try:
         array = np.asarray(value)
     except ValueError as e:

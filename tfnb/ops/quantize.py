@@ -7,6 +7,7 @@ all run on the host.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import TensorLike
 from tfnb.types import (
     QUANTIZED,
     DType,
@@ -88,7 +90,7 @@ def _scale(low: float, high: float, dtype: DType) -> tuple[float, int]:
     return steps / width if width else 0.0, least
 
 
-def unclamped(x: Any, low: float, high: float, dtype: DType) -> np.ndarray:
+def unclamped(x: TensorLike, low: float, high: float, dtype: DType) -> np.ndarray:
     scale, least = _scale(low, high, dtype)
     return np.asarray(_away(np.asarray(x) * scale) - _away(np.asarray(low * scale)) + least)
 
@@ -158,7 +160,7 @@ def with_range(c: Infer) -> tuple[Shape, Shape, Shape]:
 
 
 def quantized_op(
-    name: str, inputs: str, outputs: str, doc: str, host: Any, infer: Any, **more: Any
+    name: str, inputs: str, outputs: str, doc: str, host: Callable[..., Any], infer: Callable[[Infer], Any], **more: Any
 ) -> OpDef:
     return OpDef(
         name,
@@ -310,7 +312,7 @@ QUANTIZE_DOWN = quantized_op(
 
 
 def quantize_v2(
-    input: Any,
+    input: TensorLike,
     min_range: Any,
     max_range: Any,
     T: Any,
@@ -328,7 +330,7 @@ def quantize_v2(
 
 
 def dequantize(
-    input: Any,
+    input: TensorLike,
     min_range: Any,
     max_range: Any,
     mode: str = "MIN_COMBINED",

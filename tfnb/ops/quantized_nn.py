@@ -238,7 +238,7 @@ def _reshaped(c: Infer) -> tuple[Shape, Shape, Shape]:
     return Shape(tuple(free if d is None else d for d in known.dims)), scalar, scalar
 
 
-def _host_reshape(call: HostCall, x: np.ndarray, shape: np.ndarray, low: Any, high: Any) -> Any:
+def _host_reshape(call: HostCall, x: np.ndarray, shape: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
     if (shape < -1).any():
         raise InvalidArgumentError(f"QuantizedReshape: {shape.tolist()} is not a shape", call.op)
     try:

@@ -22,6 +22,7 @@ from tfnb.ir.scalar_host import evaluate
 from tfnb.types import (
     FLOATS,
     INDEX,
+    DTypeLike,
     Shape,
     bfloat16,
     float16,
@@ -68,7 +69,7 @@ def _unit(word: Words, first: int, dtype: Any) -> Expr:
     return s.cast(s.shr(word(first), 32 - bits), float32) * 2.0**-bits
 
 
-def _uniform(word: Words, dtype: Any) -> Expr:
+def _uniform(word: Words, dtype: DTypeLike) -> Expr:
     return _unit(word, 0, dtype)
 
 
@@ -81,7 +82,7 @@ def _normal(word: Words, dtype: Any) -> Expr:
     return s.sqrt(s.log(u) * -2.0) * s.cos(v * (2.0 * math.pi))
 
 
-def _truncated(word: Words, dtype: Any) -> Expr:
+def _truncated(word: Words, dtype: DTypeLike) -> Expr:
     """The inverse of the normal distribution at a uniform number between its values at -2 and 2."""
     if dtype is float64:
         u = _unit(word, 0, dtype) + 2.0**-54
@@ -131,7 +132,7 @@ def random_words(call: HostCall, n: int) -> tuple[np.ndarray, ...]:
     return philox_4x32(key0, key1, np.arange(n, dtype=np.uint32), number)
 
 
-def _uniform_int(word: Words, dtype: Any, low: Expr, high: Expr) -> Expr:
+def _uniform_int(word: Words, dtype: DTypeLike, low: Expr, high: Expr) -> Expr:
     """low + bits mod (high - low), in unsigned arithmetic; the bias is below (high - low) / 2^32 (2^64)."""
     if dtype is int32:
         span = s.cast(high, uint32) - s.cast(low, uint32)

@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.math_binary import MAXIMUM
 from tfnb.ops.random import SeedAttrs, random_words
@@ -26,6 +29,7 @@ from tfnb.ops.special import RANDOM_GAMMA_GRAD
 from tfnb.types import (
     FLOATS,
     INDEX,
+    DTypeLike,
     Shape,
     as_dtype,
     float16,
@@ -74,7 +78,7 @@ def _inverse_poisson(special: Any, rate: np.ndarray, u: np.ndarray) -> np.ndarra
     return np.where(rate > 0, k, np.where(rate == 0, 0.0, np.nan))
 
 
-def _grad_gamma(op: Any, dy: Any) -> Any:
+def _grad_gamma(op: Operation, dy: Tensor) -> Any:
     alpha, sample = op.inputs[1], op.outputs[0]
     if sample.shape.ndims is None or alpha.shape.ndims is None:
         raise ShapeError("the gradient of RandomGamma needs known ranks", op)
@@ -173,17 +177,17 @@ PARAMETERIZED_TRUNCATED_NORMAL = OpDef(
 )
 
 
-def _dims(graph: Any, shape: Any) -> Any:
+def _dims(graph: GraphBuilder, shape: TensorLike) -> Any:
     if hasattr(shape, "dtype"):
         return graph.to_tensor(shape)
     return graph.to_tensor(np.asarray(shape, np.int32).reshape(-1))
 
 
 def random_gamma(
-    shape: Any,
-    alpha: Any,
-    beta: Any = None,
-    dtype: Any = float32,
+    shape: TensorLike,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
+    dtype: DTypeLike = float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
@@ -205,7 +209,7 @@ def random_gamma(
 
 
 def random_poisson(
-    lam: Any, shape: Any, dtype: Any = float32, seed: int | None = None, name: str | None = None
+    lam: Any, shape: TensorLike, dtype: DTypeLike = float32, seed: int | None = None, name: str | None = None
 ) -> Any:
     """Samples of the Poisson distribution of mean `lam`: `shape`, then the shape of lam."""
     graph = graph_of((lam, shape))
@@ -217,9 +221,15 @@ def random_poisson(
 
 
 def parameterized_truncated_normal(
-    shape: Any, means: Any = 0.0, stddevs: Any = 1.0, minvals: Any = -2.0, maxvals: Any = 2.0, dtype: Any = float32,
-    seed: int | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    shape: TensorLike,
+    means: float = 0.0,
+    stddevs: float = 1.0,
+    minvals: Any = -2.0,
+    maxvals: float = 2.0,
+    dtype: DTypeLike = float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
     """Normal numbers between minvals and maxvals; the parameters are scalars, or one per first dimension."""
     graph, kind = graph_of((shape, means, stddevs, minvals, maxvals)), as_dtype(dtype)
     parameters = [graph.to_tensor(p, kind) for p in (means, stddevs, minvals, maxvals)]

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.philox import philox_4x32
 from tfnb.ir.shapes import unchanged, with_rank
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import TensorLike, is_tensor_like
 from tfnb.ops.move import slice_
 from tfnb.ops.random import (
     RANDOM_STANDARD_NORMAL,
@@ -25,7 +26,18 @@ from tfnb.ops.random import (
     SeedAttrs,
 )
 from tfnb.ops.shaping import shape_of
-from tfnb.types import ALL, INDEX, REALS, Shape, as_dtype, as_shape, float32, int32, int64
+from tfnb.types import (
+    ALL,
+    INDEX,
+    REALS,
+    DTypeLike,
+    Shape,
+    as_dtype,
+    as_shape,
+    float32,
+    int32,
+    int64,
+)
 
 __all__ = ["API", "MULTINOMIAL", "OPS", "RANDOM_SHUFFLE", "get_seed", "random_uniform", "seeds_for"]
 
@@ -49,14 +61,14 @@ def set_random_seed(seed: int | None) -> None:
     get_default_graph().seed = None if seed is None else int(seed)
 
 
-def seeds_for(graph: Any, seed: int | None) -> dict[str, Any]:
+def seeds_for(graph: GraphBuilder, seed: int | None) -> dict[str, Any]:
     """The seed attributes of a random op made now in `graph`; zeros when no seed is set."""
     with graph.as_default():
         first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
 
 
-def _dims(graph: Any, shape: Any) -> Any:
+def _dims(graph: GraphBuilder, shape: TensorLike) -> Any:
     """A shape as an integer tensor or array."""
     if is_tensor_like(shape) or isinstance(shape, np.ndarray):
         return shape
@@ -110,7 +122,7 @@ def _normal(
 
 
 def random_normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: int | None = None,
+    shape: TensorLike, mean: TensorLike = 0.0, stddev: float = 1.0, dtype: DTypeLike = float32, seed: int | None = None,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """Normal numbers of that mean and standard deviation.
@@ -206,7 +218,7 @@ MULTINOMIAL = OpDef(
 )
 
 
-def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Any:
+def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
     """The rows of `value` (its first dimension) in a random order."""
     graph = graph_of((value,))
     return RANDOM_SHUFFLE(value, name=name, graph=graph, **seeds_for(graph, seed))
@@ -235,9 +247,9 @@ def multinomial(
 
 
 def categorical(
-    logits: Any,
+    logits: TensorLike,
     num_samples: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:

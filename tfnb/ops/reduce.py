@@ -14,8 +14,10 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef, ReduceSpec
+from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, scalar_shape
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import EQUAL, SELECT
 from tfnb.ops.complex_numbers import holomorphic
 from tfnb.ops.constants import ONES_LIKE, ZEROS_LIKE
@@ -92,7 +94,7 @@ def _host_extreme(fn: Any, highest_first: bool) -> Callable[..., Any]:
     return kernel
 
 
-def _grad_extreme(op: Any, dy: Any) -> Any:
+def _grad_extreme(op: Operation, dy: Tensor) -> Any:
     x, axes = op.inputs
     chosen = cast_to(EQUAL(x, spread(op, op.y)), x.dtype)  # ties share the gradient
     count = SUM(chosen, axes, keep_dims=True)
@@ -116,7 +118,7 @@ def _host_prod(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
         return np.asarray(total).astype(x.dtype)
 
 
-def _grad_prod(op: Any, dy: Any) -> Any:
+def _grad_prod(op: Operation, dy: Tensor) -> Any:
     """The product of the *other* elements, right at zeros too: one axis after the other."""
     x, g = op.x, spread(op, dy)
     axes = static_axes(op)
@@ -135,7 +137,7 @@ def _grad_prod(op: Any, dy: Any) -> Any:
     return g, None
 
 
-def _others(x: Any, axes: Any) -> Any:
+def _others(x: Tensor, axes: TensorLike) -> Any:
     """For each element the product of the others along `axes`, by division: zeros are counted instead of
     multiplied.
     """
@@ -185,7 +187,7 @@ def _mean_spec(site: LowerSite) -> ReduceSpec:
     return spec_of("sum", site, finish=finish)
 
 
-def _grad_mean(op: Any, dy: Any) -> Any:
+def _grad_mean(op: Operation, dy: Tensor) -> Any:
     x = op.x
     count = reduced_count(op)
     if count is not None:
@@ -195,7 +197,7 @@ def _grad_mean(op: Any, dy: Any) -> Any:
     return BROADCAST_TO(spread(op, scaled), shape_of(x)), None
 
 
-def _as(dtype: DType, x: Any, size: Any, outputs: Any) -> Any:
+def _as(dtype: DType, x: Tensor, size: Tensor, outputs: Any) -> Any:
     """size / outputs as a scalar of `dtype`; either may be a number or a tensor."""
     ratio = size // outputs
     return ratio if isinstance(ratio, int) else cast_to(ratio, dtype)

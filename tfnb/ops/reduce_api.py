@@ -14,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import OpDef
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import NOT_EQUAL, SELECT
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.convert import cast_to
@@ -21,7 +22,7 @@ from tfnb.ops.math_unary import EXP, IS_FINITE, LOG
 from tfnb.ops.reduce import ALL_OF, ANY_OF, ARG_MAX, ARG_MIN, MAX, MEAN, MIN, PROD
 from tfnb.ops.reduce_sum import SUM, all_axes
 from tfnb.ops.shaping import STOP_GRADIENT, reshape_like
-from tfnb.types import as_dtype, int64
+from tfnb.types import DTypeLike, as_dtype, int64
 
 __all__ = ["API", "OPS", "reduce_max", "reduce_mean", "reduce_sum"]
 
@@ -43,12 +44,12 @@ def _keep(keepdims: Any, keep_dims: Any) -> bool:
 
 def _public(op: OpDef, public: str, what: str) -> Callable[..., Any]:
     def reduction(
-        input_tensor: Any,
+        input_tensor: Tensor,
         axis: Any = None,
-        keepdims: Any = None,
+        keepdims: bool | None = None,
         name: str | None = None,
         reduction_indices: Any = None,
-        keep_dims: Any = None,
+        keep_dims: bool | None = None,
     ) -> Any:
         x = graph_of((input_tensor, axis, reduction_indices)).to_tensor(input_tensor)
         return op(
@@ -74,7 +75,7 @@ reduce_any = _public(ANY_OF, "reduce_any", "Is any element true,")
 
 
 def reduce_logsumexp(
-    input_tensor: Any,
+    input_tensor: TensorLike,
     axis: Any = None,
     keepdims: Any = None,
     name: str | None = None,
@@ -94,10 +95,10 @@ def reduce_logsumexp(
 
 
 def count_nonzero(
-    input_tensor: Any,
+    input_tensor: TensorLike,
     axis: Any = None,
     keepdims: Any = None,
-    dtype: Any = int64,
+    dtype: DTypeLike = int64,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: Any = None,
@@ -112,8 +113,8 @@ def count_nonzero(
 
 def _position(op: OpDef, public: str, what: str) -> Callable[..., Any]:
     def position(
-        input: Any,
-        axis: Any = None,
+        input: Tensor,
+        axis: TensorLike | None = None,
         name: str | None = None,
         dimension: Any = None,
         output_type: Any = int64,

@@ -14,9 +14,11 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef, ReduceSpec
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axes, reduced
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.shaping import (
     BROADCAST_GRADIENT_ARGS,
     EXPAND_DIMS,
@@ -83,13 +85,13 @@ def _host_sum(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
         return np.asarray(total).astype(x.dtype)
 
 
-def static_axes(op: Any) -> tuple[int, ...] | None:
+def static_axes(op: Operation) -> tuple[int, ...] | None:
     """The axes that a reduction node reduces, if they and the input's rank are known while the graph is built."""
     axes, rank = constant_value(op.inputs[1]), op.inputs[0].shape.ndims
     return None if axes is None or rank is None else normalize_axes(axes, rank)
 
 
-def spread(op: Any, value: Any) -> Any:
+def spread(op: Any, value: Tensor) -> Any:
     """`value`, of the shape of a reduction's output, shaped so that it broadcasts against the reduction's
     input.
     """
@@ -130,7 +132,7 @@ def all_axes(x: Any) -> Any:
     ]  # a scalar was repeated along every axis
 
 
-def _grad_sum(op: Any, dy: Any) -> Any:
+def _grad_sum(op: Operation, dy: Tensor) -> Any:
     return BROADCAST_TO(spread(op, dy), shape_of(op.x)), None
 
 
@@ -180,7 +182,7 @@ def _lower_broadcast(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, tuple(0 if d == 1 else i for d, i in zip(dims, own, strict=True)))
 
 
-def _grad_broadcast(op: Any, dy: Any) -> Any:
+def _grad_broadcast(op: Operation, dy: Tensor) -> Any:
     x, y = op.x, op.y
     if x.shape.is_fully_defined() and x.shape == y.shape:
         return dy, None

@@ -16,9 +16,11 @@ from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axes
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.constants import RANGE
 from tfnb.ops.move import PAD, PAD_DOC, PAD_V2, SLICE, margin_pairs, padded
 from tfnb.ops.pack import PACK
@@ -67,7 +69,7 @@ def _lower_mirror(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, own)
 
 
-def _grad_mirror(op: Any, dy: Any) -> Any:
+def _grad_mirror(op: Operation, dy: Tensor) -> Any:
     """Folds the mirrored margins back onto the elements they came from, one axis after the other."""
     value, rank = constant_value(op.inputs[1]), op.x.shape.ndims
     if value is None or rank is None:
@@ -121,11 +123,11 @@ MIRROR_PAD = OpDef(
 
 
 def pad(
-    tensor: Any,
-    paddings: Any,
+    tensor: TensorLike,
+    paddings: TensorLike,
     mode: str = "CONSTANT",
     name: str | None = None,
-    constant_values: Any = 0,
+    constant_values: int = 0,
 ) -> Any:
     """Adds margins around a tensor.
 
@@ -167,7 +169,7 @@ def _lower_tile(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     )
 
 
-def _grad_tile(op: Any, dy: Any) -> Any:
+def _grad_tile(op: Operation, dy: Tensor) -> Any:
     x, multiples = op.inputs
     value = constant_value(multiples)
     if value is not None and x.shape.is_fully_defined():
@@ -255,7 +257,7 @@ REVERSE_V2 = _reversal(
 )  # fmt: skip
 
 
-def reverse(tensor: Any, axis: Any = None, name: str | None = None, dims: Any = None) -> Any:
+def reverse(tensor: TensorLike, axis: TensorLike | None = None, name: str | None = None, dims: Any = None) -> Any:
     """Reverses the order of elements along axes: a list of axes, or as 0.x (`dims`) one bool per axis."""
     wanted = dims if axis is None else axis
     empty = isinstance(wanted, (list, tuple)) and not len(wanted)

@@ -12,8 +12,10 @@ import numpy as np
 
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis, unchanged
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.elements import element_defines
 from tfnb.types import INDEX, NUMBERS
 
@@ -61,12 +63,12 @@ def _scan_calls(site: KernelSite, entry: str) -> tuple[KernelCall, ...]:
     )
 
 
-def _grad_cumsum(op: Any, dy: Any) -> Any:
+def _grad_cumsum(op: Operation, dy: Tensor) -> Any:
     a = op.attrs
     return CUMSUM(dy, op.inputs[1], exclusive=a.exclusive, reverse=not a.reverse), None
 
 
-def _grad_cumprod(op: Any, dy: Any) -> Any:
+def _grad_cumprod(op: Operation, dy: Tensor) -> Any:
     x, axis = op.inputs
     a = op.attrs
     product = CUMPROD(x, axis, exclusive=a.exclusive, reverse=a.reverse)
@@ -109,14 +111,14 @@ CUMPROD = OpDef(
 
 
 def cumsum(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
     """The running sum along `axis`: of the elements before (`exclusive`), from the end (`reverse`)."""
     return CUMSUM(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
 def cumprod(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
     """The running product along `axis`: of the elements before (`exclusive`), from the end (`reverse`)."""
     return CUMPROD(x, axis, exclusive=exclusive, reverse=reverse, name=name)

@@ -16,6 +16,7 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.bounds import Bound
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.kernels_scatter import scatter_calls
 from tfnb.ops.state import LockAttrs
 from tfnb.types import ALL, INDEX, NUMBERS, REALS, DType, Shape
@@ -151,7 +152,7 @@ SCATTER_MAX = _scatter(
 
 def _function(op: OpDef) -> Callable[..., Any]:
     def call(
-        ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+        ref: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False, name: str | None = None
     ) -> Any:
         return op(ref, indices, updates, use_locking=use_locking, name=name)
 

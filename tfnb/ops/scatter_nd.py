@@ -17,6 +17,8 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Temp
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.compare import EQUAL, GREATER_EQUAL, SELECT
 from tfnb.ops.constants import RANGE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
@@ -152,7 +154,7 @@ def _numbers(tensor: Any, indices: Any, updates: Any) -> tuple[Any, Any, Any] | 
     return number, new, RESHAPE(tensor, np.asarray([count, width], np.int32))
 
 
-def _expand_update(op: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+def _expand_update(op: Operation, tensor: Any, indices: Tensor, updates: Any) -> Any:
     """The last update of each row is the one with the largest number."""
     found = _numbers(tensor, indices, updates)
     if found is None or 0 in tensor.shape.dims or updates.shape.num_elements() in (0, None):
@@ -165,7 +167,7 @@ def _expand_update(op: Any, tensor: Any, indices: Any, updates: Any) -> Any:
 
 
 def _expand_sum(sign: int) -> Callable[..., Any]:
-    def expand(op: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+    def expand(op: Operation, tensor: Tensor, indices: Tensor, updates: Tensor) -> Any:
         total = SCATTER_ND(indices, updates, SHAPE(tensor, out_type=indices.dtype))
         return tensor + total if sign > 0 else tensor - total
 
@@ -173,7 +175,7 @@ def _expand_sum(sign: int) -> Callable[..., Any]:
 
 
 def _expand_extreme(segment: OpDef, pick: OpDef) -> Callable[..., Any]:
-    def expand(op: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+    def expand(op: Operation, tensor: Tensor, indices: Tensor, updates: Tensor) -> Any:
         found = _numbers(tensor, indices, updates)
         if found is None:
             return None
@@ -184,12 +186,12 @@ def _expand_extreme(segment: OpDef, pick: OpDef) -> Callable[..., Any]:
     return expand
 
 
-def _grad_update(op: Any, dy: Any) -> Any:
+def _grad_update(op: Operation, dy: Tensor) -> Any:
     _, indices, updates = op.inputs
     return TENSOR_SCATTER_UPDATE(dy, indices, ZEROS_LIKE(updates)), None, GATHER_ND(dy, indices)
 
 
-def _grad_extreme(op: Any, dy: Any) -> Any:
+def _grad_extreme(op: Operation, dy: Tensor) -> Any:
     """Equal shares to the tensor's element and the updates that have the value."""
     tensor, indices, updates = op.inputs
     own = cast_to(EQUAL(tensor, op.outputs[0]), dy.dtype)
@@ -249,7 +251,7 @@ def _function(op: OpDef, public: str) -> Callable[..., Any]:
     locked = op.name == "ScatterNdUpdate"
 
     def call(
-        ref: Any, indices: Any, updates: Any, use_locking: bool = locked, name: str | None = None
+        ref: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = locked, name: str | None = None
     ) -> Any:
         return op(ref, indices, updates, use_locking=use_locking, name=name)
 
@@ -264,7 +266,7 @@ OPS: tuple[OpDef, ...] = (
 
 
 def _copying(op: OpDef) -> Callable[..., Any]:
-    def call(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def call(tensor: Tensor, indices: Tensor, updates: Tensor, name: str | None = None) -> Any:
         return op(tensor, indices, updates, name=name)
 
     call.__doc__ = op.doc

@@ -17,7 +17,9 @@ from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import graph_of
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.compare import EQUAL, GREATER, LOGICAL_AND, SELECT
 from tfnb.ops.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
@@ -33,7 +35,7 @@ from tfnb.ops.gather import (
 from tfnb.ops.math_binary import DIV_NO_NAN, MAXIMUM, REAL_DIV
 from tfnb.ops.math_unary import SQRT
 from tfnb.ops.shaping import RESHAPE, SHAPE
-from tfnb.types import INDEX, REALS, DType, Shape, as_dtype, int32, unknown_shape
+from tfnb.types import INDEX, REALS, DType, DTypeLike, Shape, as_dtype, int32, unknown_shape
 
 __all__ = [
     "API",
@@ -102,14 +104,14 @@ def _host_sorted(call: HostCall, data: np.ndarray, ids: np.ndarray, reduce: Any)
     return reduce(data, ids, count)
 
 
-def _extreme(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any) -> np.ndarray:
+def _extreme(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Callable[..., Any]) -> np.ndarray:
     """Segments without rows are 0."""
     out = reduce_rows(rows, ids, count, ufunc, _worst(rows.dtype, ufunc is np.maximum))
     out[np.bincount(ids, minlength=count) == 0] = 0
     return out
 
 
-def _worst(dtype: Any, highest: bool) -> Any:
+def _worst(dtype: DTypeLike, highest: bool) -> Any:
     """What any element of a maximum (or minimum) beats: the lowest (highest) finite number of the type."""
     limits = as_dtype(dtype)
     return limits.min if highest else limits.max
@@ -132,11 +134,11 @@ def counts_like(ids: Any, values: Any) -> Any:
     return RESHAPE(found, np.asarray([-1, *(1,) * (values.shape.ndims - 1)], np.int32))
 
 
-def _grad_mean(op: Any, dy: Any) -> Any:
+def _grad_mean(op: Operation, dy: Tensor) -> Any:
     return GATHER(DIV_NO_NAN(dy, counts_like(op.inputs[1], dy)), op.inputs[1]), None
 
 
-def _grad_extreme(op: Any, dy: Any) -> Any:
+def _grad_extreme(op: Operation, dy: Tensor) -> Any:
     """Equal shares to all rows that have the extreme value."""
     data, ids = op.inputs
     chosen = EQUAL(data, GATHER(op.outputs[0], ids))
@@ -144,13 +146,13 @@ def _grad_extreme(op: Any, dy: Any) -> Any:
     return SELECT(chosen, GATHER(share, ids), ZEROS_LIKE(data)), None
 
 
-def _without_zeros(data: Any) -> tuple[Any, Any]:
+def _without_zeros(data: Tensor) -> tuple[Any, Any]:
     """(which elements are 0, the data with 1 for those)."""
     zero = EQUAL(data, ZEROS_LIKE(data))
     return zero, SELECT(zero, ONES_LIKE(data), data)
 
 
-def _grad_prod(op: Any, dy: Any) -> Any:
+def _grad_prod(op: Operation, dy: Tensor) -> Any:
     """The product of the others: by division, or without the zero where there is just one."""
     data, ids = op.inputs
     zero, rest = _without_zeros(data)
@@ -243,7 +245,7 @@ def _literal(value: Any, dtype: DType) -> str:
     return f"({int(value)}l)" if value > -(2**63) else "(-9223372036854775807l - 1)"
 
 
-def _grad_unsorted_extreme(op: Any, dy: Any) -> Any:
+def _grad_unsorted_extreme(op: Operation, dy: Tensor) -> Any:
     data, ids, count = op.inputs
     best, taken = gather_kept(op.outputs[0], ids, data)
     chosen = LOGICAL_AND(EQUAL(data, best), taken)
@@ -251,7 +253,7 @@ def _grad_unsorted_extreme(op: Any, dy: Any) -> Any:
     return SELECT(chosen, gather_kept(share, ids, data)[0], ZEROS_LIKE(data)), None, None
 
 
-def _grad_unsorted_prod(op: Any, dy: Any) -> Any:
+def _grad_unsorted_prod(op: Operation, dy: Tensor) -> Any:
     data, ids, count = op.inputs
     zero, rest = _without_zeros(data)
     several = GREATER(UNSORTED_SEGMENT_SUM(cast_to(zero, int32), ids, count), 1)

@@ -14,8 +14,10 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import ONES_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.gather import GATHER, UNSORTED_SEGMENT_SUM
@@ -23,7 +25,7 @@ from tfnb.ops.math_binary import MAXIMUM
 from tfnb.ops.math_unary import SQRT
 from tfnb.ops.segment import check_sorted, reduce_rows
 from tfnb.ops.shaping import RESHAPE, SHAPE
-from tfnb.types import FLOATS, INDEX, REALS, DType, Shape, int32, unknown_shape
+from tfnb.types import FLOATS, INDEX, REALS, DType, DTypeLike, Shape, int32, unknown_shape
 
 __all__ = ["API", "OPS", "SPARSE_SEGMENT_MEAN", "SPARSE_SEGMENT_SQRT_N", "SPARSE_SEGMENT_SUM"]
 
@@ -38,7 +40,7 @@ class SparseSegmentAttrs:
     sparse_gradient: bool = False
 
 
-def _divisors(kind: str, sizes: np.ndarray, dtype: Any) -> np.ndarray:
+def _divisors(kind: str, sizes: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     n = np.maximum(sizes, 1)
     return (n if kind == "Mean" else np.sqrt(n)).astype(dtype)
 
@@ -81,7 +83,7 @@ def _check_rows(call: HostCall, indices: np.ndarray, rows: int) -> None:
         raise InvalidArgumentError(f"index {bad} is not in [0, {rows})", call.op)
 
 
-def _scales(kind: str, ids: Any, count: Any, like: Any) -> Any:
+def _scales(kind: str, ids: Tensor, count: Any, like: Any) -> Any:
     """What the sums of the segments are divided by: (count, 1, ...)."""
     if like.shape.ndims is None:
         raise ShapeError(f"SparseSegment{kind}: the rank of data must be known")
@@ -91,12 +93,12 @@ def _scales(kind: str, ids: Any, count: Any, like: Any) -> Any:
     return sizes if kind == "Mean" else SQRT(sizes)
 
 
-def _expand(op: Any, data: Any, indices: Any, ids: Any, num: Any, kind: str) -> Any:
+def _expand(op: Operation, data: Tensor, indices: Tensor, ids: Tensor, num: Tensor, kind: str) -> Any:
     total = UNSORTED_SEGMENT_SUM(GATHER(data, indices), ids, num)
     return total if kind == "Sum" else total / _scales(kind, ids, num, data)
 
 
-def _grad(op: Any, dy: Any, kind: str) -> Any:
+def _grad(op: Operation, dy: Tensor, kind: str) -> Any:
     data, indices, ids = op.inputs[:3]
     rest = (None,) * (len(op.inputs) - 1)
     rows = SHAPE(data, out_type=int32)[0]
@@ -172,14 +174,14 @@ def _host_grad(
     return reduce_rows(share[ids], indices, int(rows), np.add, 0).astype(grad.dtype)
 
 
-def _expand_grad(op: Any, grad: Any, indices: Any, ids: Any, rows: Any, kind: str) -> Any:
+def _expand_grad(op: Operation, grad: Tensor, indices: Tensor, ids: Tensor, rows: Tensor, kind: str) -> Any:
     share = grad
     if kind != "Sum":
         share = grad / _scales(kind, ids, SHAPE(grad, out_type=int32)[0], grad)
     return UNSORTED_SEGMENT_SUM(GATHER(share, ids), indices, rows)
 
 
-def _grad_grad(op: Any, g: Any, kind: str) -> Any:
+def _grad_grad(op: Operation, g: Tensor, kind: str) -> Any:
     grad, indices, ids, _ = op.inputs
     return COUNTED[kind](g, indices, ids, SHAPE(grad, out_type=int32)[0]), None, None, None
 
@@ -211,7 +213,7 @@ SPARSE_SEGMENT_SUM, SPARSE_SEGMENT_MEAN, SPARSE_SEGMENT_SQRT_N = (
 
 def _function(op: OpDef, counted: OpDef, what: str) -> Callable[..., Any]:
     def call(
-        data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
+        data: Tensor, indices: Tensor, segment_ids: Tensor, name: str | None = None, num_segments: Tensor | None = None
     ) -> Any:
         if num_segments is None:
             return op(data, indices, segment_ids, name=name)

@@ -14,9 +14,11 @@ from tfnb.ir import scalar as s
 from tfnb.ir.bounds import Bound
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, unchanged
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.bits import INVERT
 from tfnb.ops.compare import EQUAL
 from tfnb.ops.convert import cast_to
@@ -80,7 +82,7 @@ def _lower_reverse(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
     return site.load(0, own)
 
 
-def _grad_reverse(op: Any, dy: Any) -> Any:
+def _grad_reverse(op: Operation, dy: Tensor) -> Any:
     a = op.attrs
     return REVERSE_SEQUENCE(dy, op.inputs[1], seq_dim=a.seq_dim, batch_dim=a.batch_dim), None
 
@@ -175,7 +177,7 @@ def _host_nth(call: HostCall, x: np.ndarray, n: np.ndarray) -> np.ndarray:
     return np.partition(x, k, axis=-1)[..., k]
 
 
-def _grad_nth(op: Any, dy: Any) -> Any:
+def _grad_nth(op: Operation, dy: Tensor) -> Any:
     """Equal shares to all elements of a row that have the value."""
     x, last = op.inputs[0], np.int32(-1)
     same = cast_to(EQUAL(EXPAND_DIMS(op.outputs[0], last), x), dy.dtype)
@@ -201,9 +203,14 @@ NTH_ELEMENT = OpDef(
 
 
 def reverse_sequence(
-    input: Any, seq_lengths: Any, seq_axis: int | None = None, batch_axis: int | None = None, name: str | None = None,
-    seq_dim: int | None = None, batch_dim: int | None = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    seq_lengths: Any,
+    seq_axis: int | None = None,
+    batch_axis: int | None = None,
+    name: str | None = None,
+    seq_dim: int | None = None,
+    batch_dim: int | None = None,
+) -> Any:
     """Reverses the first seq_lengths[i] elements along `seq_axis` of slice i along `batch_axis` (0).
 
     `seq_dim` and `batch_dim` are the older names. Errors: neither name of an axis is given, a length out of
@@ -221,7 +228,7 @@ def reverse_sequence(
     return REVERSE_SEQUENCE(input, lengths, seq_dim=seq, batch_dim=batch or 0, name=name)
 
 
-def _falling(x: Any) -> Any:
+def _falling(x: Tensor) -> Any:
     """Keys that fall as the values of `x` rise, without overflow."""
     return NEG(x) if x.dtype.is_floating else INVERT(x)
 

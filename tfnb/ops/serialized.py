@@ -15,9 +15,10 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.protos import proto
 from tfnb.ir.shapes import scalar_shape
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.sparse_arithmetic import check_places
 from tfnb.ops.string_elements import clipped
-from tfnb.types import ALL, DType, Shape, as_dtype, string, unknown_shape
+from tfnb.types import ALL, DType, DTypeLike, Shape, as_dtype, string, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -212,7 +213,7 @@ def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any 
 
 
 def deserialize_many_sparse(
-    serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
+    serialized_sparse: Any, dtype: DTypeLike, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
     """SparseTensors of one rank from rows of 3 strings, as one with a dimension more; `rank` is that of each."""
     indices, values, shape = DESERIALIZE_MANY_SPARSE(serialized_sparse, dtype=as_dtype(dtype), name=name)
@@ -222,12 +223,12 @@ def deserialize_many_sparse(
     return SparseTensor(indices, values, shape)
 
 
-def serialize_tensor(tensor: Any, name: str | None = None) -> Any:
+def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Any:
     """The tensor as a string: see `SerializeTensor`."""
     return SERIALIZE_TENSOR(tensor, name=name)
 
 
-def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any:
+def parse_tensor(serialized: Any, out_type: DTypeLike, name: str | None = None) -> Any:
     """The tensor of dtype `out_type` in a string: see `ParseTensor`."""
     return PARSE_TENSOR(serialized, out_type=as_dtype(out_type), name=name)
 

@@ -17,10 +17,23 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, scalar_shape, unchanged, with_rank
-from tfnb.types import ALL, ANY, INDEX, QUANTIZED, DType, Shape, as_dtype, int32, unknown_shape
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.types import (
+    ALL,
+    ANY,
+    INDEX,
+    QUANTIZED,
+    DType,
+    DTypeLike,
+    Shape,
+    as_dtype,
+    int32,
+    unknown_shape,
+)
 
 __all__ = [
     "API",
@@ -69,9 +82,7 @@ SHAPE = OpDef(
     infer=lambda c: Shape((c.shapes[0].ndims,)),
     partial=lambda c: c.shapes[0],
     host=lambda call, x: np.asarray(x.shape, _output_dtype(call)),
-    lower=lambda site, idx, port: constant_lookup(
-        site.inputs[0].shape, idx[0], site.outputs[0].dtype
-    ),
+    lower=lambda site, idx, port: constant_lookup(site.inputs[0].shape, idx[0], site.outputs[0].dtype),
     grad=NOT_DIFFERENTIABLE,
     shape_only=True,
     defaults={"out_type": int32},
@@ -86,13 +97,9 @@ SIZE = OpDef(
 
     input: any dtype, any shape. output: a scalar, int32 or int64 (`out_type`).""",
     infer=scalar_shape,
-    partial=lambda c: (
-        None if c.shapes[0].num_elements() is None else Shape((c.shapes[0].num_elements(),))
-    ),
+    partial=lambda c: None if c.shapes[0].num_elements() is None else Shape((c.shapes[0].num_elements(),)),
     host=lambda call, x: np.asarray(x.size, _output_dtype(call)),
-    lower=lambda site, idx, port: s.const(
-        _element_count(site.inputs[0].shape), site.outputs[0].dtype
-    ),
+    lower=lambda site, idx, port: s.const(_element_count(site.inputs[0].shape), site.outputs[0].dtype),
     grad=NOT_DIFFERENTIABLE,
     shape_only=True,
     defaults={"out_type": int32},
@@ -132,9 +139,7 @@ def _reshaped(c: Infer) -> Shape:
     with_rank(c, 1, 1)
     x, target, value = c.shapes[0], c.as_shape(1), c.value(1)
     if value is not None and ((value < -1).any() or (value == -1).sum() > 1):
-        raise InvalidArgumentError(
-            f"Reshape: {value.tolist()} is not a shape; at most one dimension may be -1"
-        )
+        raise InvalidArgumentError(f"Reshape: {value.tolist()} is not a shape; at most one dimension may be -1")
     if target.dims is None:
         return unknown_shape
     n = x.num_elements()
@@ -142,17 +147,13 @@ def _reshaped(c: Infer) -> Shape:
     rest = _element_count([d for d in target.dims if d is not None])
     if not free:
         if n is not None and n != rest:
-            raise ShapeError(
-                f"Reshape: a tensor of shape {x} has {n} elements, needed {rest} for {target}"
-            )
+            raise ShapeError(f"Reshape: a tensor of shape {x} has {n} elements, needed {rest} for {target}")
         return target
     if n is None or len(free) > 1:
         return target
     if rest == 0:
         if value is not None:
-            raise ShapeError(
-                f"Reshape: the -1 of {value.tolist()} can be anything, for another dimension is 0"
-            )
+            raise ShapeError(f"Reshape: the -1 of {value.tolist()} can be anything, for another dimension is 0")
         return target
     if n % rest:
         raise ShapeError(f"Reshape: the {n} elements of shape {x} do not fill {target}")
@@ -192,9 +193,7 @@ RESHAPE = OpDef(
     grad=lambda op, dy: (reshape_like(dy, op.x), None),
     alias=0,
     shape_inputs=(1,),
-    partial=lambda c: (
-        c.as_shape(0) if c.dtypes[0].is_integer and c.as_shape(1).ndims == 1 else None
-    ),
+    partial=lambda c: c.as_shape(0) if c.dtypes[0].is_integer and c.as_shape(1).ndims == 1 else None,
     api="reshape",
 )
 
@@ -219,9 +218,7 @@ EXPAND_DIMS = OpDef(
     input: any dtype, rank n. dim: an integer scalar in [-n-1, n]; negative counts from the end. output: rank
     n+1. Errors: dim out of range.""",
     infer=_expanded,
-    host=lambda call, x, dim: np.expand_dims(
-        x, normalize_axis(int(dim.reshape(())), x.ndim + 1, "dim")
-    ),
+    host=lambda call, x, dim: np.expand_dims(x, normalize_axis(int(dim.reshape(())), x.ndim + 1, "dim")),
     grad=lambda op, dy: (reshape_like(dy, op.x), None),
     alias=0,
     shape_inputs=(1,),
@@ -231,12 +228,7 @@ EXPAND_DIMS = OpDef(
 
 def _small_count(c: Infer) -> bool:
     """Is input 0 a known integer scalar that could be a dimension?"""
-    return (
-        c.dtypes[0].is_integer
-        and c.shapes[0].ndims == 0
-        and c.value(0) is not None
-        and c.value(0) >= 0
-    )
+    return c.dtypes[0].is_integer and c.shapes[0].ndims == 0 and c.value(0) is not None and c.value(0) >= 0
 
 
 @record
@@ -266,16 +258,10 @@ def _squeezed(c: Infer) -> Shape:
 
 def _host_squeeze(call: HostCall, x: np.ndarray) -> np.ndarray:
     wanted = call.attrs.squeeze_dims
-    gone = (
-        {normalize_axis(a, x.ndim) for a in wanted}
-        if wanted
-        else {i for i, d in enumerate(x.shape) if d == 1}
-    )
+    gone = {normalize_axis(a, x.ndim) for a in wanted} if wanted else {i for i, d in enumerate(x.shape) if d == 1}
     bad = [a for a in gone if x.shape[a] != 1]
     if bad:
-        raise InvalidArgumentError(
-            f"Squeeze: dimension {bad[0]} of shape {x.shape} is not 1", call.op
-        )
+        raise InvalidArgumentError(f"Squeeze: dimension {bad[0]} of shape {x.shape} is not 1", call.op)
     return x.reshape(tuple(d for i, d in enumerate(x.shape) if i not in gone))
 
 
@@ -334,10 +320,8 @@ class PreventGradientAttrs:
     message: str = ""
 
 
-def _no_gradient_allowed(op: Any, dy: Any) -> Any:
-    raise InvalidArgumentError(
-        f"no gradient may be taken through {op.name}: {op.attrs.message}", op
-    )
+def _no_gradient_allowed(op: Operation, dy: Tensor) -> Any:
+    raise InvalidArgumentError(f"no gradient may be taken through {op.name}: {op.attrs.message}", op)
 
 
 PREVENT_GRADIENT = OpDef(
@@ -370,9 +354,7 @@ def reduced_axes(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[in
     return [i for i in range(n) if left[i] == 1], [i for i in range(n) if right[i] == 1]
 
 
-def _host_gradient_args(
-    call: HostCall, s0: np.ndarray, s1: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _host_gradient_args(call: HostCall, s0: np.ndarray, s1: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     first, second = reduced_axes(s0.tolist(), s1.tolist())
     return np.asarray(first, s0.dtype), np.asarray(second, s0.dtype)
 
@@ -423,13 +405,11 @@ def shape(input: Any, name: str | None = None, out_type: Any = int32) -> Any:
     return SHAPE(x, out_type=out_type, name=name)
 
 
-def size(input: Any, name: str | None = None, out_type: Any = int32) -> Any:
+def size(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> Any:
     """The number of elements of a tensor as a scalar of `out_type`: a constant when it is known already."""
     x = _as_tensor(input)
     if x.shape.is_fully_defined():
-        return x.graph.constant(
-            np.asarray(x.shape.num_elements(), as_dtype(out_type).np), name or "Size"
-        )
+        return x.graph.constant(np.asarray(x.shape.num_elements(), as_dtype(out_type).np), name or "Size")
     return SIZE(x, out_type=out_type, name=name)
 
 
@@ -441,7 +421,9 @@ def rank(input: Any, name: str | None = None) -> Any:
     return RANK(x, name=name)
 
 
-def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+def expand_dims(
+    input: TensorLike, axis: TensorLike | None = None, name: str | None = None, dim: TensorLike | None = None
+) -> Any:
     """Inserts a dimension of size 1 at position `axis` (0.x: `dim`), which may count from the end.
 
     Errors: neither or both of axis and dim are given; the position is out of range.
@@ -451,7 +433,9 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     return EXPAND_DIMS(input, dim if axis is None else axis, name=name)
 
 
-def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Any:
+def squeeze(
+    input: TensorLike, axis: TensorLike | None = None, name: str | None = None, squeeze_dims: Any = None
+) -> Any:
     """Drops dimensions of size 1: those in `axis` (0.x: `squeeze_dims`), or all of them.
 
     Errors: an axis named is not of size 1.
@@ -460,7 +444,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims:
     return SQUEEZE(input, squeeze_dims=() if wanted is None else wanted, name=name)
 
 
-def identity(input: Any, name: str | None = None) -> Any:
+def identity(input: TensorLike, name: str | None = None) -> Any:
     """The input as a new tensor."""
     return IDENTITY(input, name=name)
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import SELECT
 from tfnb.ops.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
@@ -65,7 +66,7 @@ def _masks(attrs: Any) -> dict[str, Any]:
     return {name: getattr(attrs, name) for name in MASKS}
 
 
-def _changed(op: Any, x: Any, begin: Any, end: Any, strides: Any, value: Any) -> Any:
+def _changed(op: Operation, x: Tensor, begin: Tensor, end: Any, strides: Any, value: Tensor) -> Any:
     """Elements of the value where the slice reaches, of `x` elsewhere."""
     shape = SHAPE(x, out_type=begin.dtype)
     masks = _masks(op.attrs)
@@ -76,7 +77,7 @@ def _changed(op: Any, x: Any, begin: Any, end: Any, strides: Any, value: Any) ->
     return SELECT(cast_to(reached, bool_), spread, x)
 
 
-def _expand_assign(op: Any, ref: Any, *rest: Any) -> Any:
+def _expand_assign(op: Operation, ref: Tensor, *rest: Any) -> Any:
     return None if ref.dtype.is_string else ASSIGN(ref, _changed(op, ref, *rest))
 
 
@@ -101,11 +102,11 @@ STRIDED_SLICE_ASSIGN = OpDef(
 )
 
 
-def _expand_update(op: Any, x: Any, *rest: Any) -> Any:
+def _expand_update(op: Operation, x: Tensor, *rest: Any) -> Any:
     return None if x.dtype.is_string else _changed(op, x, *rest)
 
 
-def _grad_update(op: Any, dy: Any) -> Any:
+def _grad_update(op: Operation, dy: Tensor) -> Any:
     index, value = op.inputs[1:4], op.inputs[4]
     masks = _masks(op.attrs)
     kept = TENSOR_STRIDED_SLICE_UPDATE(dy, *index, ZEROS_LIKE(value), **masks)
@@ -133,12 +134,12 @@ class VariableSlice(Tensor):
     __slots__ = ("_place", "_ref")
 
     def __init__(
-        self, tensor: Tensor, ref: Any, place: Callable[[], tuple[Any, dict[str, int]]]
+        self, tensor: Tensor, ref: Tensor, place: Callable[[], tuple[Any, dict[str, int]]]
     ) -> None:
         super().__init__(tensor.graph, tensor.op, tensor.index)
         self._ref, self._place = ref, place
 
-    def assign(self, value: Any, name: str | None = None) -> Any:
+    def assign(self, value: TensorLike, name: str | None = None) -> Any:
         """Sets the slice; gives the variable's reference. Errors: a value of another shape than the slice."""
         index, masks = self._place()
         return STRIDED_SLICE_ASSIGN(self._ref, *index, value, name=name, **masks)

@@ -15,8 +15,10 @@ from tfnb.ir import scalar as s
 from tfnb.ir.bounds import Bound
 from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged, with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import FILL, ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.math_unary import EXP, LOG
 from tfnb.ops.reduce import MAX
@@ -58,16 +60,16 @@ def _softmax(x: np.ndarray) -> np.ndarray:
         return np.asarray(e / e.sum(axis=-1, keepdims=True))
 
 
-def _sum_last(x: Any) -> Any:
+def _sum_last(x: Tensor) -> Any:
     return SUM(x, LAST, keep_dims=True)
 
 
-def _expand_softmax(op: Any, x: Any) -> Any:
+def _expand_softmax(op: Operation, x: Tensor) -> Any:
     e = EXP(x - MAX(x, LAST, keep_dims=True))
     return e / _sum_last(e)
 
 
-def _expand_log_softmax(op: Any, x: Any) -> Any:
+def _expand_log_softmax(op: Operation, x: Tensor) -> Any:
     shifted = x - MAX(x, LAST, keep_dims=True)
     return shifted - LOG(_sum_last(EXP(shifted)))
 
@@ -118,14 +120,14 @@ def _host_dense(
         return loss.astype(logits.dtype), (_softmax(x) - wanted).astype(logits.dtype)
 
 
-def _expand_dense(op: Any, logits: Any, labels: Any) -> Any:
+def _expand_dense(op: Operation, logits: Tensor, labels: Tensor) -> Any:
     shifted = logits - MAX(logits, LAST, keep_dims=True)
     e = EXP(shifted)
     total = _sum_last(e)
     return SUM(labels * (LOG(total) - shifted), LAST), e / total - labels
 
 
-def _is_zero(t: Any) -> bool:
+def _is_zero(t: Tensor) -> bool:
     """Is the gradient None, or zeros for all that is known while the graph is built?"""
     if t is None:
         return True
@@ -143,7 +145,7 @@ def _sum_of(*parts: Any) -> Any:
     return found
 
 
-def _grad_logits(op: Any, dloss: Any, dbackprop: Any) -> Any:
+def _grad_logits(op: Operation, dloss: Tensor, dbackprop: Tensor) -> Any:
     by_loss = None if _is_zero(dloss) else EXPAND_DIMS(dloss, -1) * op.outputs[1]
     if _is_zero(dbackprop):
         return by_loss
@@ -151,7 +153,7 @@ def _grad_logits(op: Any, dloss: Any, dbackprop: Any) -> Any:
     return _sum_of(by_loss, (dbackprop - _sum_last(dbackprop * p)) * p)
 
 
-def _grad_dense(op: Any, dloss: Any, dbackprop: Any) -> Any:
+def _grad_dense(op: Operation, dloss: Tensor, dbackprop: Tensor) -> Any:
     by_loss = None if _is_zero(dloss) else EXPAND_DIMS(-dloss, -1) * LOG_SOFTMAX(op.x)
     return _grad_logits(op, dloss, dbackprop), _sum_of(by_loss, None if _is_zero(dbackprop) else -dbackprop)
 
@@ -239,7 +241,7 @@ def _host_sparse(
     return loss.astype(logits.dtype), backprop.astype(logits.dtype)
 
 
-def _expand_sparse(op: Any, logits: Any, labels: Any) -> Any:
+def _expand_sparse(op: Operation, logits: Tensor, labels: Tensor) -> Any:
     shifted = logits - MAX(logits, LAST, keep_dims=True)
     e = EXP(shifted)
     total = _sum_last(e)

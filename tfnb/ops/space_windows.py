@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
-from tfnb.ir.tensor import is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.blocks import BATCH_TO_SPACE_ND, SPACE_TO_BATCH_ND
 from tfnb.ops.losses import scope
 from tfnb.ops.pool import AVG_POOL, MAX_POOL
@@ -27,7 +27,7 @@ __all__ = ["API", "pool", "with_space_to_batch"]
 Windowed = Callable[[Any, int, str], Any]
 
 
-def _known(values: Any, what: str) -> list[int]:
+def _known(values: Tensor, what: str) -> list[int]:
     found = constant_value(values) if is_tensor_like(values) else np.asarray(values)
     if found is None:
         raise InvalidArgumentError(f"{what} must be known when the graph is built")
@@ -35,7 +35,7 @@ def _known(values: Any, what: str) -> list[int]:
 
 
 def with_space_to_batch(
-    input: Any, dilation_rate: Any, padding: str, op: Windowed, filter_shape: Any = None,
+    input: TensorLike, dilation_rate: Any, padding: str, op: Windowed, filter_shape: Any = None,
     spatial_dims: Sequence[int] | None = None, data_format: str | None = None,
 ) -> Any:  # fmt: skip
     """`op(input, number of spatial axes, padding)` with its windows' taps `dilation_rate` apart.
@@ -98,9 +98,16 @@ def _pooling(kind: str, axes: int, window: list[int], steps: list[int], layout: 
 
 
 def pool(
-    input: Any, window_shape: Any, pooling_type: str, padding: str, dilation_rate: Any = None, strides: Any = None,
-    name: str | None = None, data_format: str | None = None, dilations: Any = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    window_shape: Any,
+    pooling_type: str,
+    padding: str,
+    dilation_rate: Any = None,
+    strides: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Any:
     """Pooling over one, two or three spatial axes, with strides or dilation.
 
     input: (batch, spatial axes..., channels), or channels second for a data_format that begins with "NC". window_shape,

@@ -13,8 +13,10 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.concat import CONCAT
 from tfnb.ops.constants import FILL
 from tfnb.ops.convert import cast_to
@@ -110,20 +112,20 @@ def _host_product(
     return out.astype(b.dtype)
 
 
-def _terms(op: Any, indices: Any, b: Any) -> tuple[Any, Any, Any]:
+def _terms(op: Operation, indices: Tensor, b: Tensor) -> tuple[Any, Any, Any]:
     """(the product's row for each value, the row of the dense matrix it multiplies, that matrix)."""
     at = [GATHER_V2(indices, np.int32(k), np.int32(1)) for k in (0, 1)]
     to, row = at[::-1] if op.attrs.adjoint_a else at
     return to, row, TRANSPOSE(b, np.asarray([1, 0], np.int32)) if op.attrs.adjoint_b else b
 
 
-def _expand_product(op: Any, indices: Any, values: Any, shape: Any, b: Any) -> Any:
+def _expand_product(op: Any, indices: Tensor, values: Tensor, shape: Any, b: Tensor) -> Any:
     to, row, right = _terms(op, indices, b)
     terms = GATHER(right, row) * EXPAND_DIMS(values, np.int32(1))
     return UNSORTED_SEGMENT_SUM(terms, to, shape[1 if op.attrs.adjoint_a else 0])
 
 
-def _grad_product(op: Any, dy: Any) -> Any:
+def _grad_product(op: Operation, dy: Tensor) -> Any:
     indices, values, shape, b = op.inputs
     to, row, right = _terms(op, indices, b)
     d_values = SUM(GATHER(dy, to) * GATHER(right, row), np.asarray([1], np.int32))
@@ -181,12 +183,12 @@ def _host_dense_product(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndar
     )
 
 
-def _expand_dense_product(op: Any, a: Any, b: Any) -> Any:
+def _expand_dense_product(op: Operation, a: Tensor, b: Tensor) -> Any:
     flags = {"transpose_a": op.attrs.transpose_a, "transpose_b": op.attrs.transpose_b}
     return MAT_MUL(cast_to(a, float32), cast_to(b, float32), **flags)
 
 
-def _grad_dense_product(op: Any, dy: Any) -> Any:
+def _grad_dense_product(op: Operation, dy: Tensor) -> Any:
     (a, b), ta, tb = op.inputs, op.attrs.transpose_a, op.attrs.transpose_b
     x, y = cast_to(a, float32), cast_to(b, float32)
     da = (
@@ -232,7 +234,7 @@ def _host_dense_add(
     return out
 
 
-def _expand_dense_add(op: Any, indices: Any, values: Any, shape: Any, b: Any) -> Any:
+def _expand_dense_add(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, b: Tensor) -> Any:
     if b.shape.ndims is None or not b.shape.ndims:
         return None
     rows = RESHAPE(indices, np.asarray([-1, b.shape.ndims], np.int32))
@@ -296,7 +298,7 @@ def _own_places(indices: Any, shape: Any, dense: Any) -> Any | None:
     return FLOOR_DIV(rows[:, wide - rank :], FLOOR_DIV(tail, own))
 
 
-def _picked(indices: Any, shape: Any, dense: Any) -> Any | None:
+def _picked(indices: Tensor, shape: TensorLike, dense: Tensor) -> Any | None:
     """The element of `dense` that goes with each value, and None where ranks are not known."""
     if dense.shape.ndims == 0:
         return dense
@@ -304,7 +306,7 @@ def _picked(indices: Any, shape: Any, dense: Any) -> Any | None:
     return None if at is None else GATHER_ND(dense, at)
 
 
-def _unknown_places(indices: Any, shape: Any, dense: Any) -> tuple[Any, Any]:
+def _unknown_places(indices: Tensor, shape: TensorLike, dense: Tensor) -> tuple[Any, Any]:
     """As `_own_places` where only a run knows the ranks, in `dense` padded with ones: (places, its shape)."""
     more = FILL(PACK([SIZE(shape, out_type=int32) - RANK(dense)]), np.int64(1))
     own = CONCAT(np.int32(0), [more, SHAPE(dense, out_type=int64)])
@@ -312,7 +314,7 @@ def _unknown_places(indices: Any, shape: Any, dense: Any) -> tuple[Any, Any]:
 
 
 def _expand_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def expand(op: Any, indices: Any, values: Any, shape: Any, dense: Any) -> Any:
+    def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, dense: Tensor) -> Any:
         rank, wide = dense.shape.ndims, rank_of(shape)
         if rank is None or wide is None or wide < rank:
             return None
@@ -322,7 +324,7 @@ def _expand_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def _grad_cwise(product: bool) -> Callable[..., Any]:
-    def grad(op: Any, dy: Any) -> Any:
+    def grad(op: Operation, dy: Tensor) -> Any:
         indices, values, shape, dense = op.inputs
         other, at, own = _picked(indices, shape, dense), None, None
         if other is None:

@@ -13,6 +13,7 @@ from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import EQUAL, NOT_EQUAL
 from tfnb.ops.concat import concat
 from tfnb.ops.convert import cast_to
@@ -56,7 +57,7 @@ def _with_shape(found: SparseTensor, shape: Shape) -> SparseTensor:
 
 
 def sparse_tensor_dense_matmul(
-    sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+    sp_a: Any, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Any:
     """The product of the sparse matrix `sp_a` and the dense matrix `b`; either transposed first if asked."""
     a = _sparse(sp_a, "sparse_tensor_dense_matmul")
@@ -113,7 +114,7 @@ def sparse_dense_cwise_add(sp_t: Any, dense_t: Any, name: str | None = None) -> 
     return _cwise("Add", sp_t, dense_t, name)
 
 
-def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
+def sparse_reshape(sp_input: TensorLike, shape: TensorLike, name: str | None = None) -> SparseTensor:
     """The sparse tensor in another shape of the same size; one dimension may be -1."""
     x = _sparse(sp_input, "sparse_reshape")
     new = x.graph.to_tensor(shape, None if hasattr(shape, "dtype") else int64)
@@ -162,7 +163,7 @@ def sparse_split(
     return [SparseTensor(out[k], out[n + k], out[2 * n + k]) for k in range(n)]
 
 
-def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+def sparse_slice(sp_input: Any, start: TensorLike, size: TensorLike, name: str | None = None) -> SparseTensor:
     """The part of a sparse tensor from `start` on, at most `size` long in each dimension."""
     x = _sparse(sp_input, "sparse_slice")
     at, n = (x.graph.to_tensor(v, None if hasattr(v, "dtype") else int64) for v in (start, size))
@@ -262,9 +263,13 @@ def _reduction(dense: Any, sparse: Any, what: str) -> tuple[Any, Any]:
         )
 
     def to_dense(
-        sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None, keep_dims: Any = None,
+        sp_input: Tensor,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        reduction_axes: Any = None,
+        keep_dims: Any = None,
         name: str | None = None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         inputs, keep = arguments(sp_input, axis, keepdims, reduction_axes, keep_dims)
         return dense(*inputs, keep_dims=keep, name=name)
 
@@ -330,7 +335,7 @@ def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) ->
         return IndexedSlices(GATHER(a.values, at), left, a.dense_shape)
 
 
-def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     """The sparse tensor of the elements that are not zero."""
     graph = graph_of((tensor,))
     with graph.as_default(), graph.name_scope(name or "dense_to_sparse"):

@@ -14,9 +14,11 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis, with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import RANGE
 from tfnb.ops.gather import GATHER
 from tfnb.ops.move import INVERT_PERMUTATION
@@ -81,7 +83,7 @@ def _host_reorder(
     return indices[order], values[order]
 
 
-def _grad_reorder(op: Any, d_indices: Any, dy: Any) -> Any:
+def _grad_reorder(op: Operation, d_indices: Tensor, dy: Tensor) -> Any:
     indices, _, shape = op.inputs
     count = SHAPE(indices, out_type=int32)[0]
     order = SPARSE_REORDER(indices, RANGE(np.int32(0), count, np.int32(1)), shape)[1]
@@ -298,7 +300,7 @@ def _host_slice(
     return indices[inside] - start, values[inside], np.maximum(np.minimum(size, shape - start), 0)
 
 
-def _grad_slice(op: Any, d_indices: Any, dy: Any, d_shape: Any) -> Any:
+def _grad_slice(op: Operation, d_indices: Tensor, dy: Tensor, d_shape: Tensor) -> Any:
     return None, SPARSE_SLICE_GRAD(dy, op.inputs[0], op.inputs[3], op.outputs[0]), None, None, None
 
 
@@ -373,7 +375,7 @@ def _host_fill(
     return every[order], np.concatenate([values, extra])[order], empty, back.astype(np.int64)
 
 
-def _grad_fill(op: Any, d_indices: Any, dy: Any, d_empty: Any, d_map: Any) -> Any:
+def _grad_fill(op: Operation, d_indices: Tensor, dy: Tensor, d_empty: Tensor, d_map: Tensor) -> Any:
     d_values, d_default = SPARSE_FILL_EMPTY_ROWS_GRAD(op.outputs[3], dy)
     return None, d_values, None, d_default
 

@@ -6,14 +6,16 @@ result's indices are in row-major order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.sparse_arithmetic import check_places, places
 from tfnb.types import REALS, Shape
 
@@ -80,7 +82,7 @@ def _host_add(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
     return unraveled(union[keep], inputs[2]), total[keep], inputs[2]
 
 
-def _grad_add(op: Any, d_indices: Any, dy: Any, d_shape: Any) -> Any:
+def _grad_add(op: Operation, d_indices: Tensor, dy: Tensor, d_shape: Tensor) -> Any:
     da, db = SPARSE_ADD_GRAD(dy, op.inputs[0], op.inputs[3], op.outputs[0])
     return None, da, None, None, db, None, None
 
@@ -132,7 +134,7 @@ SPARSE_ADD_GRAD = OpDef(
 )
 
 
-def _extreme(name: str, what: str, ufunc: Any) -> OpDef:
+def _extreme(name: str, what: str, ufunc: Callable[..., Any]) -> OpDef:
     def kernel(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         union, left, right = _union(call, inputs)
         return unraveled(union, inputs[2]), ufunc(left, right)

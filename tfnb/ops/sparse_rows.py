@@ -14,8 +14,10 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import GREATER, SELECT
 from tfnb.ops.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
@@ -41,7 +43,7 @@ _FIRST = np.asarray([0], np.int32)
 _LAST = np.asarray([-1], np.int32)
 
 
-def _row_numbers(indices: Any, shape: Any, axes: list[int]) -> tuple[Any, Any]:
+def _row_numbers(indices: Tensor, shape: Any, axes: list[int]) -> tuple[Any, Any]:
     """(the row-major number of each index over these axes, how many numbers there are)."""
     number: Any = None
     for a in axes:
@@ -68,7 +70,7 @@ def _host_softmax(
     return (e / total[row]).astype(values.dtype)
 
 
-def _expand_softmax(op: Any, indices: Any, values: Any, shape: Any) -> Any:
+def _expand_softmax(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike) -> Any:
     rank = rank_of(shape)
     if rank is None:
         return None
@@ -77,7 +79,7 @@ def _expand_softmax(op: Any, indices: Any, values: Any, shape: Any) -> Any:
     return e / GATHER(UNSORTED_SEGMENT_SUM(e, row, count), row)
 
 
-def _grad_softmax(op: Any, dy: Any) -> Any:
+def _grad_softmax(op: Operation, dy: Tensor) -> Any:
     indices, _, shape = op.inputs
     rank = rank_of(shape)
     if rank is None:
@@ -163,7 +165,7 @@ def _host_reduce(ufunc: Any) -> Callable[..., np.ndarray]:
 
 
 def _expand_reduce(highest: bool) -> Callable[..., Any]:
-    def expand(op: Any, indices: Any, values: Any, shape: Any, axes: Any) -> Any:
+    def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, axes: TensorLike) -> Any:
         known, rank = constant_value(axes), rank_of(shape)
         if known is None or rank is None:
             return None
@@ -187,7 +189,7 @@ def _kept_shape(shape: Any, stay: list[int], rank: int, keep: bool) -> Any:
     return shape * mask + (1 - mask)
 
 
-def _grad_reduce(op: Any, dy: Any) -> Any:
+def _grad_reduce(op: Operation, dy: Tensor) -> Any:
     indices, _, shape, axes = op.inputs
     known, rank = constant_value(axes), rank_of(shape)
     if known is None or rank is None:

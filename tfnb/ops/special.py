@@ -15,9 +15,11 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, merged, unchanged
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.compare import NOT_EQUAL
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.convert import cast_to
@@ -56,7 +58,7 @@ def _unless_zero(x: Expr, value: Expr) -> Expr:
     return s.where(s.eq(x, zero), zero, value)
 
 
-def _present(x: Any) -> Any:
+def _present(x: Tensor) -> Any:
     return cast_to(NOT_EQUAL(x, ZEROS_LIKE(x)), x.dtype)
 
 
@@ -196,7 +198,7 @@ def _gamma(
 
 
 def _grads_gamma(sign: float) -> Callable[..., tuple[Any, Any]]:
-    def grads(op: Any, dy: Any, a: Any, x: Any) -> tuple[Any, Any]:
+    def grads(op: Operation, dy: Tensor, a: Tensor, x: Tensor) -> tuple[Any, Any]:
         density = EXP(-x + (a - 1.0) * LOG(x) - LGAMMA(a))
         return sign * IGAMMA_GRAD_A(a, x) * dy, sign * density * dy
 
@@ -213,7 +215,7 @@ IGAMMAC: OpDef = _gamma(
 )  # fmt: skip
 
 
-def _grads_slope(op: Any, dy: Any, a: Any, x: Any) -> tuple[Any, Any]:
+def _grads_slope(op: Operation, dy: Tensor, a: Tensor, x: Tensor) -> tuple[Any, Any]:
     """By x in closed form; by a, for which there is none, a central difference in float64 (exact to seven digits)."""
     density = EXP(-x + (a - 1.0) * LOG(x) - LGAMMA(a))
     a64, x64 = cast_to(a, float64), cast_to(x, float64)
@@ -252,7 +254,7 @@ RANDOM_GAMMA_GRAD = OpDef(
 )
 
 
-def _grad_beta(op: Any, dy: Any) -> Any:
+def _grad_beta(op: Operation, dy: Tensor) -> Any:
     """Only by x, as in TensorFlow."""
     a, b, x = op.inputs
     log_beta = LGAMMA(a) + LGAMMA(b) - LGAMMA(a + b)

@@ -16,7 +16,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
 from tfnb.ops.handles import make_handle, resource_of
-from tfnb.types import ANY, unknown_shape
+from tfnb.types import ANY, DType, unknown_shape
 
 __all__ = ["API", "OPS"]
 
@@ -38,18 +38,18 @@ class PushAttrs:
 class Stack:
     """Elements of one dtype, at most `limit` of them if that is not negative."""
 
-    def __init__(self, dtype: Any, limit: int) -> None:
+    def __init__(self, dtype: DType, limit: int) -> None:
         self.dtype = dtype
         self.limit = limit
         self.items: list[Any] | None = []
         self.lock = threading.Lock()
 
 
-def _stack(call: HostCall, handle: Any) -> Stack:
+def _stack(call: HostCall, handle: np.ndarray) -> Stack:
     return resource_of(np.asarray(handle, object), Stack, call.op)
 
 
-def _make(call: HostCall, size: Any) -> tuple[Any]:
+def _make(call: HostCall, size: np.ndarray) -> tuple[Any]:
     return (make_handle(Stack(call.types["elem_type"], call.tools.integer(size))),)
 
 
@@ -79,7 +79,7 @@ def _pop(call: HostCall, handle: Any) -> tuple[Any]:
         return (stack.items.pop(),)
 
 
-def _close(call: HostCall, handle: Any) -> tuple[()]:
+def _close(call: HostCall, handle: np.ndarray) -> tuple[()]:
     stack = _stack(call, handle)
     with stack.lock:
         stack.items = None

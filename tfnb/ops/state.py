@@ -15,6 +15,7 @@ from tfnb.errors import InvalidArgumentError, OutOfRangeError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
+from tfnb.ir.tensor import TensorLike
 from tfnb.types import ALL, INDEX, NUMBERS, Shape, scalar, unknown_shape
 
 __all__ = [
@@ -184,11 +185,11 @@ COUNT_UP_TO = OpDef(
 
 
 def assign(
-    ref: Any,
-    value: Any,
+    ref: TensorLike,
+    value: TensorLike,
     validate_shape: bool | None = None,
     use_locking: bool | None = None,
-    name: Any = None,
+    name: str | None = None,
 ) -> Any:
     """Sets the variable `ref` to `value`; gives the reference, whose value is the new one.
 
@@ -201,24 +202,24 @@ def assign(
     )
 
 
-def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: Any = None) -> Any:
+def assign_add(ref: TensorLike, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Adds `value` (of the variable's dtype and shape) to the variable `ref`; gives the reference."""
     return ASSIGN_ADD(ref, value, use_locking=bool(use_locking), name=name)
 
 
-def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: Any = None) -> Any:
+def assign_sub(ref: TensorLike, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Subtracts `value` (of the variable's dtype and shape) from the variable `ref`; gives the reference."""
     return ASSIGN_SUB(ref, value, use_locking=bool(use_locking), name=name)
 
 
-def count_up_to(ref: Any, limit: int, name: Any = None) -> Any:
+def count_up_to(ref: TensorLike, limit: int, name: str | None = None) -> Any:
     """The value of the integer scalar variable `ref`, which is then one more; an error from `limit` on."""
     if not isinstance(limit, (int, np.integer)):
         raise InvalidArgumentError(f"count_up_to: limit must be an integer, got {limit!r}")
     return COUNT_UP_TO(ref, limit=int(limit), name=name)
 
 
-def is_variable_initialized(variable: Any, name: Any = None) -> Any:
+def is_variable_initialized(variable: Any, name: str | None = None) -> Any:
     """A bool scalar: has the variable a value?"""
     return IS_VARIABLE_INITIALIZED(variable, name=name)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tfnb.ir.default import graph_of
 from tfnb.ir.shapes import normalize_axes
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.convert import cast_to
 from tfnb.ops.gather import GATHER
@@ -25,8 +26,13 @@ __all__ = ["API"]
 
 
 def sufficient_statistics(
-    x: Any, axes: Any, shift: Any = None, keep_dims: Any = None, name: str | None = None, keepdims: Any = None
-) -> tuple[Any, Any, Any, Any]:  # fmt: skip
+    x: TensorLike,
+    axes: TensorLike,
+    shift: Any = None,
+    keep_dims: bool | None = None,
+    name: str | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Any, Any, Any, Any]:
     """What the moments of `x` along `axes` follow from: (count, sum, sum of squares, shift).
 
     x: a float type. axes: a list of integers. shift: subtracted before summing, against cancellation, or None.
@@ -63,8 +69,13 @@ def normalize_moments(
 
 
 def weighted_moments(
-    x: Any, axes: Any, frequency_weights: Any, name: str | None = None, keep_dims: Any = None, keepdims: Any = None
-) -> tuple[Any, Any]:  # fmt: skip
+    x: TensorLike,
+    axes: TensorLike,
+    frequency_weights: Any,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Any, Any]:
     """Mean and variance of `x` along `axes`, each element counted `frequency_weights` times.
 
     x: a float type. frequency_weights: broadcasts against x. `keepdims` (`keep_dims`): reduced axes stay with size 1.
@@ -87,7 +98,7 @@ def weighted_moments(
         return cast_to(mean, value.dtype), cast_to(variance, value.dtype)
 
 
-def swish(features: Any, name: str | None = None, beta: float = 1.0) -> Any:
+def swish(features: TensorLike, name: str | None = None, beta: float = 1.0) -> Any:
     """features * sigmoid(beta * features), elementwise; also known as SiLU. features: a float type, any shape."""
     with scope(name, "swish", features):
         x = graph_of((features,)).to_tensor(features)

@@ -18,9 +18,10 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import unchanged
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.lazy_library import library
 from tfnb.ops.string_elements import clipped, mapped, text_op
-from tfnb.types import NUMBERS, DType, Shape, bool_, float32, float64, int32, int64
+from tfnb.types import NUMBERS, DType, DTypeLike, Shape, bool_, float32, float64, int32, int64
 
 __all__ = ["API", "OPS", "number_from"]
 
@@ -386,7 +387,7 @@ DECODE_BASE64 = text_op(
 
 
 def regex_replace(
-    input: Any,
+    input: TensorLike,
     pattern: Any,
     rewrite: Any,
     replace_global: bool = True,
@@ -400,10 +401,10 @@ def regex_replace(
 
 
 def string_to_number(
-    string_tensor: Any = None,
-    out_type: Any = float32,
+    string_tensor: TensorLike | None = None,
+    out_type: DTypeLike = float32,
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> Any:
     """The numbers that the texts write out: float32, float64, int32 or int64, of `string_tensor`'s shape.
 

@@ -19,6 +19,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import broadcast, normalize_axis, reduced
 from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.constants import range_
 from tfnb.ops.shaping import RANK
 from tfnb.ops.string_elements import clipped, mapped, text_op
@@ -328,18 +329,18 @@ STRING_LENGTH = text_op(
 )
 
 
-def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Any:
+def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Any:
     """The number of bytes of each string, or of characters of UTF-8 (`unit="UTF8_CHAR"`): int32, input's shape."""
     return STRING_LENGTH(input, unit=unit, name=name)
 
 
 def reduce_join(
-    inputs: Any,
-    axis: Any = None,
+    inputs: TensorLike,
+    axis: TensorLike | None = None,
     keep_dims: bool | None = None,
     separator: str = "",
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keepdims: bool | None = None,
 ) -> Any:
     """Joins the strings along dimensions, all by default (the last changing fastest).
@@ -361,11 +362,11 @@ def reduce_join(
 
 def string_split(
     source: Any = None,
-    delimiter: Any = " ",
+    delimiter: str = " ",
     skip_empty: bool = True,
     name: str | None = None,
     sep: Any = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> SparseTensor:
     """The strings of a vector split at any byte of `delimiter` (an empty one splits every byte off).
 
@@ -381,7 +382,7 @@ def string_split_v2(
     sep: Any = None,
     maxsplit: int = -1,
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> SparseTensor:
     """The strings of a vector split at `sep`, by default at white space, at most `maxsplit` times if that is >= 0.
 

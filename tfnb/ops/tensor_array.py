@@ -14,8 +14,10 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.const import constant_value
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, scalar_shape
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.concat import concat
 from tfnb.ops.loop_stack import handle_of
 from tfnb.ops.tensor_array_state import TensorArrayState
@@ -89,14 +91,14 @@ def _of_dtype(call: HostCall, handle: Any) -> TensorArrayState:
     return state
 
 
-def _shape_of(value: Any) -> Shape:
+def _shape_of(value: Tensor) -> Shape:
     return unknown_shape if value is None else as_shape(value)
 
 
 # ---- kernels -------------------------------------------------------------------------------------
 
 
-def _make(call: HostCall, size: Any) -> tuple[Any, ...]:
+def _make(call: HostCall, size: np.ndarray) -> tuple[Any, ...]:
     a = call.attrs
     state = TensorArrayState(
         call.types["dtype"], call.tools.integer(size), _shape_of(a.element_shape), a.dynamic_size,
@@ -105,20 +107,20 @@ def _make(call: HostCall, size: Any) -> tuple[Any, ...]:
     return handle_of(state), _FLOW
 
 
-def _grad(call: HostCall, handle: Any, flow: Any) -> tuple[Any, ...]:
+def _grad(call: HostCall, handle: Any, flow: np.ndarray) -> tuple[Any, ...]:
     return handle_of(_state(handle).gradient(call.attrs.source)), _FLOW
 
 
-def _write(call: HostCall, handle: Any, index: Any, value: Any, flow: Any) -> tuple[Any]:
+def _write(call: HostCall, handle: np.ndarray, index: np.ndarray, value: np.ndarray, flow: np.ndarray) -> tuple[Any]:
     _of_dtype(call, handle).write(call.tools.integer(index), value, call.tools)
     return (_FLOW,)
 
 
-def _read(call: HostCall, handle: Any, index: Any, flow: Any) -> tuple[Any]:
+def _read(call: HostCall, handle: np.ndarray, index: np.ndarray, flow: np.ndarray) -> tuple[Any]:
     return (_of_dtype(call, handle).read(call.tools.integer(index), call.tools),)
 
 
-def _gather(call: HostCall, handle: Any, indices: Any, flow: Any) -> tuple[Any]:
+def _gather(call: HostCall, handle: np.ndarray, indices: np.ndarray, flow: np.ndarray) -> tuple[Any]:
     state = _of_dtype(call, handle)
     wanted = [int(i) for i in call.tools.host(indices)]
     if not wanted:
@@ -137,7 +139,9 @@ def _gather(call: HostCall, handle: Any, indices: Any, flow: Any) -> tuple[Any]:
     return (call.tools.stack(values),)
 
 
-def _scatter(call: HostCall, handle: Any, indices: Any, value: Any, flow: Any) -> tuple[Any]:
+def _scatter(
+    call: HostCall, handle: np.ndarray, indices: np.ndarray, value: np.ndarray, flow: np.ndarray
+) -> tuple[Any]:
     state = _of_dtype(call, handle)
     wanted = [int(i) for i in call.tools.host(indices)]
     shape = call.tools.shape(value)
@@ -150,7 +154,7 @@ def _scatter(call: HostCall, handle: Any, indices: Any, value: Any, flow: Any) -
     return (_FLOW,)
 
 
-def _concat(call: HostCall, handle: Any, flow: Any) -> tuple[Any, ...]:
+def _concat(call: HostCall, handle: np.ndarray, flow: np.ndarray) -> tuple[Any, ...]:
     state = _of_dtype(call, handle)
     values = state.read_many(range(len(state)), call.tools)
     shapes = [tuple(call.tools.shape(v)) for v in values]
@@ -162,13 +166,11 @@ def _concat(call: HostCall, handle: Any, flow: Any) -> tuple[Any, ...]:
             )
         return np.zeros((0, *known.known()), state.dtype.np), np.zeros(0, np.int64)
     if any(not s or s[1:] != shapes[0][1:] for s in shapes):
-        raise InvalidArgumentError(
-            f"TensorArray {state.name!r}: elements of shapes {shapes} cannot be concatenated"
-        )
+        raise InvalidArgumentError(f"TensorArray {state.name!r}: elements of shapes {shapes} cannot be concatenated")
     return call.tools.concat(values), np.array([s[0] for s in shapes], np.int64)
 
 
-def _split(call: HostCall, handle: Any, value: Any, lengths: Any, flow: Any) -> tuple[Any]:
+def _split(call: HostCall, handle: np.ndarray, value: np.ndarray, lengths: np.ndarray, flow: np.ndarray) -> tuple[Any]:
     state = _of_dtype(call, handle)
     wanted = [int(n) for n in call.tools.host(lengths)]
     shape = call.tools.shape(value)
@@ -185,7 +187,7 @@ def _split(call: HostCall, handle: Any, value: Any, lengths: Any, flow: Any) -> 
     return (_FLOW,)
 
 
-def _size(call: HostCall, handle: Any, flow: Any) -> tuple[Any]:
+def _size(call: HostCall, handle: Any, flow: np.ndarray) -> tuple[Any]:
     return (np.array(len(_state(handle)), np.int32),)
 
 
@@ -197,7 +199,7 @@ def _close(call: HostCall, handle: Any) -> tuple[()]:
 # ---- gradients -----------------------------------------------------------------------------------
 
 
-def _gradient_array(op: Any, flow: Any) -> Any:
+def _gradient_array(op: Operation, flow: Tensor) -> Any:
     """Handle and flow of the array that collects the gradient of the op's array, after `flow`.
 
     What is written starts from the flow that this gives: it depends on nothing that was written before. What is read
@@ -212,13 +214,13 @@ def _differentiable(op: Any) -> bool:
     return bool(dtype.is_floating or dtype.is_complex)
 
 
-def _grad_read(op: Any, dy: Any) -> tuple[Any, ...]:
+def _grad_read(op: Operation, dy: Tensor) -> tuple[Any, ...]:
     _, index, flow = op.inputs
     handle, made = _gradient_array(op, flow)
     return None, None, TENSOR_ARRAY_WRITE(handle, index, dy, made)
 
 
-def _grad_write(op: Any, flow: Any) -> tuple[Any, ...]:
+def _grad_write(op: Operation, flow: Tensor) -> tuple[Any, ...]:
     if not _differentiable(op):
         return None, None, None, flow
     _, index, value, _ = op.inputs
@@ -228,13 +230,13 @@ def _grad_write(op: Any, flow: Any) -> tuple[Any, ...]:
     return None, None, found, flow
 
 
-def _grad_gather(op: Any, dy: Any) -> tuple[Any, ...]:
+def _grad_gather(op: Operation, dy: Tensor) -> tuple[Any, ...]:
     _, indices, flow = op.inputs
     handle, made = _gradient_array(op, flow)
     return None, None, TENSOR_ARRAY_SCATTER(handle, indices, dy, made)
 
 
-def _grad_scatter(op: Any, flow: Any) -> tuple[Any, ...]:
+def _grad_scatter(op: Operation, flow: Tensor) -> tuple[Any, ...]:
     if not _differentiable(op):
         return None, None, None, flow
     _, indices, value, _ = op.inputs
@@ -247,13 +249,13 @@ def _grad_scatter(op: Any, flow: Any) -> tuple[Any, ...]:
     return None, None, found, flow
 
 
-def _grad_concat(op: Any, dy: Any, _: Any) -> tuple[Any, ...]:
+def _grad_concat(op: Operation, dy: Tensor, _: Tensor) -> tuple[Any, ...]:
     _, flow = op.inputs
     handle, made = _gradient_array(op, flow)
     return None, TENSOR_ARRAY_SPLIT(handle, dy, op.outputs[1], made)
 
 
-def _grad_split(op: Any, flow: Any) -> tuple[Any, ...]:
+def _grad_split(op: Operation, flow: Tensor) -> tuple[Any, ...]:
     if not _differentiable(op):
         return None, None, None, flow
     value = op.inputs[1]
@@ -271,7 +273,7 @@ def _grad_split(op: Any, flow: Any) -> tuple[Any, ...]:
     return None, found, None, flow
 
 
-def _may_grow(handle: Any) -> bool:
+def _may_grow(handle: Tensor) -> bool:
     """May the array have more elements than were once written? A handle comes through Enter and Switch nodes."""
     maker = handle.op
     while maker.inputs:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import FailedPreconditionError, InvalidArgumentError
+from tfnb.ir.tensor import TensorLike
 from tfnb.types import DType, Shape
 
 __all__ = ["TensorArrayState"]
@@ -67,7 +68,7 @@ class TensorArrayState:
             )  # fmt: skip
         return found
 
-    def write(self, index: int, value: Any, tools: Any) -> None:
+    def write(self, index: int, value: TensorLike, tools: Any) -> None:
         self._check_open()
         if self.dynamic and index >= len(self.elements):
             more = index + 1 - len(self.elements)

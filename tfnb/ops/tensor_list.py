@@ -14,8 +14,10 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.const import vector_length
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.gather import UNSORTED_SEGMENT_SUM
 from tfnb.ops.handles import make_handle, resource_of
@@ -40,12 +42,12 @@ class SetAttrs:
     resize_if_index_out_of_bounds: bool = False
 
 
-def list_of(handle: Any) -> TensorList:
+def list_of(handle: TensorLike) -> TensorList:
     """The list in a variant scalar."""
     return resource_of(np.asarray(handle, object), TensorList)
 
 
-def _list(call: HostCall, handle: Any) -> TensorList:
+def _list(call: HostCall, handle: np.ndarray) -> TensorList:
     """The list, which must hold elements of the op's dtype."""
     found = list_of(handle)
     wanted = call.types["element_dtype"]
@@ -54,7 +56,7 @@ def _list(call: HostCall, handle: Any) -> TensorList:
     return found
 
 
-def _as_shape(sizes: Any) -> Shape:
+def _as_shape(sizes: Tensor) -> Shape:
     """A shape from its integers: a scalar says nothing, a size below 0 is unknown."""
     array = np.asarray(sizes)
     if array.ndim == 0:
@@ -69,7 +71,7 @@ def _static(c: Infer, i: int) -> Shape:
     return c.as_shape(i) if value is None and c.shapes[i].ndims == 1 else _known(value)
 
 
-def _known(value: Any) -> Shape:
+def _known(value: Tensor) -> Shape:
     return unknown_shape if value is None else _as_shape(value)
 
 
@@ -118,55 +120,55 @@ def _sizes(call: HostCall, value: Any) -> Shape:
     return _as_shape(call.tools.host(value))
 
 
-def _empty(call: HostCall, sizes: Any, most: Any) -> tuple[Any]:
+def _empty(call: HostCall, sizes: np.ndarray, most: np.ndarray) -> tuple[Any]:
     made = TensorList(call.types["element_dtype"], _sizes(call, sizes), (), call.tools.integer(most))
     return (make_handle(made),)
 
 
-def _reserve(call: HostCall, sizes: Any, count: Any) -> tuple[Any]:
+def _reserve(call: HostCall, sizes: np.ndarray, count: np.ndarray) -> tuple[Any]:
     n = call.tools.integer(count)
     if n < 0:
         raise InvalidArgumentError(f"TensorListReserve: num_elements must not be negative, got {n}", call.op)
     return (make_handle(TensorList(call.types["element_dtype"], _sizes(call, sizes), [None] * n)),)
 
 
-def _push(call: HostCall, handle: Any, item: Any) -> tuple[Any]:
+def _push(call: HostCall, handle: np.ndarray, item: np.ndarray) -> tuple[Any]:
     found = _list(call, handle)
     found.check(call.tools.shape(item), call.op.type)
     return (make_handle(found.pushed(item)),)
 
 
-def _pop(call: HostCall, handle: Any, sizes: Any) -> tuple[Any, Any]:
+def _pop(call: HostCall, handle: np.ndarray, sizes: np.ndarray) -> tuple[Any, Any]:
     rest, item = _list(call, handle).popped()
     return make_handle(rest), _element(call, rest, item, _sizes(call, sizes))
 
 
-def _stack(call: HostCall, handle: Any, sizes: Any) -> tuple[Any]:
+def _stack(call: HostCall, handle: np.ndarray, sizes: np.ndarray) -> tuple[Any]:
     found, wanted = _list(call, handle), call.attrs.num_elements
     if wanted not in (-1, len(found)):
         raise InvalidArgumentError(f"TensorListStack: the list has {len(found)} elements, asked for {wanted}", call.op)
     return (_stacked(call, found, found.items, _sizes(call, sizes)),)
 
 
-def _from_tensor(call: HostCall, tensor: Any, sizes: Any) -> tuple[Any]:
+def _from_tensor(call: HostCall, tensor: np.ndarray, sizes: np.ndarray) -> tuple[Any]:
     if not call.tools.shape(tensor):
         raise ShapeError("TensorListFromTensor: the tensor must have at least one dimension", call.op)
     shape = _sizes(call, sizes).merge_with(Shape(tuple(call.tools.shape(tensor))[1:]))
     return (make_handle(TensorList(call.types["element_dtype"], shape, call.tools.unstack(tensor))),)
 
 
-def _element_shape(call: HostCall, handle: Any) -> np.ndarray:
+def _element_shape(call: HostCall, handle: np.ndarray) -> np.ndarray:
     dims, dtype = list_of(handle).shape.dims, call.types["shape_type"].np
     return np.asarray(-1 if dims is None else [-1 if n is None else n for n in dims], dtype)
 
 
-def _get(call: HostCall, handle: Any, index: Any, sizes: Any) -> tuple[Any]:
+def _get(call: HostCall, handle: np.ndarray, index: np.ndarray, sizes: np.ndarray) -> tuple[Any]:
     found = _list(call, handle)
     at = found.place(call.tools.integer(index), call.op.type)
     return (_element(call, found, found.items[at], _sizes(call, sizes)),)
 
 
-def _set(call: HostCall, handle: Any, index: Any, item: Any) -> tuple[Any]:
+def _set(call: HostCall, handle: np.ndarray, index: np.ndarray, item: np.ndarray) -> tuple[Any]:
     found, at = _list(call, handle), call.tools.integer(index)
     found.check(call.tools.shape(item), call.op.type)
     if call.attrs.resize_if_index_out_of_bounds and at >= len(found):
@@ -174,20 +176,20 @@ def _set(call: HostCall, handle: Any, index: Any, item: Any) -> tuple[Any]:
     return (make_handle(found.replaced(found.place(at, call.op.type), item)),)
 
 
-def _resize(call: HostCall, handle: Any, size: Any) -> tuple[Any]:
+def _resize(call: HostCall, handle: np.ndarray, size: np.ndarray) -> tuple[Any]:
     found, n = list_of(handle), call.tools.integer(size)
     if n < 0:
         raise InvalidArgumentError(f"TensorListResize: the size must not be negative, got {n}", call.op)
     return (make_handle(found.with_items((found.items + [None] * max(0, n - len(found)))[:n])),)
 
 
-def _gather(call: HostCall, handle: Any, indices: Any, sizes: Any) -> tuple[Any]:
+def _gather(call: HostCall, handle: np.ndarray, indices: np.ndarray, sizes: np.ndarray) -> tuple[Any]:
     found = _list(call, handle)
     items = [found.items[found.place(int(i), call.op.type)] for i in call.tools.host(indices)]
     return (_stacked(call, found, items, _sizes(call, sizes)),)
 
 
-def _spread(call: HostCall, found: TensorList, tensor: Any, indices: Any) -> tuple[Any]:
+def _spread(call: HostCall, found: TensorList, tensor: np.ndarray, indices: np.ndarray) -> tuple[Any]:
     """The rows of `tensor` at their places; the list grows as is needed."""
     wanted, rows = [int(i) for i in call.tools.host(indices)], call.tools.unstack(tensor)
     if len(wanted) != len(rows) or any(i < 0 for i in wanted):
@@ -199,7 +201,9 @@ def _spread(call: HostCall, found: TensorList, tensor: Any, indices: Any) -> tup
     return (make_handle(found.with_items(items)),)
 
 
-def _scatter(call: HostCall, tensor: Any, indices: Any, sizes: Any, count: Any = None) -> tuple[Any]:
+def _scatter(
+    call: HostCall, tensor: np.ndarray, indices: np.ndarray, sizes: np.ndarray, count: np.ndarray | None = None
+) -> tuple[Any]:
     n = -1 if count is None else call.tools.integer(count)
     made = TensorList(call.types["element_dtype"], _sizes(call, sizes), [None] * max(0, n))
     largest = max((int(i) for i in call.tools.host(indices)), default=-1)
@@ -208,7 +212,7 @@ def _scatter(call: HostCall, tensor: Any, indices: Any, sizes: Any, count: Any =
     return _spread(call, made, tensor, indices)
 
 
-def _concat(call: HostCall, handle: Any, sizes: Any, leading: Any) -> tuple[Any, Any]:
+def _concat(call: HostCall, handle: np.ndarray, sizes: np.ndarray, leading: np.ndarray) -> tuple[Any, Any]:
     """Elements without a value have the rows that `leading` says."""
     found, wanted = _list(call, handle), _sizes(call, sizes)
     lengths = [int(n) for n in call.tools.host(leading)]
@@ -230,7 +234,7 @@ def _concat(call: HostCall, handle: Any, sizes: Any, leading: Any) -> tuple[Any,
     return call.tools.concat(parts), rows
 
 
-def _split(call: HostCall, tensor: Any, sizes: Any, lengths: Any) -> tuple[Any]:
+def _split(call: HostCall, tensor: np.ndarray, sizes: np.ndarray, lengths: np.ndarray) -> tuple[Any]:
     counts, shape = [int(n) for n in call.tools.host(lengths)], tuple(call.tools.shape(tensor))
     if not shape or any(n < 0 for n in counts) or sum(counts) != shape[0]:
         raise InvalidArgumentError(f"TensorListSplit: the lengths {counts[:20]} do not divide shape {shape}", call.op)
@@ -244,7 +248,7 @@ def _split(call: HostCall, tensor: Any, sizes: Any, lengths: Any) -> tuple[Any]:
 # ---- gradients -----------------------------------------------------------------------------------
 
 
-def _size(t: Any) -> Any:
+def _size(t: Tensor) -> Any:
     return SHAPE(t, out_type=int32)
 
 
@@ -254,62 +258,62 @@ def _like(op: Any, handle: Any) -> Any:
     return EMPTY(ELEMENT_SHAPE(handle, shape_type=int32), -1, element_dtype=dtype)
 
 
-def _blank(op: Any, handle: Any) -> Any:
+def _blank(op: Operation, handle: Tensor) -> Any:
     """A list of as many elements, all zeros."""
     shape = ELEMENT_SHAPE(handle, shape_type=int32)
     return RESERVE(shape, LENGTH(handle), element_dtype=op.types["element_dtype"])
 
 
-def _grad_push(op: Any, dlist: Any) -> tuple[Any, Any]:
+def _grad_push(op: Operation, dlist: Tensor) -> tuple[Any, Any]:
     rest, item = POP(dlist, _size(op.inputs[1]), element_dtype=op.types["element_dtype"])
     return rest, item
 
 
-def _grad_pop(op: Any, dlist: Any, ditem: Any) -> tuple[Any, None]:
+def _grad_pop(op: Operation, dlist: Tensor, ditem: Tensor) -> tuple[Any, None]:
     return PUSH(_like(op, op.outputs[0]) if dlist is None else dlist, ditem), None
 
 
-def _grad_stack(op: Any, dy: Any) -> tuple[Any, None]:
+def _grad_stack(op: Operation, dy: Tensor) -> tuple[Any, None]:
     return FROM_TENSOR(dy, _size(dy)[1:]), None
 
 
-def _grad_from_tensor(op: Any, dlist: Any) -> tuple[Any, None]:
+def _grad_from_tensor(op: Operation, dlist: Tensor) -> tuple[Any, None]:
     return STACK(dlist, _size(op.inputs[0])[1:], element_dtype=op.types["element_dtype"]), None
 
 
-def _grad_get(op: Any, ditem: Any) -> tuple[Any, None, None]:
+def _grad_get(op: Operation, ditem: Tensor) -> tuple[Any, None, None]:
     return SET(_blank(op, op.inputs[0]), op.inputs[1], ditem), None, None
 
 
-def _grad_set(op: Any, dlist: Any) -> tuple[Any, None, Any]:
+def _grad_set(op: Operation, dlist: Tensor) -> tuple[Any, None, Any]:
     _, index, item = op.inputs
     ditem = GET(dlist, index, _size(item), element_dtype=op.types["element_dtype"])
     return SET(dlist, index, ZEROS_LIKE(item)), None, ditem
 
 
-def _grad_gather(op: Any, dy: Any) -> tuple[Any, None, None]:
+def _grad_gather(op: Operation, dy: Tensor) -> tuple[Any, None, None]:
     """An element that was taken twice gets both parts, so parts are summed, not set."""
     parts = UNSORTED_SEGMENT_SUM(dy, op.inputs[1], LENGTH(op.inputs[0]))
     return FROM_TENSOR(parts, _size(dy)[1:]), None, None
 
 
-def _grad_scatter(op: Any, dlist: Any) -> tuple[Any, ...]:
+def _grad_scatter(op: Operation, dlist: Tensor) -> tuple[Any, ...]:
     tensor, indices = op.inputs[:2]
     found = GATHER(dlist, indices, _size(tensor)[1:], element_dtype=op.types["element_dtype"])
     return (found, *(None,) * (len(op.inputs) - 1))
 
 
-def _grad_scatter_into(op: Any, dlist: Any) -> tuple[Any, Any, None]:
+def _grad_scatter_into(op: Operation, dlist: Tensor) -> tuple[Any, Any, None]:
     _, tensor, indices = op.inputs
     dtensor = GATHER(dlist, indices, _size(tensor)[1:], element_dtype=op.types["element_dtype"])
     return SCATTER_INTO(dlist, ZEROS_LIKE(tensor), indices), dtensor, None
 
 
-def _grad_concat(op: Any, dy: Any, _: Any) -> tuple[Any, None, None]:
+def _grad_concat(op: Operation, dy: Tensor, _: Tensor) -> tuple[Any, None, None]:
     return SPLIT(dy, ELEMENT_SHAPE(op.inputs[0], shape_type=int32), op.outputs[1]), None, None
 
 
-def _grad_split(op: Any, dlist: Any) -> tuple[Any, None, None]:
+def _grad_split(op: Operation, dlist: Tensor) -> tuple[Any, None, None]:
     dtype, (tensor, sizes, lengths) = op.types["element_dtype"], op.inputs
     found = CONCAT(dlist, sizes, lengths, element_dtype=dtype)[0]
     found.set_shape(tensor.shape)

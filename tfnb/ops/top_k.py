@@ -12,8 +12,10 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out, Temp
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import EQUAL, GREATER, LESS, LOGICAL_AND, SELECT
 from tfnb.ops.constants import RANGE, ZEROS_LIKE
 from tfnb.ops.convert import cast_to
@@ -78,7 +80,7 @@ def _top_calls(site: KernelSite) -> tuple[KernelCall, ...]:
     return (KernelCall("array/top_k.cl", "top_k", args, groups, defines=signed_defines(x.dtype)),)
 
 
-def _grad_top(op: Any, dy: Any, d_indices: Any) -> Any:
+def _grad_top(op: Operation, dy: Tensor, d_indices: Tensor) -> Any:
     """Each value's gradient goes back to the place it came from: a segment sum over (row, place)."""
     x, places = op.inputs[0], op.outputs[1]
     flat_shape = SHAPE(x, out_type=int32)
@@ -152,11 +154,11 @@ def _in_top(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarray:
     return valid & (better < k) & np.isfinite(predictions).all(1)
 
 
-def _expand_in_top(op: Any, predictions: Any, targets: Any) -> Any:
+def _expand_in_top(op: Operation, predictions: Tensor, targets: Tensor) -> Any:
     return _in_top_mask(predictions, targets, np.int32(op.attrs.k))
 
 
-def _in_top_mask(predictions: Any, targets: Any, k: Any) -> Any:
+def _in_top_mask(predictions: Tensor, targets: Tensor, k: Any) -> Any:
     n = SHAPE(predictions, out_type=int32)[1]
     hot = EQUAL(
         RESHAPE(targets, np.asarray([-1, 1], np.int32)),
@@ -217,7 +219,7 @@ class TopK(NamedTuple):
     indices: Any
 
 
-def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> TopK:
+def top_k(input: TensorLike, k: int = 1, sorted: bool = True, name: str | None = None) -> TopK:
     """The k largest elements of each row (along the last dimension), descending, and their places (int32).
 
     Errors: k is larger than a row.

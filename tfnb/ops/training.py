@@ -16,6 +16,7 @@ from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.state import LockAttrs
 from tfnb.types import FLOATS, Shape, scalar
 
@@ -70,7 +71,7 @@ def check_scalars(c: Infer, inputs: tuple[int, ...]) -> None:
             raise ShapeError(f"{c.op_name}: input {i} must be a scalar, got shape {c.shapes[i]}")
 
 
-def gradient_descent(a: Any, var: Expr, alpha: Expr, delta: Expr) -> Expr:
+def gradient_descent(a: TensorLike, var: Expr, alpha: Expr, delta: Expr) -> Expr:
     return var - alpha * delta
 
 
@@ -88,7 +89,7 @@ def adagrad(a: Any, var: Expr, accum: Expr, lr: Expr, grad: Expr) -> tuple[Expr,
 
 
 def adadelta(
-    a: Any,
+    a: TensorLike,
     var: Expr,
     accum: Expr,
     accum_update: Expr,
@@ -103,7 +104,7 @@ def adadelta(
 
 
 def rms_prop(
-    a: Any,
+    a: TensorLike,
     var: Expr,
     ms: Expr,
     mom: Expr,
@@ -119,7 +120,7 @@ def rms_prop(
 
 
 def centered_rms_prop(
-    a: Any,
+    a: TensorLike,
     var: Expr,
     mg: Expr,
     ms: Expr,
@@ -148,7 +149,7 @@ def adam(
 
 
 def ftrl(
-    a: Any,
+    a: TensorLike,
     var: Expr,
     accum: Expr,
     linear: Expr,
@@ -176,13 +177,13 @@ def _shrink(x: Expr, rate: Expr, l1: Expr, l2: Expr) -> Expr:
 
 
 def proximal_gradient_descent(
-    a: Any, var: Expr, alpha: Expr, l1: Expr, l2: Expr, delta: Expr
+    a: TensorLike, var: Expr, alpha: Expr, l1: Expr, l2: Expr, delta: Expr
 ) -> Expr:
     return _shrink(var - alpha * delta, alpha, l1, l2)
 
 
 def proximal_adagrad(
-    a: Any, var: Expr, accum: Expr, lr: Expr, l1: Expr, l2: Expr, grad: Expr
+    a: TensorLike, var: Expr, accum: Expr, lr: Expr, l1: Expr, l2: Expr, grad: Expr
 ) -> tuple[Expr, ...]:
     accum = accum + grad * grad
     rate = lr * s.rsqrt(accum)

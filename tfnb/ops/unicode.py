@@ -15,6 +15,7 @@ from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape, unchanged
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.string_convert import REGEX_REPLACE
 from tfnb.ops.string_elements import clipped, mapped
 from tfnb.types import ANY, INDEX, Shape, int64, unknown_shape
@@ -313,9 +314,14 @@ UNSORTED_SEGMENT_JOIN = _op(
 
 
 def unicode_transcode(
-    input: Any, input_encoding: str, output_encoding: str, errors: str = "replace", replacement_char: int = 65533,
-    replace_control_characters: bool = False, name: str | None = None,
-) -> Any:  # fmt: skip
+    input: TensorLike,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Any:
     """Each string in another encoding: see `UnicodeTranscode`."""
     return UNICODE_TRANSCODE(
         input, input_encoding=input_encoding, output_encoding=output_encoding, errors=errors,
@@ -324,7 +330,7 @@ def unicode_transcode(
 
 
 def string_format(
-    template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
+    template: str, inputs: TensorLike, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Any:
     """The template with printed tensors at its placeholders: a string scalar."""
     given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
@@ -336,7 +342,7 @@ def string_format(
 
 
 def unsorted_segment_join(
-    inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
+    inputs: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, separator: str = "", name: str | None = None
 ) -> Any:
     """Joins the strings of each segment: see `UnsortedSegmentJoin`."""
     return UNSORTED_SEGMENT_JOIN(inputs, segment_ids, num_segments, separator=separator, name=name)

@@ -11,8 +11,10 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.handles import make_handle, resource_of
 from tfnb.ops.tensor_list import host_zeros
 from tfnb.ops.tensor_list_value import Optional, TensorList
@@ -39,15 +41,15 @@ def _none(call: HostCall) -> tuple[Any]:
     return (make_handle(Optional()),)
 
 
-def _from_value(call: HostCall, *components: Any) -> tuple[Any]:
+def _from_value(call: HostCall, *components: np.ndarray) -> tuple[Any]:
     return (make_handle(Optional(components)),)
 
 
-def _optional(call: HostCall, handle: Any) -> Optional:
+def _optional(call: HostCall, handle: np.ndarray) -> Optional:
     return resource_of(np.asarray(handle, object), Optional, call.op)
 
 
-def _get(call: HostCall, handle: Any) -> tuple[Any, ...]:
+def _get(call: HostCall, handle: np.ndarray) -> tuple[Any, ...]:
     found = _optional(call, handle).components
     wanted = call.types["output_types"]
     if found is None:
@@ -65,7 +67,7 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.hasobject
 
 
-def _has(call: HostCall, handle: Any) -> np.ndarray:
+def _has(call: HostCall, handle: np.ndarray) -> np.ndarray:
     return np.asarray(_optional(call, handle).components is not None)
 
 
@@ -77,11 +79,11 @@ def _fake(call: HostCall) -> np.ndarray:
     return host_zeros(dtype, [n or 0 for n in shape.dims or ()])
 
 
-def _zeros(call: HostCall, x: Any) -> tuple[Any]:
+def _zeros(call: HostCall, x: np.ndarray) -> tuple[Any]:
     return (make_handle(_zeros_of(call, np.asarray(x, object).item())),)
 
 
-def _zeros_of(call: HostCall, found: Any) -> Any:
+def _zeros_of(call: HostCall, found: np.ndarray) -> Any:
     if isinstance(found, TensorList):
         return found.with_items([None if item is None else _zero(call, item) for item in found.items])
     if isinstance(found, Optional):
@@ -90,7 +92,7 @@ def _zeros_of(call: HostCall, found: Any) -> Any:
     raise InvalidArgumentError(f"{call.op.type}: {type(found).__name__} has no zero", call.op)
 
 
-def _zero(call: HostCall, value: Any) -> Any:
+def _zero(call: HostCall, value: np.ndarray) -> Any:
     if _is_object(value) and value.ndim == 0 and isinstance(value.item(), (TensorList, Optional)):
         return make_handle(_zeros_of(call, value.item()))
     return host_zeros(as_dtype(call.tools.dtype_name(value)), call.tools.shape(value))
@@ -103,7 +105,7 @@ def _add(call: HostCall, *inputs: Any) -> tuple[Any]:
     return (make_handle(total),)
 
 
-def _sum_of(call: HostCall, a: Any, b: Any) -> Any:
+def _sum_of(call: HostCall, a: np.ndarray, b: np.ndarray) -> Any:
     if isinstance(a, TensorList) and isinstance(b, TensorList):
         items = [_sum(call, x, y) for x, y in zip(a.items, b.items, strict=False)]
         return a.merged(b).with_items(items)
@@ -116,7 +118,7 @@ def _sum_of(call: HostCall, a: Any, b: Any) -> Any:
     )
 
 
-def _sum(call: HostCall, x: Any, y: Any) -> Any:
+def _sum(call: HostCall, x: Any, y: np.ndarray) -> Any:
     if x is None or y is None:
         return y if x is None else x
     if _is_object(x):
@@ -130,11 +132,11 @@ def _got_shapes(c: Infer) -> tuple[Shape, ...]:
     return tuple(as_shape(s) for s in given) if len(given) == count else (unknown_shape,) * count
 
 
-def _grad_get(op: Any, *dys: Any) -> Any:
+def _grad_get(op: Operation, *dys: Any) -> Any:
     return FROM_VALUE(list(dys))
 
 
-def _grad_from_value(op: Any, dy: Any) -> Any:
+def _grad_from_value(op: Operation, dy: Tensor) -> Any:
     found = GET_VALUE(dy, output_types=[t.dtype for t in op.inputs], output_shapes=[t.shape for t in op.inputs])
     return tuple(found)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import HostCall, Infer
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.convert import cast_to
 from tfnb.ops.gather import GATHER
 from tfnb.ops.host_conv import Axis
@@ -39,7 +40,7 @@ LAYOUTS = {4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}
 _PER_DIMENSION = ("strides", "dilations", "ksize", "rates")
 
 
-def integers(values: Any, count: int, what: str) -> tuple[int, ...]:
+def integers(values: TensorLike, count: int, what: str) -> tuple[int, ...]:
     """`count` integers of at least 1. Raises `InvalidArgumentError`."""
     found = tuple(int(v) for v in values) if isinstance(values, (list, tuple, np.ndarray)) else ()
     if len(found) != count or min(found) < 1:
@@ -50,7 +51,7 @@ def integers(values: Any, count: int, what: str) -> tuple[int, ...]:
     return found
 
 
-def channels_first(data_format: Any, rank: int = 4) -> bool:
+def channels_first(data_format: str | None, rank: int = 4) -> bool:
     """Does the second dimension hold the channels? Raises `InvalidArgumentError` for an unknown layout."""
     last, first = LAYOUTS[rank]
     if data_format not in (None, last, first):
@@ -60,7 +61,7 @@ def channels_first(data_format: Any, rank: int = 4) -> bool:
     return bool(data_format == first)
 
 
-def check_padding(padding: Any, explicit: Any = None) -> str:
+def check_padding(padding: str, explicit: Any = None) -> str:
     """ "SAME", "VALID" or, where an op has explicit paddings, "EXPLICIT". Raises `InvalidArgumentError`."""
     text = padding.decode() if isinstance(padding, bytes) else padding
     if text not in ("SAME", "VALID") and not (text == "EXPLICIT" and explicit):
@@ -105,7 +106,7 @@ def pads(attrs: Any) -> Any:
 
 
 def window_count(
-    limit: int | None, size: int | None, stride: int, dilation: int, padding: Any
+    limit: int | None, size: int | None, stride: int, dilation: int, padding: str
 ) -> int | None:
     """How many windows fit along an axis of length `limit`, as far as it is known."""
     if limit is None or (size is None and padding != "SAME"):
@@ -134,12 +135,12 @@ def _back(values: Sequence[Any], first: bool) -> tuple[Any, ...]:
     return (v[0], v[-1], *v[1:-1]) if first else v
 
 
-def to_last(x: Any, first: bool, rank: int = 4) -> Any:
+def to_last(x: TensorLike, first: bool, rank: int = 4) -> Any:
     """Images with their channels last."""
     return TRANSPOSE(x, np.asarray([0, *range(2, rank), 1], np.int32)) if first else x
 
 
-def from_last(x: Any, first: bool, rank: int = 4, name: str | None = None) -> Any:
+def from_last(x: TensorLike, first: bool, rank: int = 4, name: str | None = None) -> Any:
     """Images as the caller holds them."""
     return (
         TRANSPOSE(x, np.asarray([0, rank - 1, *range(1, rank - 1)], np.int32), name=name)

@@ -15,6 +15,8 @@ from tfnb.client import logging_api as logging
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor
+from tfnb.session.session import Session
 from tfnb.summary.writer import FileWriterCache
 from tfnb.train.global_step import get_global_step
 from tfnb.train.session_run_hook import (
@@ -95,7 +97,7 @@ class LoggingTensorHook(SessionRunHook):
             self._log(run_values.results, seconds)
         self._count += 1
 
-    def end(self, session: Any) -> None:
+    def end(self, session: Session) -> None:
         if self._at_end:
             self._log(session.run(self._found), None)
 
@@ -107,7 +109,7 @@ class LoggingTensorHook(SessionRunHook):
         logging.info("%s", told if seconds is None else f"{told} ({seconds:.3f} sec)")
 
 
-def _label(tensor: Any) -> str:
+def _label(tensor: Tensor) -> str:
     return tensor if isinstance(tensor, str) else str(tensor.name)
 
 
@@ -125,7 +127,7 @@ class StopAtStepHook(SessionRunHook):
     def begin(self) -> None:
         self._step = needed_global_step("StopAtStepHook")
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Any) -> None:
         if self._last_step is None:
             self._last_step = int(session.run(self._step)) + (self._num_steps or 0)
 
@@ -218,7 +220,7 @@ class FinalOpsHook(SessionRunHook):
     def final_ops_values(self) -> Any:
         return self._values
 
-    def end(self, session: Any) -> None:
+    def end(self, session: Session) -> None:
         if self._ops is not None:
             self._values = session.run(self._ops, self._feed)
 

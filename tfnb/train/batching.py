@@ -17,6 +17,7 @@ from tfnb.client.structure import flatten, pack
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph, graph_of
 from tfnb.ir.sparse import SparseTensorValue
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.control_flow import NO_OP
 from tfnb.ops.partition import boolean_mask
 from tfnb.train.input_producers import add_fill_summary
@@ -36,7 +37,7 @@ def components(tensors: Any) -> Any:
     return [_component(value) for value in tensors] if isinstance(tensors, (list, tuple)) else tensors
 
 
-def _component(value: Any) -> Any:
+def _component(value: Tensor) -> Any:
     if isinstance(value, SparseTensorValue) or not isinstance(value, (list, tuple)):
         return value
     return graph_of(flatten(value)).to_tensor(value)
@@ -54,7 +55,7 @@ def flat_tensors(tensors: Any) -> list[Any]:
 
 
 def static_shapes(
-    tensor_lists: Sequence[Sequence[Any]], shapes: Any, enqueue_many: bool, open_dims: bool
+    tensor_lists: Sequence[Sequence[Any]], shapes: Sequence[Any], enqueue_many: bool, open_dims: bool
 ) -> list[Shape] | None:
     """The shape of one example's components: as given, else what all lists agree on; None if a rank is unknown."""
     if shapes is not None:
@@ -136,8 +137,8 @@ def _batched(
 
 
 def batch(
-    tensors: Any, batch_size: Any, num_threads: int = 1, capacity: int = 32, enqueue_many: bool = False,
-    shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
+    tensors: Any, batch_size: TensorLike, num_threads: int = 1, capacity: int = 32, enqueue_many: bool = False,
+    shapes: Sequence[Any] | None = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
     shared_name: str | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
     """Batches of `batch_size` examples, in order when `num_threads` is 1, through a queue that a runner fills.

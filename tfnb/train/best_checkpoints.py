@@ -86,7 +86,7 @@ def _read(folder: str) -> list[tuple[float, str]]:
     return found
 
 
-def best_checkpoint(checkpoint_dir: Any) -> str | None:
+def best_checkpoint(checkpoint_dir: str) -> str | None:
     """The prefix of a folder's checkpoint with the best metric (`Saver(keep_best=...)`), or None."""
     for _, path in _read(os.fsdecode(checkpoint_dir)):
         if is_checkpoint(path):

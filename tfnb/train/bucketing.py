@@ -18,6 +18,7 @@ from tfnb.client.structure import pack
 from tfnb.client.variables import group
 from tfnb.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.control_flow import NO_OP
 from tfnb.ops.convert import cast
 from tfnb.ops.reduce_api import reduce_sum
@@ -105,9 +106,9 @@ def _join(
 
 
 def bucket_by_sequence_length(
-    input_length: Any, tensors: Any, batch_size: Any, bucket_boundaries: Sequence[int], num_threads: int = 1,
+    input_length: Any, tensors: Any, batch_size: TensorLike, bucket_boundaries: Sequence[int], num_threads: int = 1,
     capacity: int = 32, bucket_capacities: Sequence[int] | None = None, shapes: Any = None, dynamic_pad: bool = False,
-    allow_smaller_final_batch: bool = False, keep_input: Any = True, shared_name: str | None = None,
+    allow_smaller_final_batch: bool = False, keep_input: TensorLike = True, shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     """(lengths, batch): batches of sequences of similar lengths, between two of the increasing `bucket_boundaries`.

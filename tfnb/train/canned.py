@@ -15,6 +15,7 @@ from tfnb.client.layers import dense
 from tfnb.client.norm_layers import dropout as dropped
 from tfnb.client.variable_scope import variable_scope
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.activations import RELU
 from tfnb.ops.compare import EQUAL
 from tfnb.ops.constants import constant
@@ -92,7 +93,7 @@ class _Canned(Estimator):
         metric = {"accuracy": metrics.accuracy(y, ids, flat), "average_loss": metrics.mean(single, flat)}
         return self._trained(mode, predictions, loss, metric)
 
-    def _label_ids(self, labels: Any) -> Any:
+    def _label_ids(self, labels: Tensor) -> Any:
         """The numbers of the labels' classes. A label that `label_vocabulary` does not hold fails the step."""
         if self._vocabulary is None:
             return RESHAPE(cast(labels, int64), [-1])

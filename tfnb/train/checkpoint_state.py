@@ -146,7 +146,7 @@ def _below(folder: str, path: str) -> str:
 
 
 def get_checkpoint_state(
-    checkpoint_dir: Any, latest_filename: str | None = None
+    checkpoint_dir: str, latest_filename: str | None = None
 ) -> CheckpointState | None:
     """What the pointer file of a folder says, with full paths; None when there is none.
 
@@ -170,7 +170,7 @@ def get_checkpoint_state(
     return state
 
 
-def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
+def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -> str | None:
     """The prefix of a folder's latest checkpoint, or None when there is none."""
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None:

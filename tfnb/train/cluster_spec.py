@@ -11,6 +11,7 @@ from typing import Any
 
 from tfnb.errors import DTypeError, InvalidArgumentError, NotFoundError
 from tfnb.ir.device_spec import DeviceSpec
+from tfnb.ir.operation import Operation
 from tfnb.types import as_dtype, as_shape
 
 __all__ = ["API", "ClusterSpec", "GreedyLoadBalancingStrategy", "byte_size_load_fn", "replica_device_setter"]
@@ -96,7 +97,7 @@ def _tasks(job: str, given: Sequence[str] | Mapping[int, str]) -> dict[int, str]
     return dict(pairs)
 
 
-def byte_size_load_fn(op: Any) -> float:
+def byte_size_load_fn(op: Operation) -> float:
     """The bytes of a variable: the load that it is to its task. Raises `InvalidArgumentError` for an unknown shape."""
     shape, dtype = as_shape(op.attrs.shape), as_dtype(op.outputs[0].dtype.base_dtype)
     count = shape.num_elements()
@@ -112,7 +113,7 @@ class GreedyLoadBalancingStrategy:
         self._loads = [0.0] * num_tasks
         self._load_fn = load_fn
 
-    def __call__(self, op: Any) -> int:
+    def __call__(self, op: Operation) -> int:
         task = self._loads.index(min(self._loads))
         self._loads[task] += self._load_fn(op)
         return task
@@ -122,7 +123,7 @@ class _RoundRobin:
     def __init__(self, num_tasks: int) -> None:
         self._count, self._next = num_tasks, 0
 
-    def __call__(self, op: Any) -> int:
+    def __call__(self, op: Operation) -> int:
         task, self._next = self._next, (self._next + 1) % self._count
         return task
 
@@ -155,7 +156,7 @@ def replica_device_setter(
     choose, types = ps_strategy or _RoundRobin(ps_tasks), tuple(ps_ops or STATE)
     server, worker = DeviceSpec.from_string(ps_device), DeviceSpec.from_string(worker_device)
 
-    def device_of(op: Any) -> str:
+    def device_of(op: Operation) -> str:
         own = DeviceSpec.from_string(op.device or "")
         if not merge_devices and op.device:
             return str(op.device)

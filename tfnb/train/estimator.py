@@ -23,6 +23,7 @@ from tfnb.client.variables import group
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor
 from tfnb.session.api import ConfigProto, Session
 from tfnb.summary.writer import FileWriterCache
 from tfnb.train.basic_hooks import FinalOpsHook, LoggingTensorHook, NanTensorHook, StopAtStepHook
@@ -60,7 +61,7 @@ class _StartData(SessionRunHook):
     def __init__(self, initializer: Any) -> None:
         self._initializer = initializer
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Any) -> None:
         session.run(self._initializer)
 
 
@@ -178,7 +179,7 @@ class Estimator:
         return chief
 
     @staticmethod
-    def _summarise_loss(loss: Any) -> None:
+    def _summarise_loss(loss: Tensor) -> None:
         """The loss becomes a summary, unless the model function has made one of that name."""
         made = loss.graph.get_collection(GraphKeys.SUMMARIES)
         if not any(getattr(s, "op", s).name == "loss" for s in made):
@@ -358,7 +359,7 @@ def _checked_listeners(listeners: Iterable[CheckpointSaverListener] | None) -> l
     return found
 
 
-def _wanted(predictions: Any, keys: Sequence[str] | str | None) -> Any:
+def _wanted(predictions: Tensor, keys: Sequence[str] | str | None) -> Any:
     """Those of the predictions that are asked for."""
     if keys is None:
         return predictions

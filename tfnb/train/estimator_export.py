@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from tfnb.client import logging_api as logging
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.files import os_errors
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.examples import parse_example
 from tfnb.ops.placeholder import placeholder
 from tfnb.train.signatures import (
@@ -48,7 +49,12 @@ class ServingInputReceiver(_Receiver):
 
     __slots__ = ()
 
-    def __new__(cls, features: Any, receiver_tensors: Any, receiver_tensors_alternatives: Any = None) -> Any:
+    def __new__(
+        cls,
+        features: TensorLike | Mapping[str, Any],
+        receiver_tensors: TensorLike | Mapping[str, Any],
+        receiver_tensors_alternatives: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Any:
         """Gives names to single tensors."""
         named = features if isinstance(features, Mapping) else {"feature": features}
         received = receiver_tensors if isinstance(receiver_tensors, Mapping) else {"input": receiver_tensors}
@@ -83,7 +89,7 @@ def build_raw_serving_input_receiver_fn(
 
 
 def signatures(
-    receiver: ServingInputReceiver, export_outputs: Mapping[str, ExportOutput] | None, predictions: Any
+    receiver: ServingInputReceiver, export_outputs: Mapping[str, ExportOutput] | None, predictions: TensorLike
 ) -> dict[str, Any]:
     """The SignatureDefs of the outputs by name; without `export_outputs` the predictions are the one output.
 

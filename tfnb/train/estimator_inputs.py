@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, OutOfRangeError
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.python_function import py_func
 from tfnb.types import as_dtype
 
 __all__ = ["numpy_input_fn"]
 
 
-def numpy_input_fn(x: Any, y: Any = None, batch_size: int = 128, num_epochs: int | None = 1,
+def numpy_input_fn(x: TensorLike, y: TensorLike | None = None, batch_size: int = 128, num_epochs: int | None = 1,
                    shuffle: bool | None = None, queue_capacity: int = 1000,
                    num_threads: int = 1, seed: int | None = None) -> Callable[[], Any]:  # fmt: skip
     """A function that gives (features, labels) of the next batch, or features alone without `y`.

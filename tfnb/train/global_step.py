@@ -11,13 +11,15 @@ from tfnb.client.initializers import Zeros
 from tfnb.client.keys import GraphKeys
 from tfnb.client.variable_scope import get_variable
 from tfnb.errors import AlreadyExistsError, DTypeError, NotFoundError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
+from tfnb.session.session import Session
 from tfnb.types import int64
 
 __all__ = ["API", "get_global_step", "get_or_create_global_step"]
 
 
-def get_global_step(graph: Any = None) -> Any:
+def get_global_step(graph: GraphBuilder | None = None) -> Any:
     """The global step variable of `graph` (default: the default graph), or None.
 
     Raises `DTypeError` when it is not an integer scalar.
@@ -39,7 +41,7 @@ def get_global_step(graph: Any = None) -> Any:
     return step
 
 
-def create_global_step(graph: Any = None) -> Any:
+def create_global_step(graph: GraphBuilder | None = None) -> Any:
     """Makes the global step. Raises `AlreadyExistsError` when there is one."""
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
@@ -51,7 +53,7 @@ def create_global_step(graph: Any = None) -> Any:
         )  # fmt: skip
 
 
-def get_or_create_global_step(graph: Any = None) -> Any:
+def get_or_create_global_step(graph: GraphBuilder | None = None) -> Any:
     """The global step, made when it does not exist yet."""
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
@@ -69,7 +71,7 @@ def assert_global_step(global_step_tensor: Any) -> None:
         )
 
 
-def global_step(sess: Any, global_step_tensor: Any) -> int:
+def global_step(sess: Session, global_step_tensor: Any) -> int:
     """The value of the global step in a session."""
     value = sess.run(global_step_tensor)
     if value is None:

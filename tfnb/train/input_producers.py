@@ -18,6 +18,7 @@ from tfnb.client.queues import FIFOQueue
 from tfnb.client.variables import Variable
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.constants import range_
 from tfnb.ops.convert import cast
 from tfnb.ops.gather import gather
@@ -39,7 +40,7 @@ def add_fill_summary(queue: Any, name: str, capacity: int, after: int = 0) -> No
     summaries.scalar(name, level * (1.0 / (capacity - after)))
 
 
-def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
+def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | None = None) -> Any:
     """`tensor`, `num_epochs` times; then running it raises `OutOfRangeError`. None: for ever.
 
     It counts in a local variable, `epochs` (`tf.local_variables_initializer`).
@@ -58,7 +59,7 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
 
 
 def input_producer(
-    input_tensor: Any, element_shape: Any = None, num_epochs: int | None = None, shuffle: bool = True,
+    input_tensor: TensorLike, element_shape: Any = None, num_epochs: int | None = None, shuffle: bool = True,
     seed: int | None = None, capacity: int = 32, shared_name: str | None = None, summary_name: str | None = None,
     name: str | None = None, cancel_op: Any = None,
 ) -> Any:  # fmt: skip

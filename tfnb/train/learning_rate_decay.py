@@ -11,7 +11,7 @@ from typing import Any
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import LESS_EQUAL, SELECT
 from tfnb.ops.convert import cast
 from tfnb.ops.math_binary import MAXIMUM, MINIMUM, POW
@@ -32,7 +32,7 @@ def _start(name: str, rate: Any, step: Any, *others: Any) -> tuple[Any, ...]:
     return rate, steps, *(cast(o, rate.dtype) for o in rest)
 
 
-def _floor(x: Any) -> Any:
+def _floor(x: Tensor) -> Any:
     return FLOOR(x)
 
 
@@ -137,7 +137,7 @@ def noisy_linear_cosine_decay(
 
 
 def piecewise_constant(
-    x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
+    x: TensorLike, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
 ) -> Tensor:
     """values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., the last value after that.
 

@@ -16,6 +16,7 @@ from tfnb.client import losses, summaries
 from tfnb.client.keys import GraphKeys
 from tfnb.client.variables import global_variables_initializer, local_variables_initializer
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.compare import EQUAL
 from tfnb.ops.convert import cast
 from tfnb.ops.losses import softmax
@@ -95,7 +96,7 @@ class Model:
             feeds[self.labels] = y.argmax(-1) if one_hot else y
         return feeds
 
-    def fit(self, x: Any, y: Any, n_epoch: int = 1, batch_size: int = 64, validation_set: Any = None,
+    def fit(self, x: TensorLike, y: TensorLike, n_epoch: int = 1, batch_size: int = 64, validation_set: Any = None,
             shuffle: bool = True, seed: int | None = None) -> list[dict[str, float]]:  # fmt: skip
         """Trains over the data `n_epoch` times; what each epoch came to: loss, and with a validation set its values."""
         x, y = np.asarray(x), np.asarray(y)
@@ -123,7 +124,7 @@ class Model:
             self._writer.add_summary(text[0], self.steps)
         return float(loss)
 
-    def evaluate(self, x: Any, y: Any, batch_size: int = 256) -> dict[str, float]:
+    def evaluate(self, x: TensorLike, y: TensorLike, batch_size: int = 256) -> dict[str, float]:
         """The loss over the data and, of classifiers, the accuracy."""
         x, y = np.asarray(x), np.asarray(y)
         wanted = {"loss": self.loss} | ({} if self.accuracy is None else {"accuracy": self.accuracy})
@@ -133,7 +134,7 @@ class Model:
                 sums[k] += float(v) * len(at)
         return {k: v / max(len(x), 1) for k, v in sums.items()}
 
-    def predict(self, x: Any, batch_size: int = 256) -> np.ndarray:
+    def predict(self, x: TensorLike, batch_size: int = 256) -> np.ndarray:
         """Probabilities of a classifier, else the outputs."""
         x = np.asarray(x)
         parts = [
@@ -142,7 +143,7 @@ class Model:
         ]
         return np.concatenate(parts)
 
-    def predict_label(self, x: Any) -> np.ndarray:
+    def predict_label(self, x: TensorLike) -> np.ndarray:
         """The most likely class of each row."""
         return self.predict(x).argmax(-1)
 

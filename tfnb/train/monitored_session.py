@@ -7,7 +7,7 @@ from the last checkpoint, and the step runs again. Invariant: hooks see every st
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from tfnb.errors import (
     UnavailableError,
 )
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
 from tfnb.session.config import RunMetadata, RunOptions
 from tfnb.train.basic_hooks import StepCounterHook
 from tfnb.train.coordinator import Coordinator
@@ -161,7 +162,7 @@ class _Monitored:
     # ---- steps -----------------------------------------------------------------------------------
 
     def run(
-        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+        self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None, run_metadata: Any = None
     ) -> Any:
         """`Session.run` with the hooks around it.
 
@@ -177,7 +178,7 @@ class _Monitored:
 
         def act(running: _Running) -> Any:
             def run(
-                fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+                fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None, run_metadata: Any = None
             ) -> Any:
                 return self._step(running, fetches, feed_dict, options, run_metadata)
 
@@ -336,7 +337,7 @@ class SingularMonitoredSession(_Monitored):
 def MonitoredTrainingSession(
     master: str = "",
     is_chief: bool = True,
-    checkpoint_dir: Any = None,
+    checkpoint_dir: str | None = None,
     scaffold: Scaffold | None = None,
     hooks: Iterable[SessionRunHook] | None = None,
     chief_only_hooks: Iterable[SessionRunHook] | None = None,
@@ -361,7 +362,7 @@ def MonitoredTrainingSession(
     if save_checkpoint_secs is USE_DEFAULT and save_checkpoint_steps is USE_DEFAULT:
         save_checkpoint_secs, save_checkpoint_steps = 600, None
 
-    def given(x: Any) -> Any:
+    def given(x: Tensor) -> Any:
         return None if x is USE_DEFAULT else x
 
     scaffold = scaffold or Scaffold()

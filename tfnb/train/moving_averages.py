@@ -13,6 +13,7 @@ from tfnb.client.variables import Variable, group, trainable_variables
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.constants import zeros
 from tfnb.ops.convert import cast
 from tfnb.ops.math_binary import MINIMUM, POW
@@ -21,7 +22,7 @@ from tfnb.train.slots import create_slot
 __all__ = ["API", "ExponentialMovingAverage", "assign_moving_average"]
 
 
-def assign_moving_average(variable: Any, value: Any, decay: Any, zero_debias: bool = False,
+def assign_moving_average(variable: Any, value: TensorLike, decay: TensorLike, zero_debias: bool = False,
                           name: str | None = None) -> Any:  # fmt: skip
     """variable -= (1 - decay) * (variable - value). With `zero_debias`, corrected for a start at zero."""
     graph = variable.graph
@@ -97,7 +98,7 @@ class ExponentialMovingAverage:
             ]
             return group(*updates, name=scope)
 
-    def _shadow(self, v: Any) -> Variable:
+    def _shadow(self, v: Tensor) -> Variable:
         if isinstance(v, Variable):
             v.graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, v)
             return create_slot(v, v.initialized_value(), self._name, v.dtype)
@@ -110,7 +111,7 @@ class ExponentialMovingAverage:
         n = cast(graph.to_tensor(_now(self._num_updates)), "float32")
         return MINIMUM(graph.to_tensor(self._decay), (1.0 + n) / (10.0 + n))
 
-    def average(self, var: Any) -> Variable | None:
+    def average(self, var: TensorLike) -> Variable | None:
         """The shadow variable of `var`, or None."""
         return self._averages.get(var)
 

@@ -14,7 +14,7 @@ from tfnb.client.summaries import histogram, scalar
 from tfnb.client.variable_scope import get_variable, variable_scope
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.clip import clip_by_global_norm, global_norm
 from tfnb.ops.random_functions import truncated_normal
 from tfnb.ops.shaping import IDENTITY, shape_of
@@ -105,7 +105,7 @@ def _rate(learning_rate: Any, decay: Any, step: Any) -> Any:
     return decay(rate, step)
 
 
-def _optimizer(wanted: Any, rate: Any) -> Optimizer:
+def _optimizer(wanted: Any, rate: TensorLike) -> Optimizer:
     if isinstance(wanted, Optimizer):
         return wanted
     if isinstance(wanted, str):
@@ -146,11 +146,11 @@ def _factor(multipliers: Mapping[Any, Any], variable: Any) -> Any:
     return multipliers.get(variable, multipliers.get(variable.op.name))
 
 
-def _plus(grad: Any, noise: Any) -> Any:
+def _plus(grad: Tensor, noise: Any) -> Any:
     return (grad.__tensor__() if isinstance(grad, IndexedSlices) else grad) + noise
 
 
-def _times(grad: Any, factor: Any) -> Any:
+def _times(grad: Tensor, factor: Any) -> Any:
     if factor is None:
         return grad
     if isinstance(grad, IndexedSlices):

@@ -16,7 +16,7 @@ from tfnb.client.variables import Variable, group, tuple_
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.constants import constant
 from tfnb.ops.convert import cast
 from tfnb.ops.state import ASSIGN_ADD
@@ -73,9 +73,9 @@ class Optimizer:
             )
         return self.apply_gradients(pairs, global_step, name)
 
-    def compute_gradients(self, loss: Any, var_list: Any = None, gate_gradients: int = 1,
+    def compute_gradients(self, loss: TensorLike, var_list: Any = None, gate_gradients: int = 1,
                           aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False,
-                          grad_loss: Any = None) -> list[tuple[Any, Any]]:  # fmt: skip
+                          grad_loss: TensorLike | None = None) -> list[tuple[Any, Any]]:  # fmt: skip
         """(gradient or None, variable) per variable, and per part of a partitioned one.
 
         `var_list` defaults to the trainable variables.
@@ -113,7 +113,7 @@ class Optimizer:
                 raise DTypeError(f"the argument {v!r} is not a variable")
         return found
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None,
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: TensorLike | None = None,
                         name: str | None = None) -> Operation:  # fmt: skip
         """An operation that applies the gradients; None gradients are left out.
 
@@ -152,7 +152,7 @@ class Optimizer:
             one = graph.to_tensor(1, global_step.dtype)
             return ASSIGN_ADD(_ref(global_step), one, name=scope).op
 
-    def _update(self, grad: Any, variable: Any) -> Operation:
+    def _update(self, grad: Tensor, variable: Any) -> Operation:
         if isinstance(grad, IndexedSlices):
             grad = grad if self.takes_repeated_rows else deduplicated(grad)
             update = self._apply_sparse(grad, variable)
@@ -165,7 +165,7 @@ class Optimizer:
 
     # slots
 
-    def get_slot(self, var: Any, name: str) -> Variable | None:
+    def get_slot(self, var: TensorLike, name: str) -> Variable | None:
         return self._slots.get(name, {}).get(var)
 
     def get_slot_names(self) -> list[str]:
@@ -175,7 +175,7 @@ class Optimizer:
         """All slot variables."""
         return [v for table in self._slots.values() for v in table.values()]
 
-    def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Variable:
+    def _zeros_slot(self, var: Tensor, slot_name: str, op_name: str) -> Variable:
         table = self._slots.setdefault(slot_name, {})
         if var not in table:
             table[var] = create_zeros_slot(var, op_name)
@@ -193,7 +193,7 @@ class Optimizer:
         value = value.__tensor__() if hasattr(value, "__tensor__") else value
         self._tensors[name] = value if isinstance(value, Tensor) else constant(value, name=name)
 
-    def _cast(self, name: str, var: Any) -> Tensor:
+    def _cast(self, name: str, var: Tensor) -> Tensor:
         """The hyper-parameter in the variable's dtype."""
         t = self._tensors[name]
         return t if t.dtype is var.dtype else cast(t, var.dtype)
@@ -206,10 +206,10 @@ class Optimizer:
     def _prepare(self) -> None:
         """Makes tensors of the hyper-parameters."""
 
-    def _apply_dense(self, grad: Tensor, var: Any) -> Operation:
+    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
         raise DTypeError(f"{type(self).__name__} does not take dense gradients")
 
-    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
+    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> Operation:
         raise DTypeError(f"{type(self).__name__} does not take sparse gradients")
 
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:

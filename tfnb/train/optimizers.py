@@ -46,11 +46,11 @@ class GradientDescentOptimizer(Optimizer):
     def _prepare(self) -> None:
         self._hyper("learning_rate", self._learning_rate)
 
-    def _apply_dense(self, grad: Tensor, var: Any) -> Operation:
+    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
         lr = self._cast("learning_rate", var)
         return APPLY_GRADIENT_DESCENT(_ref(var), lr, grad, use_locking=self._use_locking).op
 
-    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
+    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> Operation:
         values: Any = grad.values
         delta = values * self._cast("learning_rate", var)
         return SCATTER_SUB(_ref(var), grad.indices, delta).op
@@ -87,24 +87,24 @@ class _SlotOptimizer(Optimizer):
         for name, value in self._values.items():
             self._hyper(name, value)
 
-    def _inputs(self, grad: Tensor, var: Any, sparse: Tensor | None = None) -> list[Any]:
+    def _inputs(self, grad: Tensor, var: Tensor, sparse: Tensor | None = None) -> list[Any]:
         refs = [_ref(var)] + [_ref(self.get_slot(var, key)) for key in self._slot_table]
         hyper = [self._cast(name, var) for name in self.order]
         place = len(hyper) if self.grad_after is None else self.grad_after
         given = [grad] if sparse is None else [grad, sparse]
         return [*refs, *hyper[:place], *given, *hyper[place:]]
 
-    def _apply_dense(self, grad: Tensor, var: Any) -> Operation:
+    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
         return CATALOG[self.dense_op](*self._inputs(grad, var), **self._extra).op
 
-    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
+    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> Operation:
         if not self.sparse_op:
             return self._apply_dense(grad.__tensor__(), var)
         inputs = self._inputs(grad.values, var, grad.indices)
         return CATALOG[self.sparse_op](*inputs, **self._extra).op
 
 
-def _filled(var: Any, value: float) -> Callable[[], Tensor]:
+def _filled(var: Tensor, value: float) -> Callable[[], Tensor]:
     return lambda: zeros(var.shape.known(), var.dtype) + constant(value, var.dtype)
 
 
@@ -243,13 +243,13 @@ class AdamOptimizer(Optimizer):
         for name, value in self._values.items():
             self._hyper(name, value)
 
-    def _inputs(self, var: Any) -> list[Any]:
+    def _inputs(self, var: Tensor) -> list[Any]:
         powers = [p.value() if p.dtype is var.dtype else cast(p.value(), var.dtype)
                   for p in self._powers[var.graph]]  # fmt: skip
         hyper = [self._cast(n, var) for n in ("learning_rate", "beta1", "beta2", "epsilon")]
         return [*powers, *hyper]
 
-    def _apply_dense(self, grad: Tensor, var: Any) -> Operation:
+    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         inputs = [_ref(var), _ref(m), _ref(v), *self._inputs(var), grad]
         return APPLY_ADAM(*inputs, use_locking=self._use_locking).op

@@ -25,7 +25,9 @@ from tfnb.errors import (
     OutOfRangeError,
 )
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
 from tfnb.session.default import get_default_session
+from tfnb.session.session import Session
 from tfnb.train.coordinator import Coordinator
 from tfnb.train.queue_runner_def import queue_runner_def
 
@@ -113,7 +115,7 @@ class QueueRunner:
         return self._exceptions
 
     def create_threads(
-        self, sess: Any, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
+        self, sess: Session, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
         """The threads that run the operations in `sess`, and with `coord` one that closes the queue at the stop.
 
@@ -142,7 +144,7 @@ class QueueRunner:
                 t.start()
         return threads
 
-    def _run(self, sess: Any, enqueue_op: Any, coord: Coordinator | None) -> None:
+    def _run(self, sess: Session, enqueue_op: Any, coord: Coordinator | None) -> None:
         ended = False
         try:
             enqueue: Callable[[], Any] = sess.make_callable(enqueue_op)
@@ -166,7 +168,7 @@ class QueueRunner:
             if ended and not left:
                 _close(sess, self._close_op)
 
-    def _cancel_on_stop(self, sess: Any, coord: Coordinator) -> None:
+    def _cancel_on_stop(self, sess: Session, coord: Coordinator) -> None:
         coord.wait_for_stop()
         _close(sess, self._cancel_op)
 
@@ -191,7 +193,7 @@ def _named(message: Any, scope: str) -> tuple[Any, list[Any], Any, Any, tuple[ty
 _ENDS: dict[int, type[OpError]] = {t.code: t for t in (OutOfRangeError, CancelledError)}
 
 
-def _close(sess: Any, op: Any) -> None:
+def _close(sess: Session, op: Operation) -> None:
     """Closes a queue that may be closed already, in a session that may be closed too, or have lost the queue's task."""
     with contextlib.suppress(OpError):
         sess.run(op)
@@ -203,7 +205,7 @@ def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS)
 
 
 def start_queue_runners(
-    sess: Any = None, coord: Coordinator | None = None, daemon: bool = True, start: bool = True,
+    sess: Session | None = None, coord: Coordinator | None = None, daemon: bool = True, start: bool = True,
     collection: str = GraphKeys.QUEUE_RUNNERS,
 ) -> list[threading.Thread]:  # fmt: skip
     """Starts the threads of all queue runners of the session's graph; gives the threads.

@@ -26,12 +26,15 @@ from tfnb.errors import (
     NotFoundError,
     ResourceExhaustedError,
 )
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.files import os_errors, sync_file, sync_folder
 from tfnb.ir.graphdef.wire import read_message
 from tfnb.ir.protos import proto
 from tfnb.ir.scratch import Scratch
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.checkpoint_files import sweep
+from tfnb.session.session import Session
 from tfnb.train.saver import Saver
 from tfnb.train.signatures import (
     SIGNATURE_CONSTANTS,
@@ -87,7 +90,7 @@ class SavedModelBuilder:
 
     def add_meta_graph_and_variables(
         self,
-        sess: Any,
+        sess: Session,
         tags: Iterable[str],
         signature_def_map: Mapping[str, Any] | None = None,
         assets_collection: Any = None,
@@ -147,7 +150,7 @@ class SavedModelBuilder:
             return self._scratch.file("model")
 
     def _add(
-        self, graph: Any, tags: Iterable[str], signatures: Any, assets: Any, legacy_init_op: Any,
+        self, graph: GraphBuilder, tags: Iterable[str], signatures: Any, assets: Any, legacy_init_op: Any,
         main_op: Any, clear_devices: bool, saver: Saver, strip_default_attrs: bool,
     ) -> None:  # fmt: skip
         for key, op in ((_MAIN_OP, main_op), (_LEGACY_INIT_OP, legacy_init_op)):
@@ -164,7 +167,7 @@ class SavedModelBuilder:
             self._add_asset(meta, tensor)
         self._message.meta_graphs.add().CopyFrom(meta)
 
-    def _add_asset(self, meta: Any, tensor: Any) -> None:
+    def _add_asset(self, meta: Any, tensor: Tensor) -> None:
         value = getattr(tensor.op.attrs, "value", None)
         if value is None or np.size(value) != 1:
             raise InvalidArgumentError(f"the asset {tensor.name} is no constant with a file's name")
@@ -212,7 +215,7 @@ class SavedModelBuilder:
 # ---- loading -------------------------------------------------------------------------------------
 
 
-def maybe_saved_model_directory(export_dir: Any) -> bool:
+def maybe_saved_model_directory(export_dir: str) -> bool:
     """Does the folder hold a SavedModel?"""
     folder = os.fsdecode(export_dir)
     return any(os.path.exists(os.path.join(folder, name)) for name in (_FILE, _TEXT_FILE))
@@ -241,7 +244,7 @@ def _read(folder: str) -> Any:
 
 
 def load(
-    sess: Any, tags: Iterable[str], export_dir: Any, import_scope: str | None = None, **saver_kwargs: Any
+    sess: Session, tags: Iterable[str], export_dir: str, import_scope: str | None = None, **saver_kwargs: Any
 ) -> Any:
     """Adds the graph with exactly these tags to the session's graph and restores its variables; gives its MetaGraphDef.
 
@@ -281,8 +284,8 @@ def _run_main_op(sess: Any, message: Any, scope: str, folder: str) -> None:
 
 
 def simple_save(
-    session: Any,
-    export_dir: Any,
+    session: Session,
+    export_dir: str,
     inputs: Mapping[str, Any],
     outputs: Mapping[str, Any],
     legacy_init_op: Any = None,

@@ -27,8 +27,10 @@ from tfnb.errors import (
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.files import os_errors
 from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.checkpoint_files import Checkpoint, Item, write_checkpoint
 from tfnb.ops.tensorflow_checkpoint import checkpoint_stamp, is_checkpoint, open_checkpoint
+from tfnb.session.session import Session
 from tfnb.train.best_checkpoints import BestCheckpoints
 from tfnb.train.checkpoint_state import (
     delete_checkpoint,
@@ -279,7 +281,7 @@ class Saver:
 
     # ---- restoring -------------------------------------------------------------------------------
 
-    def restore(self, sess: Any, save_path: Any) -> None:
+    def restore(self, sess: Session, save_path: str) -> None:
         """Gives the variables the values of a checkpoint; they need no initial values.
 
         Raises `NotFoundError` (no checkpoint, a variable that it lacks), `InvalidArgumentError` (another dtype or
@@ -423,7 +425,7 @@ class Saver:
         return Saver(saver_def=scoped)
 
 
-def _own(value: Any) -> np.ndarray:
+def _own(value: Tensor) -> np.ndarray:
     return np.array(value, dtype=object) if isinstance(value, bytes) else np.asarray(value)
 
 
@@ -431,7 +433,7 @@ def _same_folder(one: str, other: str) -> bool:
     return os.path.realpath(os.path.dirname(one)) == os.path.realpath(os.path.dirname(other))
 
 
-def _step_number(sess: Any, global_step: Any) -> int:
+def _step_number(sess: Session, global_step: TensorLike) -> int:
     """A number, or the value of a tensor or variable."""
     if hasattr(global_step, "graph"):
         return int(sess.run(global_step))

@@ -83,7 +83,7 @@ def _parts(value: Any) -> list[Any]:
     return list(value) if isinstance(value, Iterable) else [value]
 
 
-def _saveable(value: Any, name: str | None, in_slices: bool) -> Saveable:
+def _saveable(value: Tensor, name: str | None, in_slices: bool) -> Saveable:
     is_ref = isinstance(value, Tensor) and value.spec.ref
     if not (is_ref or hasattr(value, "initializer") and hasattr(value, "__tensor__")):
         raise DTypeError(f"only variables can be saved, got {value!r}")

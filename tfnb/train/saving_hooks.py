@@ -15,6 +15,7 @@ from tfnb.client.keys import GraphKeys
 from tfnb.errors import FailedPreconditionError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
+from tfnb.session.session import Session
 from tfnb.summary.writer import FileWriterCache
 from tfnb.train.basic_hooks import element, needed_global_step
 from tfnb.train.session_run_hook import (
@@ -34,13 +35,13 @@ class CheckpointSaverListener:
     def begin(self) -> None:
         """Once, before the session is made."""
 
-    def before_save(self, session: Any, global_step_value: int) -> None:
+    def before_save(self, session: Session, global_step_value: int) -> None:
         """Before a checkpoint is saved."""
 
-    def after_save(self, session: Any, global_step_value: int) -> Any:
+    def after_save(self, session: Session, global_step_value: int) -> Any:
         """After one was saved; True asks the training to stop."""
 
-    def end(self, session: Any, global_step_value: int) -> None:
+    def end(self, session: Session, global_step_value: int) -> None:
         """At the end, after the last save."""
 
 
@@ -83,7 +84,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.begin()
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Any) -> None:
         step = int(session.run(self._step))
         write_graph(session.graph, self._dir, "graph.pbtxt")
         self._writer.add_graph(session.graph, step)
@@ -102,7 +103,7 @@ class CheckpointSaverHook(SessionRunHook):
             if self._save(run_context.session, step):
                 run_context.request_stop()
 
-    def end(self, session: Any) -> None:
+    def end(self, session: Session) -> None:
         last = int(session.run(self._step))
         if last != self._timer.last_triggered_step():
             self._save(session, last)
@@ -110,7 +111,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.end(session, last)
 
-    def _save(self, session: Any, step: int) -> bool:
+    def _save(self, session: Session, step: int) -> bool:
         """Saves; has a listener asked to stop?"""
         logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
@@ -193,7 +194,7 @@ class SummarySaverHook(SessionRunHook):
                 self._writer.add_summary(summary, step)
         self._next = step + 1
 
-    def end(self, session: Any) -> None:
+    def end(self, session: Session) -> None:
         if self._writer is not None:
             self._writer.flush()
 

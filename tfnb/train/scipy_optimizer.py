@@ -6,7 +6,7 @@ change only at the end (and for callbacks), to what SciPy found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -16,8 +16,10 @@ from tfnb.client.gradients import gradients
 from tfnb.client.variables import trainable_variables
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.constants import zeros_like
 from tfnb.session.default import get_default_session
+from tfnb.session.session import Session
 
 __all__ = ["API", "ExternalOptimizerInterface", "ScipyOptimizerInterface"]
 
@@ -73,9 +75,15 @@ class ExternalOptimizerInterface:
             for v, part, shape in zip(self._vars, self._parts, self._shapes, strict=True)
         }
 
-    def minimize(self, session: Any = None, feed_dict: Any = None, fetches: Sequence[Any] | None = None,
-                 step_callback: Callable[[Any], Any] | None = None, loss_callback: Callable[..., Any] | None = None,
-                 **run_kwargs: Any) -> Any:  # fmt: skip
+    def minimize(
+        self,
+        session: Session | None = None,
+        feed_dict: Mapping[Any, Any] | None = None,
+        fetches: Sequence[Any] | None = None,
+        step_callback: Callable[[Any], Any] | None = None,
+        loss_callback: Callable[..., Any] | None = None,
+        **run_kwargs: Any,
+    ) -> Any:
         """Minimises and stores what was found in the variables; gives SciPy's result.
 
         `step_callback(vector)` after each step; `loss_callback(*fetches)` after each evaluation. `run_kwargs`: of
@@ -95,7 +103,7 @@ class ExternalOptimizerInterface:
                 loss_callback(*more)
             return float(loss), self._pack(grads)
 
-        def condition(tensor: Any, grads: Any) -> tuple[Any, Any]:
+        def condition(tensor: Tensor, grads: Any) -> tuple[Any, Any]:
             return (
                 lambda x: session.run(tensor, given | self._feeds(x)),
                 lambda x: self._pack(session.run(grads, given | self._feeds(x))),

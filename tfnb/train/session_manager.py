@@ -16,6 +16,7 @@ import numpy as np
 from tfnb.client import logging_api as logging
 from tfnb.errors import DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
 from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
 from tfnb.session.session import Session
 from tfnb.train.checkpoint_state import get_checkpoint_state, latest_checkpoint
 
@@ -52,9 +53,9 @@ class SessionManager:
     def prepare_session(
         self,
         master: str = "",
-        init_op: Any = None,
+        init_op: Operation | None = None,
         saver: Any = None,
-        checkpoint_dir: Any = None,
+        checkpoint_dir: str | None = None,
         checkpoint_filename_with_path: Any = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
@@ -94,7 +95,7 @@ class SessionManager:
         self,
         master: str = "",
         saver: Any = None,
-        checkpoint_dir: Any = None,
+        checkpoint_dir: str | None = None,
         checkpoint_filename_with_path: Any = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tfnb.session.session import Session
+
 __all__ = ["API", "SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues"]
 
 
@@ -59,7 +61,7 @@ class SessionRunHook:
     def begin(self) -> None:
         """Once, before the session is made: the graph may still grow."""
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Any) -> None:
         """When a session was made, also after a failure: the graph is finished, variables have values."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
@@ -69,7 +71,7 @@ class SessionRunHook:
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """After each step that did not fail."""
 
-    def end(self, session: Any) -> None:
+    def end(self, session: Session) -> None:
         """At the end, when no error ended the training (an interrupt is none)."""
 
 

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import as_dtype, string
 
 __all__ = [
@@ -43,7 +44,7 @@ SIGNATURE_CONSTANTS = {
 TAG_CONSTANTS = {"SERVING": "serve", "TRAINING": "train", "EVAL": "eval", "GPU": "gpu", "TPU": "tpu"}
 
 
-def build_tensor_info(tensor: Any) -> Any:
+def build_tensor_info(tensor: TensorLike) -> Any:
     """The TensorInfo message of a tensor or variable: name, dtype, shape."""
     given: Tensor = tensor if isinstance(tensor, Tensor) else get_default_graph().to_tensor(tensor)
     shape = proto("tensor_shape").TensorShapeProto(unknown_rank=given.shape.ndims is None)
@@ -52,7 +53,9 @@ def build_tensor_info(tensor: Any) -> Any:
     return proto("meta_graph").TensorInfo(name=given.name, dtype=given.dtype.enum, tensor_shape=shape)
 
 
-def get_tensor_from_tensor_info(tensor_info: Any, graph: Any = None, import_scope: str | None = None) -> Any:
+def get_tensor_from_tensor_info(
+    tensor_info: Any, graph: GraphBuilder | None = None, import_scope: str | None = None
+) -> Any:
     """The tensor that a TensorInfo names, in `graph` (default: the default graph)."""
     name = f"{import_scope}/{tensor_info.name}" if import_scope else tensor_info.name
     return (graph or get_default_graph()).get_tensor_by_name(name)
@@ -91,7 +94,7 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> An
     return build_signature_def({"inputs": build_tensor_info(examples)}, infos, method)
 
 
-def regression_signature_def(examples: Any, predictions: Any) -> Any:
+def regression_signature_def(examples: Any, predictions: TensorLike) -> Any:
     """The signature of a regression: examples (strings) to float32 predictions."""
     if examples is None or predictions is None:
         raise InvalidArgumentError("regression_signature_def needs examples and predictions")

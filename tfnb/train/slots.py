@@ -10,11 +10,12 @@ from typing import Any
 
 from tfnb.client.variables import Variable
 from tfnb.ops.constants import zeros
+from tfnb.types import DTypeLike
 
 __all__ = ["create_slot", "create_zeros_slot"]
 
 
-def create_slot(primary: Any, initial_value: Any, name: str, dtype: Any = None) -> Variable:
+def create_slot(primary: Any, initial_value: Any, name: str, dtype: DTypeLike | None = None) -> Variable:
     """A variable named after `primary` and `name` with the initial value (a tensor, value, or callable)."""
     graph = primary.graph
     with (
@@ -32,7 +33,7 @@ def create_slot(primary: Any, initial_value: Any, name: str, dtype: Any = None) 
     return slot
 
 
-def create_zeros_slot(primary: Any, name: str, dtype: Any = None) -> Variable:
+def create_zeros_slot(primary: Any, name: str, dtype: DTypeLike | None = None) -> Variable:
     """A slot of zeros of the primary's shape."""
     wanted = primary.dtype if dtype is None else dtype
     return create_slot(primary, lambda: zeros(primary.shape.known(), wanted), name, wanted)

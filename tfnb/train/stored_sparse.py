@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from tfnb.client.structure import flatten
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ir.tensor import Tensor
 from tfnb.ops.serialized import deserialize_many_sparse, serialize_many_sparse, serialize_sparse
 from tfnb.types import DType
 
@@ -32,7 +33,7 @@ def stored(tensors: Any, enqueue_many: bool) -> tuple[Any, list[Kind | None]]:
     """
     kinds: dict[int, Kind] = {}
 
-    def one(value: Any) -> Any:
+    def one(value: Tensor) -> Any:
         if not isinstance(value, (SparseTensor, SparseTensorValue)):
             return value
         sparse = SparseTensor.from_value(value)

@@ -24,6 +24,8 @@ from tfnb.client.variables import (
 from tfnb.errors import FailedPreconditionError
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.protos import proto
+from tfnb.ir.tensor import TensorLike
+from tfnb.session.session import Session
 from tfnb.summary.writer import FileWriter
 from tfnb.train.coordinator import Coordinator, LooperThread
 from tfnb.train.global_step import get_global_step
@@ -182,7 +184,7 @@ class Supervisor:
 
     # ---- services --------------------------------------------------------------------------------
 
-    def start_standard_services(self, sess: Any) -> list[Any]:
+    def start_standard_services(self, sess: Session) -> list[Any]:
         """Starts the threads that save; gives them. Raises `FailedPreconditionError` unless this is the chief."""
         if not self.is_chief:
             raise FailedPreconditionError("only the chief starts the standard services")
@@ -203,13 +205,13 @@ class Supervisor:
             thread.start()
         return threads
 
-    def _looper(self, seconds: float, target: Callable[[Any], None], sess: Any) -> LooperThread:
+    def _looper(self, seconds: float, target: Callable[[Any], None], sess: Session) -> LooperThread:
         return LooperThread(self.coord, seconds, target, args=(sess,))
 
     def _saves(self) -> bool:
         return self.is_chief and self.saver is not None and self.save_path is not None
 
-    def _save(self, sess: Any) -> None:
+    def _save(self, sess: Session) -> None:
         self.saver.save(sess, self.save_path, global_step=self.global_step)
         if self.summary_writer is not None and self.global_step is not None:
             log = proto("event").SessionLog(
@@ -217,13 +219,13 @@ class Supervisor:
             )
             self.summary_writer.add_session_log(log, int(sess.run(self.global_step)))
 
-    def _summarize(self, sess: Any) -> None:
+    def _summarize(self, sess: Session) -> None:
         if self.global_step is None:
             self.summary_writer.add_summary(sess.run(self.summary_op))
         else:
             self.summary_writer.add_summary(*sess.run([self.summary_op, self.global_step]))
 
-    def start_queue_runners(self, sess: Any, queue_runners: Iterable[Any] | None = None) -> list[Any]:
+    def start_queue_runners(self, sess: Session, queue_runners: Iterable[Any] | None = None) -> list[Any]:
         """Starts the threads of queue runners (default: all of the graph); gives them."""
         runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS) if queue_runners is None else queue_runners
         threads: list[Any] = []
@@ -240,7 +242,7 @@ class Supervisor:
 
     Loop = loop
 
-    def summary_computed(self, sess: Any, summary: Any, global_step: Any = None) -> None:
+    def summary_computed(self, sess: Session, summary: Any, global_step: TensorLike | None = None) -> None:
         """Writes a summary that the program computed itself. Raises `FailedPreconditionError` without a writer."""
         if self.summary_writer is None:
             raise FailedPreconditionError("writing a summary requires a summary writer")
@@ -294,7 +296,7 @@ class _StepRate:
         self._supervisor = supervisor
         self._last: tuple[float, int] | None = None
 
-    def __call__(self, sess: Any) -> None:
+    def __call__(self, sess: Session) -> None:
         sv = self._supervisor
         now, step = time.time(), int(sess.run(sv.global_step))
         if self._last is not None and now > self._last[0]:

@@ -20,6 +20,7 @@ from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.operation import Operation
 from tfnb.ops.constants import FILL
 from tfnb.ops.control_flow import NO_OP
+from tfnb.session.session import Session
 from tfnb.train.optimizer import Optimizer
 from tfnb.train.queue_runner import QueueRunner
 from tfnb.train.session_run_hook import SessionRunHook
@@ -193,7 +194,7 @@ class _SyncReplicasHook(SessionRunHook):
         self._tokens = opt.get_init_tokens_op(self._num_tokens) if self._is_chief else None
         self._runner = opt.get_chief_queue_runner() if self._is_chief else None
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: Session, coord: Any) -> None:
         missing = session.run(self._ready)
         if len(missing):
             raise FailedPreconditionError(f"these variables are not initialised: {[m.decode() for m in missing]}")

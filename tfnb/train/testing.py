@@ -21,6 +21,7 @@ import numpy as np
 from tfnb.client.gradients import gradients
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.tensor import TensorLike
 from tfnb.ops.constants import ones_like
 from tfnb.session.api import Session, list_devices
 from tfnb.session.default import get_default_session
@@ -110,7 +111,7 @@ class TestCase(unittest.TestCase):
         return tempfile.mkdtemp(dir=get_temp_dir())
 
     @contextmanager
-    def session(self, graph: Any = None, config: Any = None, use_gpu: bool = False,
+    def session(self, graph: GraphBuilder | None = None, config: Any = None, use_gpu: bool = False,
                 force_gpu: bool = False) -> Iterator[Session]:  # fmt: skip
         """A session as the default one, with `graph` (default: the default graph).
 
@@ -121,7 +122,7 @@ class TestCase(unittest.TestCase):
             yield made
 
     @contextmanager
-    def test_session(self, graph: Any = None, config: Any = None, use_gpu: bool = False,
+    def test_session(self, graph: GraphBuilder | None = None, config: Any = None, use_gpu: bool = False,
                      force_gpu: bool = False) -> Iterator[Session]:  # fmt: skip
         """As `session`; without arguments all calls in one test share a session."""
         if graph is not None or config is not None:
@@ -148,7 +149,7 @@ class TestCase(unittest.TestCase):
     def _array(self, value: Any) -> np.ndarray:
         return np.asarray(self.evaluate(value) if hasattr(value, "graph") else value)
 
-    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+    def assertAllEqual(self, a: TensorLike, b: TensorLike, msg: str | None = None) -> None:
         np.testing.assert_array_equal(self._array(a), self._array(b), err_msg=msg or "")
 
     def assertAllClose(
@@ -272,9 +273,16 @@ def _dense(found: Any, shape: tuple[int, ...]) -> np.ndarray:
     return whole.ravel()
 
 
-def compute_gradient_error(x: Any, x_shape: Sequence[int], y: Any, y_shape: Sequence[int], x_init_value: Any = None,
-                           delta: float = 1e-3, init_targets: Any = None,
-                           extra_feed_dict: Any = None) -> float:  # fmt: skip
+def compute_gradient_error(
+    x: TensorLike,
+    x_shape: Sequence[int],
+    y: TensorLike,
+    y_shape: Sequence[int],
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Any = None,
+    extra_feed_dict: Any = None,
+) -> float:
     """The largest difference between the two Jacobians of `compute_gradient`."""
     found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
     pairs = found if isinstance(found, list) else [found]
