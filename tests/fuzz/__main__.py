@@ -1,17 +1,18 @@
 """`make fuzz`: many inputs for each reader; `--replay FILE --targets NAME` reads one that was saved.
 
-Prints a table, leaves what failed under `--out`, and ends with 1 if anything did.
+Prints a table, a line as each reader ends, leaves what failed under `--out`, and ends with 1 if anything did.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
 from typing import TextIO
 
-from fuzz.runner import Run
+from fuzz.runner import HEAD, Run
 from fuzz.target import make_target, target_names
 
 
@@ -20,7 +21,7 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=20_000, help="for each target")
     parser.add_argument("--targets", nargs="+", default=target_names(), choices=target_names())
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--out", type=Path, default=Path("fuzz-failures"))
     parser.add_argument("--replay", type=Path, help="a saved input, for the one target named")
     args = parser.parse_args()
@@ -29,9 +30,10 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             make_target(name, Path(folder)).read(args.replay.read_bytes())
         return 0
-    run = Run(args.targets, args.inputs, args.seed, args.workers, lambda line: say(line, sys.stderr))
+    run = Run(args.targets, args.inputs, args.seed, args.workers, lambda line: say(line, sys.stderr), say)
+    say(HEAD)
     run.go()
-    for line in (run.table(), *run.kinds()):
+    for line in run.kinds():
         say(line)
     if run.failed():
         run.save(args.out)

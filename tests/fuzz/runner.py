@@ -19,7 +19,7 @@ from fuzz.worker import Batch, Failure, Result, input_of, work
 _BATCH = 500
 _HANG = 40.0  # seconds without an end: the signal inside the worker was not heard, so its process is killed
 _KEPT = 3  # reproducible inputs that are saved of each kind of failure
-_NEVER = (-1.0, 0)
+HEAD = f"{'reader':24s} {'inputs':>8s} {'refused':>8s} {'slowest ms':>11s} {'peak MB':>8s} {'kept MB':>8s} {'failures':>9s}"
 
 
 @dataclass
@@ -40,6 +40,13 @@ class Tally:
         self.largest = max(self.largest, result.largest)
         self.resident.setdefault(worker, []).append(result.resident)
         self.failures += result.failures
+
+    def row(self, name: str) -> str:
+        """The line of the table, whose first line is `HEAD`."""
+        return (
+            f"{name:24s} {self.inputs:8d} {self.refused:8d} {self.slowest[0]:11.0f} {self.largest[0] / 2**20:8.0f} "
+            f"{self.leaked / 2**20:8.1f} {len(self.failures):9d}"
+        )
 
     @property
     def leaked(self) -> int:
@@ -87,13 +94,14 @@ class _Worker:
 
 
 class Run:
-    """One run of the fuzzer over some targets. `told` is called with a line now and then."""
+    """One run of the fuzzer over some targets. `progress` is called with a line now and then, `ended` with each row."""
 
     def __init__(
-        self, targets: Sequence[str], inputs: int, seed: int, workers: int = 2, told: Callable[[str], None] | None = None
-    ) -> None:
+        self, targets: Sequence[str], inputs: int, seed: int, workers: int = 2,
+        progress: Callable[[str], None] = lambda _line: None, ended: Callable[[str], None] = lambda _row: None,
+    ) -> None:  # fmt: skip
         self.tallies = {name: Tally() for name in targets}
-        self._inputs, self._seed, self._told = inputs, seed, told
+        self._inputs, self._seed, self._progress, self._ended = inputs, seed, progress, ended
         self._left = deque(
             Batch(name, seed, at, min(at + _BATCH, inputs)) for name in targets for at in range(0, inputs, _BATCH)
         )
@@ -127,11 +135,17 @@ class Run:
             batch, worker.batch = worker.batch, None
             assert batch is not None
             self.tallies[batch.target].add(batch, result, worker.number)
-            if self._told and (batch.stop == self._inputs or batch.stop % 10_000 == 0):
-                self._told(f"{batch.target}: {batch.stop} of {self._inputs}")
+            self._tell(batch.target, batch.stop % 10_000 == 0)
         for worker in busy.values():
             if worker.hangs():
                 self._lost(worker, f"no end after {_HANG:.0f} s")
+
+    def _tell(self, name: str, progress: bool) -> None:
+        tally = self.tallies[name]
+        if tally.inputs == self._inputs:
+            self._ended(tally.row(name))
+        elif progress:
+            self._progress(f"{name}: {tally.inputs} of {self._inputs}")
 
     def _lost(self, worker: _Worker, what: str) -> None:
         """The worker died or hangs: the input that it had is to blame, and another worker goes on behind it."""
@@ -145,21 +159,11 @@ class Run:
         tally.failures.append(Failure(batch.target, number, what, f"exit code {code}"))
         if number + 1 < batch.stop:
             self._left.appendleft(batch._replace(start=number + 1))
+        self._tell(batch.target, False)
         self._workers.remove(worker)
         self._workers.append(_Worker())
 
     # ---- the report ------------------------------------------------------------------------
-
-    def table(self) -> str:
-        """A line for each target."""
-        head = f"{'reader':24s} {'inputs':>8s} {'refused':>8s} {'slowest ms':>11s} {'peak MB':>8s} {'kept MB':>8s} {'failures':>9s}"
-        lines = [head]
-        for name, t in self.tallies.items():
-            lines.append(
-                f"{name:24s} {t.inputs:8d} {t.refused:8d} {t.slowest[0]:11.0f} {t.largest[0] / 2**20:8.0f} "
-                f"{t.leaked / 2**20:8.1f} {len(t.failures):9d}"
-            )
-        return "\n".join(lines)
 
     def failed(self) -> bool:
         return any(t.failures for t in self.tallies.values())

@@ -12,6 +12,7 @@ def v(*numbers: int, dtype: type = np.int32) -> np.ndarray:
     return np.array(numbers, dtype)
 
 
+_UNEVEN = np.array([1 / 3, -0.1, 255.999, 65520, 7e4, 1e-5, 5.97e-8, 0.0])
 _TEXT = np.array([[b"a", b"bc"], [b"", b"d"]], object)
 
 _SHAPING = [
@@ -101,6 +102,11 @@ _CONSTANTS = [
     Case("Cast", (arr(0, 2),), {"DstT": "int32"}),
     Case("Cast", (np.array([1.5, 2.5], np.float64),), {"DstT": "float32"}),
     Case("Cast", (arr(5),), {"DstT": "bfloat16"}, grad=False),
+    *(
+        Case("Cast", (_UNEVEN.astype(have),), {"DstT": wanted, "Truncate": True}, note="truncate", grad=False)
+        for have, wanted in (("float64", "float32"), ("float64", "float16"), ("float32", "float16"))
+    ),
+    Case("Cast", (_UNEVEN.astype(np.float32),), {"DstT": "bfloat16", "Truncate": True}, note="truncate", grad=False),
 ]
 
 _MOVES = [

@@ -502,6 +502,8 @@ NOTES: tuple[str, ...] = (
     "In an imported graph, a loop that assigns a variable and reads it through an operation outside of the loop has the "
     "value from before the loop. TensorFlow's reference variables share their memory with what was read, so that the value "
     "may be a newer one there. Loops that are built here read the variable in each iteration.",
+    "`Cast` with `Truncate=True` of float64 to complex64 cuts off the 29 bits that float32 lacks, as it does to float32. "
+    "TensorFlow cuts off all 52 there, so that only powers of two keep their value.",
     "A `tf.Variable` that is used under `tf.control_dependencies` is read after them, as TensorFlow reads resource "
     "variables; what a reference variable gives there may also be what it held before.",
 )

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
@@ -27,10 +26,16 @@ from tfnb.types import (
     Shape,
     as_dtype,
     bfloat16,
+    complex64,
+    complex128,
+    float16,
     float32,
     float64,
     int32,
     int64,
+    uint16,
+    uint32,
+    uint64,
 )
 
 __all__ = ["API", "CAST", "OPS", "alike_indices", "cast", "cast_to"]
@@ -38,27 +43,44 @@ __all__ = ["API", "CAST", "OPS", "alike_indices", "cast", "cast_to"]
 
 @record
 class CastAttrs:
-    """`Truncate`: of GraphDefs; it must be False, since values are rounded to the nearest 16-bit float."""
+    """`Truncate`: floats lose the bits that a smaller type cannot hold, instead of being rounded to the nearest."""
 
     Truncate: bool = False
 
-    def __post_init__(self) -> None:
-        if self.Truncate:
-            raise InvalidArgumentError("Truncate=True; needed False: values are rounded to the nearest, not cut off")
+
+_MANTISSA = {float16: 10, bfloat16: 7, float32: 23, float64: 52, complex64: 23, complex128: 52}  # bits
+_WORD = {float16: uint16, bfloat16: uint16, float32: uint32, float64: uint64}  # of their bits
+
+
+def _excess(attrs: Any, have: DType, wanted: DType) -> int:
+    """How many low bits of the mantissa are cut off. As in TensorFlow, bfloat16 is rounded to from all but float32."""
+    if not attrs.Truncate or (wanted is bfloat16 and have is not float32):
+        return 0
+    return max(_MANTISSA.get(have, 0) - _MANTISSA.get(wanted, 64), 0)
 
 
 def _host_cast(call: HostCall, x: np.ndarray) -> np.ndarray:
     wanted = call.outputs[0].dtype
     if wanted.is_bool:
         return x != 0
+    excess = _excess(call.attrs, as_dtype(x.dtype), wanted)
     with np.errstate(all="ignore"):
         if x.dtype.kind == "c" and not wanted.is_complex:
             x = x.real
+        if excess:
+            parts = np.ascontiguousarray(x).view(x.real.dtype)  # of a complex number two
+            word = np.dtype(f"u{parts.itemsize}")
+            cut = (parts.view(word) >> excess << excess).view(parts.dtype)
+            x = np.where(np.isnan(parts), parts, cut).view(x.dtype).reshape(x.shape)
         return x.astype(wanted.np)
 
 
 def _lower_cast(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
-    return s.cast(site.load(0, idx), site.outputs[0].dtype)
+    x, wanted = site.load(0, idx), site.outputs[0].dtype
+    if excess := _excess(site.attrs, x.dtype, wanted):
+        cut = s.shl(s.shr(s.bitcast(x, _WORD[x.dtype]), excess), excess)
+        x = s.where(s.isnan(x), x, s.bitcast(cut, x.dtype))
+    return s.cast(x, wanted)
 
 
 def _cast_partial(c: Infer) -> Shape | None:
@@ -81,7 +103,7 @@ CAST = OpDef(
 
     x: any number or bool, any shape. y: dtype `DstT`, shape of x. Floats become integers by dropping the
     fraction, out of range the result is undefined; numbers become bool by asking "not zero"; bool becomes 0 or
-    1.""",
+    1. Floats are rounded to the nearest of a smaller type; with `Truncate` the bits that it lacks are cut off.""",
     infer=unchanged,
     host=_host_cast,
     lower=_lower_cast,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -33,46 +34,45 @@ class CsvFile(RecordFile):
     def __init__(self, name: bytes | str, compression: str = "", quotes: bool = True) -> None:
         super().__init__(name, compression)
         self._quotes = quotes
-        self._found = self._lines()
+        self._found = self._records()
 
     def take(self, n: int) -> list[bytes]:
-        found: list[bytes] = []
-        for line in self._found:
-            if self._quotes and line.count(b'"') & 1:
-                line = self._to_the_other_quote(line)
-            found.append(line.removesuffix(b"\r"))
-            self.position += 1
-            if len(found) >= n:
-                break
+        found = [text.removesuffix(b"\r") for text in islice(self._found, n)]
+        self.position += len(found)
         return found
 
-    def _to_the_other_quote(self, line: bytes) -> bytes:
-        """The record that begins with this line, in which a quote is open: the lines up to where it is closed."""
-        whole = bytearray(line)
-        for more in self._found:
-            whole += b"\n"
-            whole += more
-            if len(whole) > self._max_record:
-                raise self._too_long()
-            if more.count(b'"') & 1:
-                break
-        return bytes(whole)
+    def _records(self) -> Iterator[bytes]:
+        """Each record once, put together once, however many pieces of the file it reaches over.
 
-    def _lines(self) -> Iterator[bytes]:
-        """Each line once; a line is put together once, however many pieces of the file it reaches over."""
-        begun: list[bytes] = []  # the pieces of the line that is not at its end yet
-        size = 0
+        A line end inside of quotes ends no record, so the search goes on at the next quote: what a record costs grows
+        with its quotes and not with its lines.
+        """
+        begun: list[bytes] = []  # the pieces of the record that is not at its end yet
+        size, inside = 0, False  # inside of quotes?
         while chunk := self._chunk():
-            first, *whole = chunk.split(b"\n")
-            begun.append(first)
-            size += len(first)
+            begin = at = 0
+            while True:
+                if inside:
+                    at = chunk.find(b'"', at) + 1
+                    if not at:
+                        break
+                end = chunk.find(b"\n", at)
+                if self._quotes:
+                    inside = chunk.count(b'"', at, end if end >= 0 else len(chunk)) & 1 == 1
+                if end < 0:
+                    break
+                at = end + 1
+                if not inside:
+                    text = chunk[begin:end]
+                    if begun:
+                        text = b"".join((*begun, text))
+                        begun, size = [], 0
+                    yield text
+                    begin = at
+            begun.append(chunk[begin:])
+            size += len(begun[-1])
             if size > self._max_record:
                 raise self._too_long()
-            if whole:
-                yield b"".join(begun)
-                last = whole.pop()
-                yield from whole
-                begun, size = [last], len(last)
         if size:
             yield b"".join(begun)
 
@@ -104,6 +104,9 @@ class Csv(Source):
 class _CsvRows(Rows):
     def __init__(self, source: Csv) -> None:
         self._source = source
+        self._columns = source.columns or range(len(source.types))
+        self._most = max(self._columns, default=-1)
+        self._places = [f"field {column}" for column in self._columns]
         self._names = iter(source.names)
         self._file: CsvFile | None = None
         self._late: OpError | None = None  # of the record behind those that were given
@@ -137,28 +140,28 @@ class _CsvRows(Rows):
                     self._file.take(1)
             records = self._file.take(1)
             if records:
-                return self._element(records[0], f"{self._file.name}, record {self._file.position}")
+                try:
+                    return self._element(records[0])
+                except OpError as e:
+                    where = f"{self._file.name}, record {self._file.position}"
+                    raise InvalidArgumentError(f"{where}: {e.message}") from None
             self.close()
 
-    def _element(self, text: bytes, where: str) -> Element:
+    def _element(self, text: bytes) -> Element:
         s = self._source
-        try:
-            fields = csv_fields(text, s.delimiter, s.quotes) or [b""]
-        except OpError as e:
-            raise InvalidArgumentError(f"{where}: {e.message}") from None
-        columns = s.columns or range(len(s.types))
-        if len(fields) <= max(columns) or (not s.columns and len(fields) != len(s.types)):
-            needed = f"more than {max(columns)}" if s.columns else len(s.types)
-            raise InvalidArgumentError(f"{where}: needed {needed} fields, got {len(fields)}")
+        fields = csv_fields(text, s.delimiter, s.quotes) or [b""]
+        if len(fields) <= self._most or (not s.columns and len(fields) != len(s.types)):
+            needed = f"more than {self._most}" if s.columns else len(s.types)
+            raise InvalidArgumentError(f"needed {needed} fields, got {len(fields)}")
         found = []
-        for column, dtype, default in zip(columns, s.types, s.defaults, strict=True):
-            field, place = fields[column], f"{where}: field {column}"
+        for column, dtype, default, where in zip(self._columns, s.types, s.defaults, self._places, strict=True):
+            field = fields[column]
             if field and field != s.missing:
-                value = csv_value(field, dtype, place)
+                value = csv_value(field, dtype, where)
             elif default.size:
                 value = default.reshape(-1)[0]
             else:
-                raise InvalidArgumentError(f"{place} is required but missing")
+                raise InvalidArgumentError(f"{where} is required but missing")
             found.append(value if dtype is string else np.asarray(value, dtype.np))
         return tuple(found)
 

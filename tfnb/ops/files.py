@@ -215,11 +215,14 @@ def _text(value: str | bytes) -> bytes:
     return value.encode() if isinstance(value, str) else value
 
 
+_ODD = re.compile(rb'["\r\n]')  # what fields that need no quotes do not hold
+
+
 def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
     """The fields of a record (RFC 4180). Raises `InvalidArgumentError` with the byte where it breaks a rule."""
     if not record:
         return []
-    if not quotes:
+    if not quotes or not _ODD.search(record):
         return record.split(delimiter)
     found: list[bytes] = []
     at = 0
@@ -236,7 +239,7 @@ def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
             end = record.find(delimiter, at)
             end = len(record) if end < 0 else end
             field = record[at:end]
-            if bad := re.search(rb'["\r\n]', field):
+            if bad := _ODD.search(field):
                 raise InvalidArgumentError(
                     f"an unquoted field has a quote or line end at byte {at + bad.start()}"
                 )
