@@ -1,0 +1,167 @@
+"""Binding a program's kernels to a device: what never changes is set once, what a run sets is listed.
+
+Scalars and constants never change; a run sets inputs, outputs, random states, scratch memory and variables.
+Invariant: a kernel object belongs to one binding, so nobody else sets its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyopencl as cl
+
+from tfnb.codegen.program import Copy, Launch, Module, Program, Slot
+from tfnb.devices.buffers import DeviceTensor
+from tfnb.devices.host import capacity_of
+from tfnb.devices.opencl.build import Built
+from tfnb.errors import KernelBuildError
+from tfnb.ir.kernelcall import F32, I32, TensorInfo
+
+__all__ = ["Binding", "BoundLaunch", "Use"]
+
+_COPY_CHUNK = 1 << 16
+
+# Each work-group copies its part of n 16-byte pieces; the last one the odd bytes too.
+_COPY = Module(
+    source="""
+__kernel void copy(__global const uchar *from, __global uchar *to, ulong n, ulong odd)
+{
+    __global const uint4 *source = (__global const uint4 *)from;
+    __global uint4 *target = (__global uint4 *)to;
+    ulong groups = get_num_groups(0), g = get_group_id(0);
+    ulong end = n * (g + 1) / groups;
+    for (ulong i = n * g / groups; i < end; ++i)
+        target[i] = source[i];
+    if (g == groups - 1)
+        for (ulong i = 0; i < odd; ++i)
+            to[n * 16 + i] = from[n * 16 + i];
+}
+"""
+)
+
+Use = tuple[Callable[[int, Any], None], int]  # set_arg of a kernel, and the place of the argument
+
+
+class BoundLaunch(NamedTuple):
+    """A launch: `call` holds the arguments of `enqueue_nd_range_kernel`; `built` and `entry` say what it runs."""
+
+    call: tuple[Any, ...]
+    built: Built
+    entry: str
+    label: str
+    nodes: tuple[int, ...]
+    nbytes: int
+
+
+class _Uses:
+    """Where the kernels of a program take one slot's pointer: at its start, or further on."""
+
+    __slots__ = ("further", "plain")
+
+    def __init__(self) -> None:
+        self.plain: list[Use] = []
+        self.further: list[tuple[Use, int, int]] = []
+
+
+class Binding:
+    """The kernels of `program` on `device`, an `OpenCLDevice`; its launches go to `queue`.
+
+    `consts` are the program's constants there, which the caller keeps as long as the kernels are in use.
+    """
+
+    def __init__(
+        self, device: Any, program: Program, consts: Sequence[DeviceTensor], queue: Any, inline: bool
+    ) -> None:
+        self._device = device
+        self._program = program
+        self._queue = queue
+        self._inline = inline
+        self._consts = consts
+        self._uses: dict[tuple[str, int], _Uses] = {}
+        self.launches: list[BoundLaunch] = []
+        self.rows: list[tuple[Use, int]] = []  # of the table of random states
+        self.arena_uses: list[tuple[Use, int, int]] = []
+        self._bind()
+        self.inputs = self._table("input", program.inputs)
+        self.outputs = self._table("output", program.outputs)
+        self.cell_uses = [self._uses.get(("variable", i)) for i in range(len(program.variables))]
+
+    def _bind(self) -> None:
+        for step in self._program.steps:
+            if isinstance(step, Copy):
+                self._bind_copy(step)
+            elif 0 not in step.groups:
+                try:
+                    self._bind_launch(step)
+                except KernelBuildError as e:
+                    e.nodes = step.nodes
+                    raise
+
+    def _bind_launch(self, step: Launch) -> None:
+        built = self._device.library.get(self._program.modules[step.module], self._inline)
+        kernel = cl.Kernel(built.program, step.entry)
+        nbytes = 0
+        for place, arg in enumerate(step.args):
+            if isinstance(arg, Slot):
+                nbytes += self._bind_slot((kernel.set_arg, place), arg)
+            else:
+                kind = np.int32 if isinstance(arg, I32) else np.float32 if isinstance(arg, F32) else np.float64
+                kernel.set_arg(place, kind(arg.value))
+        sizes = tuple(g * n for g, n in zip(step.groups, step.local, strict=True))
+        width = max((i + 1 for i in range(3) if sizes[i] != 1), default=1)
+        self._add(kernel, built, step.entry, sizes[:width], step.local[:width], step.label, step.nodes, nbytes)
+
+    def _bind_copy(self, step: Copy) -> None:
+        if not step.nbytes:
+            return
+        built = self._device.library.get(_COPY, self._inline)
+        kernel = cl.Kernel(built.program, "copy")
+        self._bind_slot((kernel.set_arg, 0), step.source)
+        self._bind_slot((kernel.set_arg, 1), step.target)
+        kernel.set_arg(2, np.uint64(step.nbytes // 16))
+        kernel.set_arg(3, np.uint64(step.nbytes % 16))
+        groups = min(-(-step.nbytes // _COPY_CHUNK), 8 * self._device.facts.units)
+        self._add(kernel, built, "copy", (groups,), (1,), "copy", step.nodes, 2 * step.nbytes)
+
+    def _add(
+        self, kernel: Any, built: Built, entry: str, sizes: tuple[int, ...], local: tuple[int, ...],
+        label: str, nodes: tuple[int, ...], nbytes: int,
+    ) -> None:  # fmt: skip
+        call = (self._queue, kernel, sizes, local)
+        self.launches.append(BoundLaunch(call, built, entry, label or entry, nodes, nbytes))
+
+    def _bind_slot(self, use: Use, slot: Slot) -> int:
+        """Binds what stays, notes what does not; returns the slot's bytes."""
+        nbytes = slot.nbytes or self._nbytes(slot)
+        if slot.kind == "const":
+            const = self._consts[slot.index]
+            use[0](use[1], self._device.memory.part(const, slot.offset, nbytes))
+        elif slot.kind == "arena":
+            self.arena_uses.append((use, slot.offset, nbytes))
+        elif slot.kind == "rng":
+            self.rows.append((use, slot.index))
+        else:
+            uses = self._uses.setdefault((slot.kind, slot.index), _Uses())
+            if slot.offset:
+                uses.further.append((use, slot.offset, nbytes))
+            else:
+                uses.plain.append(use)
+        return nbytes
+
+    def _nbytes(self, slot: Slot) -> int:
+        p = self._program
+        if slot.kind == "input":
+            return p.inputs[slot.index].nbytes
+        if slot.kind == "output":
+            return p.outputs[slot.index].nbytes
+        if slot.kind == "variable":
+            return p.variables[slot.index].info.nbytes
+        return int(p.consts[slot.index].nbytes) if slot.kind == "const" else 0
+
+    def _table(
+        self, kind: str, infos: Sequence[TensorInfo]
+    ) -> list[tuple[TensorInfo, int, list[Use], list[Any]]]:
+        found = [self._uses.get((kind, i)) or _Uses() for i in range(len(infos))]
+        return [(t, capacity_of(t.nbytes), u.plain, u.further) for t, u in zip(infos, found, strict=True)]

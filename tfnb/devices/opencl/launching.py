@@ -1,0 +1,136 @@
+"""Launching the kernels of a program: all in one call into C; one by one at first; on a queue with times when traced.
+
+Invariant: a run's launches, and the cells that it changes, happen all or not at all, even when Ctrl-C arrives among
+them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import chain, islice, starmap
+from typing import Any
+
+import pyopencl as cl
+
+from tfnb.devices.interface import Recorder
+from tfnb.devices.opencl.binding import BoundLaunch
+from tfnb.devices.opencl.clock import SeenEvent
+
+__all__ = ["Launcher"]
+
+_WATCH = 64  # launches of a first run between looks at what PoCL has loaded
+
+_enqueue = cl.enqueue_nd_range_kernel
+_QUEUED, _START, _END = (getattr(cl.profiling_info, n) for n in ("QUEUED", "START", "END"))
+
+
+class Launcher:
+    """Makes the launches of one program on `device`, an `OpenCLDevice`; the caller holds the device's lock.
+
+    `changes` are the arguments of the `setattr` calls that give cells their new memory.
+    """
+
+    def __init__(self, device: Any, launches: Sequence[BoundLaunch], inline: bool) -> None:
+        self._device = device
+        self._launches = launches
+        self._inline = inline
+        self._calls = [b.call for b in launches]
+        self._traced_calls: list[Any] | None = None
+        self._has_run = False
+
+    def run(self, changes: list[Any], recorder: Recorder | None) -> tuple[Any, BaseException | None]:
+        """The event of the last launch, None where there are none, and an interrupt that came meanwhile."""
+        if recorder is not None:
+            return self._traced(changes, recorder)
+        if not self._has_run:
+            with self._device.library.room():
+                events, interrupt = self._early(self._calls, changes)
+            return events[-1] if events else None, interrupt
+        results, interrupt = _all_of(chain(starmap(_enqueue, self._calls), starmap(setattr, changes)), len(changes))
+        return results[0] if self._calls else None, interrupt
+
+    def _is_compiled(self, b: BoundLaunch) -> bool:
+        return bool(self._device.library.is_compiled(b.built, b.entry, b.call[3]))
+
+    def _early(
+        self, calls: Sequence[Any], changes: list[Any], recorder: Recorder | None = None
+    ) -> tuple[list[Any], BaseException | None]:
+        """A first run: launches one by one, announcing kernels that compile for the first time on this machine."""
+        library, interrupt = self._device.library, None
+        launched: list[Any] = []
+        for i, (b, call) in enumerate(zip(self._launches, calls, strict=True)):
+            if self._is_compiled(b):
+                events, caught = _all_of(starmap(_enqueue, [call]))
+            else:
+                start = recorder.now_us() if recorder is not None else 0.0
+                with library.compiling(b.built, b.entry, b.call[3]):
+                    events, caught = _all_of(starmap(_enqueue, [call]))
+                    call[0].finish()
+                if recorder is not None:
+                    recorder.span("compile", b.label, start, detail=f"the device compiles {b.entry}")
+            launched.append(events[0])
+            interrupt = interrupt or caught
+            if i % _WATCH == _WATCH - 1 or i == len(self._launches) - 1:
+                call[0].finish()
+                library.launched(
+                    (x.built.key, x.entry, x.call[3])
+                    for x in self._launches[i - i % _WATCH : i + 1]
+                )
+        _, caught = _all_of(starmap(setattr, changes))
+        self._has_run = True
+        return launched, interrupt or caught
+
+    def _traced(self, changes: list[Any], recorder: Recorder) -> tuple[Any, BaseException | None]:
+        """Runs on a queue that takes times; the recorder asks for them later."""
+        if self._traced_calls is None:
+            queue = self._device.profiling_queue(self._inline)
+            self._traced_calls = [(queue, *call[1:]) for call in self._calls]
+        calls = self._traced_calls
+        before = recorder.now_us()
+        events: Sequence[Any]
+        if self._has_run:
+            made = chain(starmap(_enqueue, calls), starmap(setattr, changes))
+            found, interrupt = _all_of(made, len(calls) + len(changes))
+            events = list(islice(found, len(calls)))
+        else:
+            with self._device.library.room():
+                events, interrupt = self._early(calls, changes, recorder)
+        if not events:
+            return None, interrupt
+        done = SeenEvent(events[-1])
+        if self._inline:  # which it is already
+            done.wait()
+        recorder.later(partial(self._report, recorder, events, done, before, recorder.now_us()))
+        return done, interrupt
+
+    def _report(
+        self, recorder: Recorder, events: Sequence[Any], done: SeenEvent, before: float, after: float
+    ) -> None:  # fmt: skip
+        """Gives a recorder the times of a run's launches, which were enqueued between `before` and `after`."""
+        done.wait()
+        times = [(1e-3 * e.get_profiling_info(_START), 1e-3 * e.get_profiling_info(_END)) for e in events]
+        first, last = (1e-3 * e.get_profiling_info(_QUEUED) for e in (events[0], events[-1]))
+        begin, ended = 1e6 * recorder.begin, 1e6 * done.seen - times[-1][1]  # the last launch ended before that
+        zero = self._device.clocks[self._inline].zero(begin + before, first, last, begin + after, ended) - begin
+        name, queue = self._device.name, "inline" if self._inline else "queue"
+        launch = recorder.launch
+        for b, (start, end) in zip(self._launches, times, strict=True):
+            launch(name, queue, b.label, b.nodes, zero + start, zero + end, b.nbytes)
+
+
+def _all_of(calls: Iterable[Any], after: int = 0) -> tuple[deque[Any], BaseException | None]:
+    """Makes all calls; keeps the results of the last `after + 1`, and an interrupt that came among them.
+
+    The calls are C functions driven by a C loop, so Python sees an interrupt only when the loop is over or, if
+    one of them looked for signals, between two: the iterator then goes on where it was.
+    """
+    results: deque[Any] = deque(maxlen=after + 1)
+    interrupt = None
+    while True:
+        try:
+            results.extend(calls)
+            return results, interrupt
+        except KeyboardInterrupt as e:
+            interrupt = e
