@@ -6,7 +6,7 @@ name. Invariant: plan node i and payload i belong together; constants that a hos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from tfnb.ir.opdef import Kind
 from tfnb.ops.shaping import IDENTITY
 from tfnb.passes.cluster import Clustered, root_variable
 from tfnb.runtime.async_op import AsyncOpKernel
-from tfnb.runtime.kernels import ClusterKernel, HostKernel
+from tfnb.runtime.kernels import ClusterKernel, Compiler, HostKernel
 from tfnb.runtime.plan import Plan, PlanKind, PlanNode, build_plan
 from tfnb.runtime.resources import ResourceManager
 from tfnb.runtime.scalars import ScalarKernel
@@ -67,7 +67,7 @@ class Planner:
         clustered: Clustered,
         devices: Mapping[str, Device],
         resources: ResourceManager,
-        compile_program: Callable[..., Any],
+        compile_program: Compiler,
     ) -> None:
         self.clustered = clustered
         self.graph: Graph = clustered.graph
