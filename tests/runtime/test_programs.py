@@ -111,6 +111,9 @@ class Compiler:
         self.owner[index] = context
         return (index, 0)
 
+    def same(self, context, tensor):
+        return self.add(context, self.kinds[0], tensor, function=lambda x: x)
+
     def kernel(self, context, function, *tensors):
         """A node with captured inputs; sometimes it also waits for an earlier one of its context.
 
@@ -125,7 +128,7 @@ class Compiler:
         kind = self.rng.choice(self.kinds)
         made = self.add(context, kind, *inputs, function=function, control=control)
         if self.rng.random() < 0.2:
-            made = self.add(context, K.IDENTITY, made)
+            made = self.same(context, made)
         context.last = made[0]
         return made
 
@@ -152,7 +155,7 @@ class Compiler:
         envs = []
         for taken, block in ((0, s.orelse), (1, s.then)):
             branch = Branch(self, context, predicate, taken)
-            branch.pivot = [self.add(branch, K.IDENTITY, (pivot, taken))[0]]
+            branch.pivot = [self.same(branch, (pivot, taken))[0]]
             inner = dict(env)
             self.block(branch, block, inner)
             envs.append({v: branch.capture(inner[v]) for v in assigned(s.then + s.orelse)})
@@ -190,7 +193,7 @@ class Compiler:
         inner = dict(env)
         for v in variables:
             switch = self.add(loop, K.SWITCH, merges[v], condition, n_outputs=2)[0]
-            inner[v] = self.add(loop, K.IDENTITY, (switch, 1))
+            inner[v] = self.same(loop, (switch, 1))
             env[v] = self.add(context, K.EXIT, (switch, 0))
         loop.pivot, loop.last = [inner["round"][0]], None
         next_round = self.kernel(loop, lambda r: r + 1, inner["round"])

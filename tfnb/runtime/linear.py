@@ -27,7 +27,7 @@ __all__ = ["LoopKernel", "linearize"]
 
 _K = PlanKind
 _ALLOWED = frozenset(
-    (_K.CLUSTER, _K.HOST, _K.IDENTITY, _K.NO_OP, _K.SWITCH, _K.MERGE, _K.ENTER, _K.EXIT, _K.NEXT_ITERATION,
+    (_K.CLUSTER, _K.HOST, _K.NO_OP, _K.SWITCH, _K.MERGE, _K.ENTER, _K.EXIT, _K.NEXT_ITERATION,
      _K.LOOP_COND, _K.CONTROL_TRIGGER)
 )  # fmt: skip
 
