@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfnb.runtime.frames import Frame, Iteration
-from tfnb.runtime.linear import linearize
+from tfnb.runtime.loops.lowering import lower_loops
 from tfnb.runtime.plan import PlanKind, PlanNode, build_plan
 from tfnb.runtime.propagate import Propagator
 
@@ -304,11 +304,11 @@ class Kernel:
         return (self.function(*inputs),)
 
 
-def execute_linear(block, start, seed):
+def execute_lowered(block, start, seed):
     """The program with its loops as lists of steps."""
     plan, functions = compile_program(block, random.Random(seed), (K.CLUSTER, K.HOST))
     payloads = [f and Kernel(f) for f in (functions[i] for i in range(len(plan.nodes)))]
-    plan, payloads = linearize(plan, payloads)
+    plan, payloads = lower_loops(plan, payloads)
     assert len(plan.frames) == 1, "a loop did not fit"
     step = Propagator(plan)
     pool = step.start(start)
@@ -324,13 +324,13 @@ def execute_linear(block, start, seed):
 def test_loops_as_lists_of_steps(block, start, seed):
     expected = list(start)
     evaluate(block, expected)
-    assert execute_linear(block, start, seed) == expected
+    assert execute_lowered(block, start, seed) == expected
 
 
 def test_loops_with_asynchronous_nodes_stay():
     block = (While(3, 0, 6, (Assign(0, 0, 1, 1),), 1),)
     plan, functions = compile_program(block, random.Random(0), (K.ASYNC,))
-    assert linearize(plan, [None] * len(plan.nodes))[0] is plan
+    assert lower_loops(plan, [None] * len(plan.nodes))[0] is plan
     expected = [1, 2, 3]
     evaluate(block, expected)
     assert execute(plan, functions, [1, 2, 3], random.Random(0))[0] == expected
@@ -355,7 +355,7 @@ def test_deep_nesting():
             evaluate(block, expected)
             plan, functions = compile_program(block, random.Random(depth))
             assert execute(plan, functions, start, random.Random(1))[0] == expected
-            assert execute_linear(block, start, depth) == expected
+            assert execute_lowered(block, start, depth) == expected
 
 
 def test_nothing_is_left_in_memory():

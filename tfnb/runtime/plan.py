@@ -28,18 +28,19 @@ class PlanKind(IntEnum):
 
     CLUSTER = 0  # enqueue kernels of a compiled cluster
     HOST = 1  # a host kernel, inline or in a pool
-    ASYNC = 2  # finishes later by a continuation (queues, blocking reads)
-    SEND = 3
-    RECV = 4
-    FEED = 5  # no inputs, one output: a value given to `Propagator.start`
-    NO_OP = 6  # control edges only
-    SWITCH = 7  # (data, predicate) -> (when false, when true)
-    MERGE = 8  # n inputs -> (value, value_index)
-    ENTER = 9
-    EXIT = 10
-    NEXT_ITERATION = 11
-    LOOP_COND = 12
-    CONTROL_TRIGGER = 13  # as NO_OP, but live even when its inputs are dead
+    LOOP = 2  # a whole loop whose nodes all finish at once (`runtime/loops`)
+    ASYNC = 3  # finishes later by a continuation (queues, blocking reads)
+    SEND = 4
+    RECV = 5
+    FEED = 6  # no inputs, one output: a value given to `Propagator.start`
+    NO_OP = 7  # control edges only
+    SWITCH = 8  # (data, predicate) -> (when false, when true)
+    MERGE = 9  # n inputs -> (value, value_index)
+    ENTER = 10
+    EXIT = 11
+    NEXT_ITERATION = 12
+    LOOP_COND = 13
+    CONTROL_TRIGGER = 14  # as NO_OP, but live even when its inputs are dead
 
 
 LAST_EXTERNAL = PlanKind.RECV
@@ -360,7 +361,7 @@ def _lay_out(
         feeds=tuple(i for i, n in enumerate(nodes) if n.kind == PlanKind.FEED),
         fetches=fetches,
         is_single_cluster=len(busy) == 1 and busy[0].kind == PlanKind.CLUSTER,
-        starts_work=any(n.kind in (PlanKind.HOST, PlanKind.ASYNC, PlanKind.SEND, PlanKind.RECV) for n in nodes),
+        starts_work=any(PlanKind.HOST <= n.kind <= PlanKind.RECV for n in nodes),
     )
 
 
