@@ -9,7 +9,7 @@ import pytest
 
 import tfnb as tf
 from tfnb import errors
-from tfnb.runtime.linear import LoopKernel
+from tfnb.runtime.loops.kernel import LoopKernel
 
 pytestmark = pytest.mark.opencl
 
@@ -54,7 +54,7 @@ def test_which_loops_run_as_lists_of_steps():
         kernels = [
             k for e in session._worker._executors.values() for k in e.payloads if isinstance(k, LoopKernel)
         ]
-    assert sorted(k.scalars is not None for k in kernels) == [False, True]
+    assert sorted(k.form.is_scalar for k in kernels) == [False, True]
 
 
 def test_integers_wrap():

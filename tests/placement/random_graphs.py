@@ -13,7 +13,6 @@ import tfnb as tf
 from tfnb.ir.graph import Edge, Graph
 from tfnb.ir.opdef import Kind
 from tfnb.ir.verify import verify
-from tfnb.placement.loops import find_frames
 
 SHAPE = [4]
 
@@ -101,7 +100,7 @@ def check_parts(parts: list[Graph]) -> int:
     for part in parts:
         verify(part)
         [device] = {n.device for n in part.nodes.values()}
-        frames = find_frames(part)
+        frames = part.frames
         for node in part.nodes.values():
             if node.opdef.kind not in (Kind.SEND, Kind.RECV):
                 continue

@@ -10,7 +10,7 @@ from tfnb.ir.builder import replace_input
 from tfnb.ir.opdef import Kind
 from tfnb.ops import CATALOG
 from tfnb.passes.prune import Request, prune
-from tfnb.placement.loops import copy_invariants, find_frames, unsplittable
+from tfnb.placement.loops import copy_invariants, find_loops, unsplittable
 from tfnb.placement.place import Rules, place, random_device
 
 CPUS = tuple(f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(3))
@@ -81,10 +81,10 @@ def test_frames_of_nested_loops():
         return [i + 1, tf.while_loop(lambda j, y: j < 2, lambda j, y: [j + 1, y * 2.0], [0, x])[1]]
     end = tf.while_loop(lambda i, x: i < 3, inner, [0, 1.0])[1]
     step = prune(Request((end,)))
-    frames = find_frames(step)
-    paths = sorted(frames.cond, key=len)
+    frames, loops = step.frames, find_loops(step)
+    paths = sorted(loops.cond, key=len)
     assert [len(p) for p in paths] == [1, 2] and paths[1][:1] == paths[0]
-    assert set(frames.enter) == set(paths) and unsplittable(step) == []
+    assert set(loops.enter) == set(paths) and unsplittable(step) == []
     for i, n in step.nodes.items():
         depth = {Kind.ENTER: 1, Kind.EXIT: -1}.get(n.opdef.kind, 0)
         assert len(frames.outside[i]) - len(frames.inside[i]) == depth

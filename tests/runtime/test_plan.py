@@ -79,7 +79,7 @@ def test_same_name_in_two_enclosing_frames_is_two_frames():
             node(K.ENTER, base, frame=f"outer{start}"),
             node(K.MERGE, base + 1, base + 8),
             node(K.ENTER, base + 2, frame="inner", is_constant=True),
-            node(K.IDENTITY, base + 3),
+            node(K.HOST, base + 3),
             node(K.EXIT, base + 4),
             node(K.HOST, base + 5),
             node(K.SWITCH, base + 2, base + 6),
@@ -142,7 +142,7 @@ def test_cycle_through_itself():
 
 
 def test_loop_without_next_iteration_is_a_cycle():
-    refuse(loop(next=node(K.IDENTITY, 8, name="next")), "cycle", "'merge'", "'inc'", "'next'")
+    refuse(loop(next=node(K.HOST, 8, name="next")), "cycle", "'merge'", "'inc'", "'next'")
 
 
 def test_inputs_of_different_frames():
@@ -202,7 +202,7 @@ def test_enters_disagree_on_parallel_iterations():
         (node(K.SWITCH, 0, name="s"), ["SWITCH 's' has 1 inputs, it needs 2"]),
         (node(K.SWITCH, 0, 0, name="s", n_outputs=1), ["1 outputs, it needs 2"]),
         (node(K.MERGE, name="m"), ["MERGE 'm' has no input"]),
-        (node(K.IDENTITY, 0, 0), ["IDENTITY '#1' has 2 inputs, it needs 1"]),
+        (node(K.LOOP_COND, 0, 0), ["LOOP_COND '#1' has 2 inputs, it needs 1"]),
         (node(K.FEED, control=[0]), ["a feed waits for nothing"]),
         (node(K.ENTER, 0), ["needs the name of a frame"]),
         (node(K.ENTER, 0, frame="f", parallel_iterations=0), ["parallel_iterations 0"]),

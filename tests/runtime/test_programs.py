@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfnb.runtime.frames import Frame, Iteration
-from tfnb.runtime.linear import linearize
+from tfnb.runtime.loops.lowering import lower_loops
 from tfnb.runtime.plan import PlanKind, PlanNode, build_plan
 from tfnb.runtime.propagate import Propagator
 
@@ -111,6 +111,9 @@ class Compiler:
         self.owner[index] = context
         return (index, 0)
 
+    def same(self, context, tensor):
+        return self.add(context, self.kinds[0], tensor, function=lambda x: x)
+
     def kernel(self, context, function, *tensors):
         """A node with captured inputs; sometimes it also waits for an earlier one of its context.
 
@@ -125,7 +128,7 @@ class Compiler:
         kind = self.rng.choice(self.kinds)
         made = self.add(context, kind, *inputs, function=function, control=control)
         if self.rng.random() < 0.2:
-            made = self.add(context, K.IDENTITY, made)
+            made = self.same(context, made)
         context.last = made[0]
         return made
 
@@ -152,7 +155,7 @@ class Compiler:
         envs = []
         for taken, block in ((0, s.orelse), (1, s.then)):
             branch = Branch(self, context, predicate, taken)
-            branch.pivot = [self.add(branch, K.IDENTITY, (pivot, taken))[0]]
+            branch.pivot = [self.same(branch, (pivot, taken))[0]]
             inner = dict(env)
             self.block(branch, block, inner)
             envs.append({v: branch.capture(inner[v]) for v in assigned(s.then + s.orelse)})
@@ -190,7 +193,7 @@ class Compiler:
         inner = dict(env)
         for v in variables:
             switch = self.add(loop, K.SWITCH, merges[v], condition, n_outputs=2)[0]
-            inner[v] = self.add(loop, K.IDENTITY, (switch, 1))
+            inner[v] = self.same(loop, (switch, 1))
             env[v] = self.add(context, K.EXIT, (switch, 0))
         loop.pivot, loop.last = [inner["round"][0]], None
         next_round = self.kernel(loop, lambda r: r + 1, inner["round"])
@@ -301,11 +304,11 @@ class Kernel:
         return (self.function(*inputs),)
 
 
-def execute_linear(block, start, seed):
+def execute_lowered(block, start, seed):
     """The program with its loops as lists of steps."""
     plan, functions = compile_program(block, random.Random(seed), (K.CLUSTER, K.HOST))
     payloads = [f and Kernel(f) for f in (functions[i] for i in range(len(plan.nodes)))]
-    plan, payloads = linearize(plan, payloads)
+    plan, payloads = lower_loops(plan, payloads)
     assert len(plan.frames) == 1, "a loop did not fit"
     step = Propagator(plan)
     pool = step.start(start)
@@ -321,13 +324,13 @@ def execute_linear(block, start, seed):
 def test_loops_as_lists_of_steps(block, start, seed):
     expected = list(start)
     evaluate(block, expected)
-    assert execute_linear(block, start, seed) == expected
+    assert execute_lowered(block, start, seed) == expected
 
 
 def test_loops_with_asynchronous_nodes_stay():
     block = (While(3, 0, 6, (Assign(0, 0, 1, 1),), 1),)
     plan, functions = compile_program(block, random.Random(0), (K.ASYNC,))
-    assert linearize(plan, [None] * len(plan.nodes))[0] is plan
+    assert lower_loops(plan, [None] * len(plan.nodes))[0] is plan
     expected = [1, 2, 3]
     evaluate(block, expected)
     assert execute(plan, functions, [1, 2, 3], random.Random(0))[0] == expected
@@ -352,7 +355,7 @@ def test_deep_nesting():
             evaluate(block, expected)
             plan, functions = compile_program(block, random.Random(depth))
             assert execute(plan, functions, start, random.Random(1))[0] == expected
-            assert execute_linear(block, start, depth) == expected
+            assert execute_lowered(block, start, depth) == expected
 
 
 def test_nothing_is_left_in_memory():

@@ -11,7 +11,7 @@ from typing import Any
 
 from tfnb.errors import UnimplementedError
 from tfnb.ir.builder import GraphBuilder, replace_input
-from tfnb.ir.contexts import Context, contexts, frames_left
+from tfnb.ir.contexts import Context, contexts
 from tfnb.ir.default import get_default_graph
 from tfnb.ir.graph import graph_from_operations
 from tfnb.ir.opdef import Kind
@@ -50,7 +50,6 @@ class _Checks:
         operations = {op.id: op for op in graph.get_operations()}
         nodes = graph_from_operations(operations.values())
         context = contexts(nodes)
-        left = frames_left(nodes)
         self._depth: dict[str, int] = {}
         self._enters: dict[str, list[Operation]] = {}
         for i, op in operations.items():
@@ -62,8 +61,8 @@ class _Checks:
         for i in nodes.order:
             op = operations[i]
             items = self._items.setdefault(self._frame(context[i]), {})
-            if i in left:
-                items.setdefault(left[i], context[i])
+            if op.opdef.kind is Kind.EXIT and nodes.frames.inside[i]:
+                items.setdefault(nodes.frames.inside[i][-1], context[i])
             elif op.opdef.kind is Kind.LOOP_COND:
                 self._conditions[self._frame(context[i])] = op.outputs[0]
             elif op.opdef.kind not in _PASSING and op.opdef is not CHECK_NUMERICS:

@@ -12,7 +12,7 @@ from typing import Any
 from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
 
-__all__ = ["Context", "contexts", "frames_left"]
+__all__ = ["Context", "contexts"]
 
 Context = frozenset[Any]
 _ROOT: Context = frozenset()
@@ -37,19 +37,18 @@ def _find(graph: Graph, outer: dict[str, Context]) -> dict[int, Context]:
         node = graph.nodes[i]
         before = [_after(graph, e, found) for e in node.inputs if not _closes_loop(graph, e)]
         before += [found[c] for c in node.control if c in found]
-        kind = node.opdef.kind
+        kind, path = node.opdef.kind, graph.frames.inside[i]
         context = frozenset[Any]().union(*before)
         if kind is Kind.MERGE:
             context = frozenset.intersection(*before) if before else _ROOT
         elif kind is Kind.CONTROL_TRIGGER:  # alive in each iteration of its frame, whatever is dead before it
-            frame = _innermost(context, outer)
-            context = _ROOT if frame is None else outer[frame] | {("frame", frame)}
+            context = outer[path[-1]] | {("frame", path[-1])} if path else _ROOT
         if kind is Kind.ENTER:
             name = node.attrs.frame_name
             outer[name] = outer.get(name, _ROOT) | context
             context = outer[name] | {("frame", name)}
         elif kind is Kind.EXIT:
-            context = _leave(context, outer)
+            context = outer[path[-1]] if path else context
         found[i] = context
     return found
 
@@ -64,34 +63,3 @@ def _after(graph: Graph, e: Edge, found: Mapping[int, Context]) -> Context:
     if node.opdef.kind is Kind.SWITCH:
         return found[e.id] | {("switch", node.inputs[1], e.port)}
     return found[e.id]
-
-
-def _leave(context: Context, outer: Mapping[str, Context]) -> Context:
-    """The context around the innermost frame of `context`."""
-    frame = _innermost(context, outer)
-    return context if frame is None else outer[frame]
-
-
-def _innermost(context: Context, outer: Mapping[str, Context]) -> str | None:
-    frames = [name for kind, name, *_ in context if kind == "frame"]
-    return max(frames, key=lambda name: len(outer[name]), default=None)
-
-
-def frames_left(graph: Graph) -> Mapping[int, str]:
-    """Exit's id -> the frame it leads out of."""
-    inside: dict[int, tuple[str, ...]] = {}
-    left: dict[int, str] = {}
-    if not any(n.opdef.kind is Kind.EXIT for n in graph.nodes.values()):
-        return left
-    for i in graph.order:
-        node = graph.nodes[i]
-        before = [inside[e.id] for e in node.inputs if not _closes_loop(graph, e)]
-        before += [inside[c] for c in node.control if c in inside]
-        frames = max(before, key=len, default=())
-        if node.opdef.kind is Kind.ENTER:
-            frames = (*frames, node.attrs.frame_name)
-        elif node.opdef.kind is Kind.EXIT and frames:
-            left[i] = frames[-1]
-            frames = frames[:-1]
-        inside[i] = frames
-    return left

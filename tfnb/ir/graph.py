@@ -6,17 +6,17 @@ Invariant: every input and control edge names a node of the graph; `verify.py` c
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from tfnb.errors import GraphError, Origin
 from tfnb.ir.opdef import Kind, OpDef
+from tfnb.ir.order import Path, find_cycle, find_paths, topological
 from tfnb.types import TensorSpec
 
-__all__ = ["Edge", "Graph", "Node", "graph_from_operations"]
+__all__ = ["Edge", "Frames", "Graph", "Node", "Path", "graph_from_operations"]
 
 
 class Edge(NamedTuple):
@@ -50,6 +50,14 @@ class Node:
         return f"<Node {self.id} {self.name} = {self.type}{tuple(f'{e.id}:{e.port}' for e in self.inputs)}>"
 
 
+class Frames(NamedTuple):
+    """`inside[i]`: the frames around node i where it fires; `outside[i]`: those around its outputs, which differ for
+    Enter and Exit. A node that waits for nothing is in the root; constants are where they are read."""
+
+    inside: Mapping[int, Path]
+    outside: Mapping[int, Path]
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """`fetches` are the edges a step wants, `targets` the nodes it must run, `feeds` the edges it is given."""
@@ -75,50 +83,31 @@ class Graph:
 
         Stable: among ready nodes the smaller id comes first. Raises `GraphError` naming a cycle.
         """
-        return _topological(self.nodes)
+        sources = self._sources()
+        order, stuck = topological(sources)
+        if stuck:
+            cycle = find_cycle(sources, stuck)
+            names = " -> ".join(self.nodes[i].name for i in (cycle[-1], *cycle))
+            raise GraphError(f"the graph has a cycle: {names}")
+        return tuple(order)
+
+    @cached_property
+    def frames(self) -> Frames:
+        """In which frames the nodes are."""
+        enters = {n.id: str(n.attrs.frame_name) for n in self.nodes.values() if n.opdef.kind is Kind.ENTER}
+        if not enters:
+            root: Mapping[int, Path] = dict.fromkeys(self.nodes, ())
+            return Frames(root, root)
+        exits = {n.id for n in self.nodes.values() if n.opdef.kind is Kind.EXIT}
+        return Frames(*find_paths(self.order, self._sources(), enters, exits))
+
+    def _sources(self) -> Mapping[int, Collection[int]]:
+        """Node -> what it waits for within an iteration: all but NextIterations."""
+        later = {n.id for n in self.nodes.values() if n.opdef.kind is Kind.NEXT_ITERATION}
+        return {n.id: {e.id for e in n.inputs}.union(n.control) - later for n in self.nodes.values()}
 
     def spec(self, e: Edge) -> TensorSpec:
         return self.nodes[e.id].specs[e.port]
-
-
-def _topological(nodes: Mapping[int, Node]) -> tuple[int, ...]:
-    ready: list[int] = []
-    pending: dict[int, int] = {}
-    out: dict[int, list[int]] = {}
-    for node in nodes.values():
-        before = {e.id for e in node.inputs} | set(node.control)
-        before = {b for b in before if nodes[b].opdef.kind is not Kind.NEXT_ITERATION}
-        pending[node.id] = len(before)
-        for b in before:
-            out.setdefault(b, []).append(node.id)
-        if not before:
-            ready.append(node.id)
-    heapq.heapify(ready)
-    order: list[int] = []
-    while ready:
-        i = heapq.heappop(ready)
-        order.append(i)
-        for j in out.get(i, ()):
-            pending[j] -= 1
-            if pending[j] == 0:
-                heapq.heappush(ready, j)
-    if len(order) < len(nodes):
-        stuck = {i for i, n in pending.items() if n > 0}
-        raise GraphError("the graph has a cycle: " + " -> ".join(nodes[i].name for i in find_cycle(nodes, stuck)))
-    return tuple(order)
-
-
-def find_cycle(nodes: Mapping[int, Node], stuck: set[int]) -> list[int]:
-    """One cycle among nodes that all have a predecessor in `stuck`."""
-    path: list[int] = []
-    at: dict[int, int] = {}
-    i = min(stuck)
-    while i not in at:
-        at[i] = len(path)
-        path.append(i)
-        before = [e.id for e in nodes[i].inputs] + list(nodes[i].control)
-        i = next(b for b in before if b in stuck and nodes[b].opdef.kind is not Kind.NEXT_ITERATION)
-    return [*path[at[i] :], i][::-1]
 
 
 def node_of(op: Any) -> Node:

@@ -1,4 +1,4 @@
 """Compiler passes: Graph -> Graph, one module each (white paper, section 5).
 
-prune -> expand -> fold -> cse -> simplify -> cluster. Nothing here compiles or runs.
+Their order is `STAGES` in `tfnb/session/compile.py`. Nothing here compiles or runs.
 """

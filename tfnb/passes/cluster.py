@@ -14,7 +14,7 @@ from typing import Any
 from tfnb.errors import GraphError
 from tfnb.ir.cluster import Cluster
 from tfnb.ir.const import foldable
-from tfnb.ir.contexts import contexts, frames_left
+from tfnb.ir.contexts import contexts
 from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
 from tfnb.ir.scalar_host import host_kernel
@@ -31,7 +31,8 @@ class Clustered:
     """`clusters` and the ids of `singles` (host, async and control-flow nodes) of a graph.
 
     `member` maps a device node to its cluster's index; `waits` holds, per cluster, the ids of nodes outside that its
-    members have control edges on or whose reference they use.
+    members have control edges on or whose reference they use. `counters` are those of the singles that are scalars
+    which a device could compute.
     """
 
     graph: Graph
@@ -39,6 +40,7 @@ class Clustered:
     singles: tuple[int, ...]
     member: Mapping[int, int]
     waits: tuple[tuple[int, ...], ...]
+    counters: frozenset[int] = frozenset()
 
 
 def root_variable(graph: Graph, e: Edge) -> int:
@@ -95,7 +97,8 @@ def cluster(graph: Graph, known: Grouping | None = None) -> Clustered:
     singles = tuple(
         i for i in graph.order if i not in member and graph.nodes[i].opdef.kind not in _FREE
     )
-    return Clustered(graph, tuple(c for c, _ in made), singles, member, tuple(w for _, w in made))
+    clusters, waits = tuple(c for c, _ in made), tuple(w for _, w in made)
+    return Clustered(graph, clusters, singles, member, waits, known.counters & frozenset(singles))
 
 
 def _on_device(graph: Graph, node: Node) -> bool:
@@ -116,7 +119,6 @@ class _Levels:
         self.context = contexts(graph)
         self.counters = counters(graph, self.context)
         self._derivable: dict[int, bool] = {}
-        self._left = frames_left(graph)
         self._frames: dict[str, int] = {}  # the highest level of a loop's Enters
         rounds = 0
         while True:
@@ -155,8 +157,8 @@ class _Levels:
         if node.opdef.kind is Kind.ENTER:
             name = node.attrs.frame_name
             self._frames[name] = max(level, self._frames.get(name, 0))
-        elif node.id in self._left:
-            level = max(level, self._frames.get(self._left[node.id], 0))
+        elif node.opdef.kind is Kind.EXIT and (path := self.graph.frames.inside[node.id]):
+            level = max(level, self._frames.get(path[-1], 0))
         return level
 
     def _after(self, before: Node, node: Node, device: bool, cut: bool) -> int:

@@ -16,62 +16,44 @@ import numpy as np
 
 from tfnb.errors import InternalError
 from tfnb.ir.const import CONST
-from tfnb.ir.graph import Edge, Graph, Node
+from tfnb.ir.graph import Edge, Graph, Node, Path
 from tfnb.ir.opdef import Kind, OpDef
 from tfnb.ops.control_flow import ENTER, MERGE, NEXT_ITERATION, SWITCH
 from tfnb.types import TensorSpec, int32, scalar
 
-__all__ = ["ControlLoops", "Frames", "copy_invariants", "find_frames", "unsplittable"]
-
-Path = tuple[str, ...]
-"""Names of the frames around a value, outermost first; () is the root."""
+__all__ = ["ControlLoops", "Loops", "copy_invariants", "find_loops", "unsplittable"]
 
 
 @dataclass(frozen=True)
-class Frames:
-    """`inside[i]`: where node i fires; `outside[i]`: where its outputs are (they differ for Enter and Exit).
+class Loops:
+    """Of each loop of a graph, by the path of its frame: `cond`, its LoopCond, and `enter`, one of its Enters."""
 
-    `cond[path]`: the loop's LoopCond; `enter[path]`: one of its Enters.
-    """
-
-    inside: Mapping[int, Path]
-    outside: Mapping[int, Path]
     cond: Mapping[Path, int]
     enter: Mapping[Path, int]
 
 
-def find_frames(graph: Graph) -> Frames:
-    """The frames of a graph. A node without inputs is in the root; constants are where they are read."""
-    inside: dict[int, Path] = {}
-    outside: dict[int, Path] = {}
+def find_loops(graph: Graph) -> Loops:
+    """The loops of a graph."""
     cond: dict[Path, int] = {}
     enter: dict[Path, int] = {}
     for i in graph.order:
-        node = graph.nodes[i]
-        before = [outside[e.id] for e in node.inputs if e.id in outside]
-        before += [outside[c] for c in node.control if c in outside]
-        path = max(before, key=len, default=())
-        inside[i] = outside[i] = path
-        kind = node.opdef.kind
+        kind = graph.nodes[i].opdef.kind
         if kind is Kind.ENTER:
-            outside[i] = (*path, node.attrs.frame_name)
-            enter.setdefault(outside[i], i)
-        elif kind is Kind.EXIT:
-            outside[i] = path[:-1]
+            enter.setdefault(graph.frames.outside[i], i)
         elif kind is Kind.LOOP_COND:
-            cond[path] = i
-    return Frames(inside, outside, cond, enter)
+            cond[graph.frames.inside[i]] = i
+    return Loops(cond, enter)
 
 
 def unsplittable(graph: Graph) -> list[list[int]]:
     """Nodes of loops that must stay on one device: those whose condition no single LoopCond tells."""
-    frames = find_frames(graph)
+    frames = graph.frames
     conds: dict[Path, int] = {}
     for i, path in frames.inside.items():
         if graph.nodes[i].opdef.kind is Kind.LOOP_COND:
             conds[path] = conds.get(path, 0) + 1
     found = []
-    for path in frames.enter:
+    for path in find_loops(graph).enter:
         if conds.get(path, 0) != 1:
             n = len(path)
             found.append(
@@ -117,9 +99,9 @@ class ControlLoops:
     """
 
     def __init__(
-        self, graph: Graph, frames: Frames, device: str, add: Callable[[Node], int], local: Callable[[Edge], Edge]
+        self, graph: Graph, loops: Loops, device: str, add: Callable[[Node], int], local: Callable[[Edge], Edge]
     ) -> None:
-        self._graph, self._frames = graph, frames
+        self._graph, self._loops = graph, loops
         self._device, self._add, self._local = device, add, local
         self._merges: dict[Path, int] = {}
 
@@ -129,8 +111,8 @@ class ControlLoops:
         if found is not None:
             return found
         outer = (self.trigger(path[:-1]),) if len(path) > 1 else ()
-        enter = self._graph.nodes[self._frames.enter[path]]
-        cond = self._frames.cond.get(path)
+        enter = self._graph.nodes[self._loops.enter[path]]
+        cond = self._loops.cond.get(path)
         if cond is None:
             raise InternalError("a loop without a condition is on several devices", enter)
         token = self._node(enter, "token", CONST, (), CONST.attrs(value=np.int32(0)), {"dtype": int32}, outer)

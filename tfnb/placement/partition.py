@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tfnb.ir.const import CONST
-from tfnb.ir.graph import Edge, Graph, Node
+from tfnb.ir.graph import Edge, Graph, Node, Path
 from tfnb.ir.opdef import Kind
 from tfnb.ops.sendrecv import RECV, SEND, TransferAttrs
 from tfnb.ops.shaping import IDENTITY
-from tfnb.placement.loops import ControlLoops, Frames, Path, copy_invariants, find_frames
+from tfnb.placement.loops import ControlLoops, copy_invariants, find_loops
 from tfnb.types import TensorSpec, float32, int32, scalar
 
 __all__ = ["Partition", "localize", "partition"]
@@ -92,7 +92,7 @@ class _Splitter:
     def __init__(self, graph: Graph, truncate: bool) -> None:
         self.graph = graph
         self.truncate = truncate
-        self.frames: Frames = find_frames(graph)
+        self.frames = graph.frames
         self.next_id = max(graph.nodes, default=0) + 1
         self.parts: dict[str, _Part] = {}
         self.loops: dict[str, ControlLoops] = {}
@@ -102,9 +102,10 @@ class _Splitter:
         graph = self.graph
         home = [graph.nodes[i].device for i in (*(e.id for e in graph.fetches), *graph.targets)]
         homes = {n.id: n.device for n in graph.nodes.values() if n.opdef.kind not in _EVERYWHERE}
+        loops = find_loops(graph)
         for device in dict.fromkeys((*home, *homes.values())):
             self.parts[device] = _Part(device)
-            self.loops[device] = ControlLoops(graph, self.frames, device, self._adder(device), self._bringer(device))
+            self.loops[device] = ControlLoops(graph, loops, device, self._adder(device), self._bringer(device))
         for i in homes:
             self._take(graph.nodes[i], self.parts[homes[i]])
         for i in dict.fromkeys((*(e.id for e in graph.fetches), *graph.targets)):

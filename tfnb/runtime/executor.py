@@ -17,7 +17,7 @@ from tfnb.errors import InternalError
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.host_threads import HostThreads
 from tfnb.runtime.kernels import ClusterKernel, reraise
-from tfnb.runtime.linear import linearize
+from tfnb.runtime.loops.lowering import lower_loops
 from tfnb.runtime.plan import Plan
 from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.stats import StepStats
@@ -105,7 +105,7 @@ class Executor:
 def _with_fast_loops(part: PlanPart) -> PlanPart:
     if len(part.plan.frames) == 1:
         return part
-    plan, payloads = linearize(part.plan, part.payloads)
+    plan, payloads = lower_loops(part.plan, part.payloads)
     return part._replace(plan=plan, payloads=payloads)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import numpy as np
 
 from tfnb.devices.buffers import Cell, DeviceTensor
-from tfnb.devices.interface import Device, LoadedProgram, Program
+from tfnb.devices.interface import Device, DeviceFacts, LoadedProgram, Program
 from tfnb.errors import (
     FailedPreconditionError,
     InternalError,
@@ -47,24 +47,32 @@ from tfnb.runtime.values import Value, await_inputs, info_of, nbytes_of, to_host
 __all__ = [
     "AsyncKernel",
     "ClusterKernel",
+    "Compiler",
     "HostKernel",
     "StepContext",
     "blame",
     "reraise",
 ]
 
-Compile = Callable[
-    [
-        Cluster,
-        Sequence[TensorInfo],
-        Mapping[Edge, np.ndarray],
-        Mapping[int, "TensorInfo | None"],
-        Any,
-    ],
-    Program,
-]
 Done = Callable[["Sequence[Value] | None", "BaseException | None"], None]
 _MAX_PROGRAMS = 64  # per cluster; the oldest goes
+
+
+class Compiler(Protocol):
+    """The code generator as the runtime sees it; `tfnb/session/compile.py` hands in `codegen.compile.compile_cluster`.
+
+    `shape_values` are the values of `cluster.shape_values`, `variables` dtype and shape of each variable, None where
+    it is not initialised.
+    """
+
+    def __call__(
+        self,
+        cluster: Cluster,
+        inputs: Sequence[TensorInfo],
+        shape_values: Mapping[Edge, np.ndarray],
+        variables: Mapping[int, TensorInfo | None],
+        facts: DeviceFacts,
+    ) -> Program: ...
 
 
 class StepContext:
@@ -142,12 +150,11 @@ class _Specialised(NamedTuple):
 class ClusterKernel:
     """Runs a cluster on a device.
 
-    `compile_program` is the code generator: (cluster, input infos, shape values, variable infos, device facts) ->
-    Program. Programs are kept by shapes; threads that want the same one wait for one compilation.
+    Programs are kept by shapes; threads that want the same one wait for one compilation.
     """
 
     def __init__(
-        self, cluster: Cluster, device: Device, compile_program: Compile, resources: ResourceManager
+        self, cluster: Cluster, device: Device, compile_program: Compiler, resources: ResourceManager
     ) -> None:
         self.cluster = cluster
         self.device = device

@@ -8,11 +8,12 @@ every iteration of it, live or dead, so a step ends and an iteration knows when 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from tfnb.errors import GraphError
+from tfnb.ir.order import Path, find_cycle, find_paths, topological
 
 ROOT = 0  # index of the frame that holds all that is in no loop
 CONTROL = -1  # output slot of an edge that carries no value
@@ -27,11 +28,11 @@ class PlanKind(IntEnum):
 
     CLUSTER = 0  # enqueue kernels of a compiled cluster
     HOST = 1  # a host kernel, inline or in a pool
-    ASYNC = 2  # finishes later by a continuation (queues, blocking reads)
-    SEND = 3
-    RECV = 4
-    FEED = 5  # no inputs, one output: a value given to `Propagator.start`
-    IDENTITY = 6  # one input, one output
+    LOOP = 2  # a whole loop whose nodes all finish at once (`runtime/loops`)
+    ASYNC = 3  # finishes later by a continuation (queues, blocking reads)
+    SEND = 4
+    RECV = 5
+    FEED = 6  # no inputs, one output: a value given to `Propagator.start`
     NO_OP = 7  # control edges only
     SWITCH = 8  # (data, predicate) -> (when false, when true)
     MERGE = 9  # n inputs -> (value, value_index)
@@ -47,7 +48,6 @@ LAST_EXTERNAL = PlanKind.RECV
 # (inputs, outputs); None: any number.
 _ARITY: dict[PlanKind, tuple[int | None, int | None]] = {
     PlanKind.FEED: (0, 1),
-    PlanKind.IDENTITY: (1, 1),
     PlanKind.NO_OP: (0, 0),
     PlanKind.SWITCH: (2, 2),
     PlanKind.MERGE: (None, 2),
@@ -120,12 +120,14 @@ class FrameTable:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A verified plan. `frames[0]` is the root; `place[node]` is its (frame, local index).
+    """A verified plan. `frames[0]` is the root; `place[node]` is its (frame, local index), `out_frame[node]` the frame
+    of its outputs. `order` is topological but for the edges that close loops.
 
     `feeds` are the FEED nodes in the order in which `Propagator.start` takes their values.
     """
 
     nodes: tuple[PlanNode, ...]
+    order: tuple[int, ...]
     frames: tuple[FrameTable, ...]
     place: tuple[tuple[int, int], ...]
     out_frame: tuple[int, ...]
@@ -153,15 +155,16 @@ def build_plan(nodes: Iterable[PlanNode], fetches: Sequence[tuple[int, int]] = (
     described = tuple(nodes)
     for index in range(len(described)):
         _check_node(described, index)
-    order = _forward_order(described)
-    frames = _find_frames(described, order)
+    sources = {index: _forward_sources(described, index) for index in range(len(described))}
+    order = _forward_order(described, sources)
+    frames = _find_frames(described, order, sources)
     _check_edges(described)
     for index in range(len(described)):
         if described[index].kind == PlanKind.MERGE:
             _check_merge(described, frames, index)
     for node, slot in fetches:
         _check_fetch(described, frames, node, slot)
-    return _lay_out(described, frames, tuple((node, slot) for node, slot in fetches))
+    return _lay_out(described, order, frames, tuple((node, slot) for node, slot in fetches))
 
 
 # ---- verification ------------------------------------------------------------------------------
@@ -216,38 +219,14 @@ def _forward_sources(nodes: Sequence[PlanNode], target: int) -> list[int]:
     return data + list(node.control)
 
 
-def _forward_order(nodes: Sequence[PlanNode]) -> list[int]:
+def _forward_order(nodes: Sequence[PlanNode], sources: Mapping[int, Sequence[int]]) -> list[int]:
     """Topological order without the back edges; refuses any other cycle and names its nodes."""
-    sources = [_forward_sources(nodes, target) for target in range(len(nodes))]
-    waiting = [len(s) for s in sources]
-    readers: list[list[int]] = [[] for _ in nodes]
-    for target, its_sources in enumerate(sources):
-        for source in its_sources:
-            readers[source].append(target)
-    order = [index for index, count in enumerate(waiting) if count == 0]
-    for index in order:  # grows while it is walked
-        for target in readers[index]:
-            waiting[target] -= 1
-            if waiting[target] == 0:
-                order.append(target)
-    if len(order) < len(nodes):
-        cycle = _find_cycle(sources, set(range(len(nodes))) - set(order))
+    order, stuck = topological(sources)
+    if stuck:
+        cycle = find_cycle(sources, stuck)
         arrows = " -> ".join(_say(nodes, n) for n in [*cycle, cycle[0]])
-        raise PlanError(
-            f"the graph has a cycle that no NextIteration -> Merge closes: {arrows}", cycle[0]
-        )
+        raise PlanError(f"the graph has a cycle that no NextIteration -> Merge closes: {arrows}", cycle[0])
     return order
-
-
-def _find_cycle(sources: Sequence[Sequence[int]], stuck: set[int]) -> list[int]:
-    # Every stuck node waits for a stuck one, so walking backwards must come round.
-    node = min(stuck)
-    path: dict[int, None] = {}
-    while node not in path:
-        path[node] = None
-        node = next(source for source in sources[node] if source in stuck)
-    backwards = list(path)
-    return backwards[backwards.index(node) :][::-1]
 
 
 @dataclass(slots=True)
@@ -264,50 +243,45 @@ class _Frames:
         return "the root frame" if frame == ROOT else f"frame '{self.names[frame]}'"
 
 
-def _find_frames(nodes: Sequence[PlanNode], order: Sequence[int]) -> _Frames:
+def _find_frames(nodes: Sequence[PlanNode], order: Sequence[int], sources: Mapping[int, Sequence[int]]) -> _Frames:
+    """Numbers the frames in the order in which they are entered. Raises `PlanError` for edges between frames."""
+    enters = {i: n.frame for i, n in enumerate(nodes) if n.kind == PlanKind.ENTER}
+    exits = {i for i, n in enumerate(nodes) if n.kind == PlanKind.EXIT}
+    inside, outside = find_paths(order, sources, enters, exits)
     frames = _Frames(["root"], [-1], [1], [ROOT] * len(nodes), [ROOT] * len(nodes))
-    opened: dict[tuple[int, str], int] = {}
+    numbers: dict[Path, int] = {(): ROOT}
     for index in order:
         node = nodes[index]
-        sources = _forward_sources(nodes, index)
-        frame = frames.outside[sources[0]] if sources else ROOT
-        for source in sources:
-            if frames.outside[source] != frame:
-                raise PlanError(
-                    f"{_say(nodes, index)} has inputs from different frames: "
-                    f"{_say(nodes, sources[0])} is in {frames.say(frame)}, {_say(nodes, source)} "
-                    f"is in {frames.say(frames.outside[source])}; "
-                    "a value comes into a loop by Enter and leaves it by Exit",
-                    index,
-                )
-        frames.inside[index] = frames.outside[index] = frame
-        if node.kind == PlanKind.ENTER:
-            frames.outside[index] = _open_frame(nodes, frames, opened, index)
-        elif node.kind in (PlanKind.EXIT, PlanKind.NEXT_ITERATION) and frame == ROOT:
-            raise PlanError(f"{_say(nodes, index)} is in no loop: no Enter comes before it", index)
-        elif node.kind == PlanKind.EXIT:
-            frames.outside[index] = frames.parents[frame]
+        if node.kind == PlanKind.ENTER and outside[index] not in numbers:
+            numbers[outside[index]] = len(frames.names)
+            frames.names.append(node.frame)
+            frames.parents.append(numbers[inside[index]])
+            frames.limits.append(node.parallel_iterations)
+        frames.inside[index], frames.outside[index] = numbers[inside[index]], numbers[outside[index]]
+        _check_frame(nodes, frames, index, sources[index])
     return frames
 
 
-def _open_frame(
-    nodes: Sequence[PlanNode], frames: _Frames, opened: dict[tuple[int, str], int], enter: int
-) -> int:
-    node = nodes[enter]
-    key = (frames.inside[enter], node.frame)
-    if key not in opened:
-        opened[key] = len(frames.names)
-        frames.names.append(node.frame)
-        frames.parents.append(frames.inside[enter])
-        frames.limits.append(node.parallel_iterations)
-    frame = opened[key]
-    if frames.limits[frame] != node.parallel_iterations:
+def _check_frame(nodes: Sequence[PlanNode], frames: _Frames, index: int, sources: Sequence[int]) -> None:
+    node = nodes[index]
+    for source in sources:
+        if frames.outside[source] != frames.outside[sources[0]]:
+            raise PlanError(
+                f"{_say(nodes, index)} has inputs from different frames: "
+                f"{_say(nodes, sources[0])} is in {frames.say(frames.outside[sources[0]])}, {_say(nodes, source)} "
+                f"is in {frames.say(frames.outside[source])}; "
+                "a value comes into a loop by Enter and leaves it by Exit",
+                index,
+            )
+    if node.kind in (PlanKind.EXIT, PlanKind.NEXT_ITERATION) and frames.inside[index] == ROOT:
+        raise PlanError(f"{_say(nodes, index)} is in no loop: no Enter comes before it", index)
+    limit = frames.limits[frames.outside[index]]
+    if node.kind == PlanKind.ENTER and limit != node.parallel_iterations:
         raise PlanError(
-            f"{_say(nodes, enter)} wants parallel_iterations {node.parallel_iterations}, another "
-            f"Enter of frame '{node.frame}' wants {frames.limits[frame]}; they must agree",
-            enter,
+            f"{_say(nodes, index)} wants parallel_iterations {node.parallel_iterations}, another "
+            f"Enter of frame '{node.frame}' wants {limit}; they must agree",
+            index,
         )
-    return frame
 
 
 def _check_edges(nodes: Sequence[PlanNode]) -> None:
@@ -364,7 +338,7 @@ def _check_fetch(nodes: Sequence[PlanNode], frames: _Frames, node: int, slot: in
 
 
 def _lay_out(
-    nodes: tuple[PlanNode, ...], frames: _Frames, fetches: tuple[tuple[int, int], ...]
+    nodes: tuple[PlanNode, ...], order: Sequence[int], frames: _Frames, fetches: tuple[tuple[int, int], ...]
 ) -> Plan:
     members: list[list[int]] = [[] for _ in frames.names]
     place: list[tuple[int, int]] = []
@@ -380,13 +354,14 @@ def _lay_out(
     busy = [n for n in nodes if n.kind not in (PlanKind.FEED, PlanKind.NO_OP)]
     return Plan(
         nodes=nodes,
+        order=tuple(order),
         frames=tables,
         place=tuple(place),
         out_frame=tuple(frames.outside),
         feeds=tuple(i for i, n in enumerate(nodes) if n.kind == PlanKind.FEED),
         fetches=fetches,
         is_single_cluster=len(busy) == 1 and busy[0].kind == PlanKind.CLUSTER,
-        starts_work=any(n.kind in (PlanKind.HOST, PlanKind.ASYNC, PlanKind.SEND, PlanKind.RECV) for n in nodes),
+        starts_work=any(PlanKind.HOST <= n.kind <= PlanKind.RECV for n in nodes),
     )
 
 

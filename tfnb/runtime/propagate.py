@@ -206,8 +206,8 @@ class Propagator:
 
     # ---- nodes that need no kernel ---------------------------------------------------------
 
-    def _fire_identity(self, at: Iteration, n: int, inputs: list[Any], is_dead: bool) -> None:
-        """IDENTITY, LOOP_COND, NO_OP, and whatever is dead."""
+    def _fire_as_it_is(self, at: Iteration, n: int, inputs: list[Any], is_dead: bool) -> None:
+        """LOOP_COND, NO_OP, and whatever is dead."""
         if is_dead:
             inputs = [DEAD] * at.table.n_outputs[n]
         self._complete(at, n, inputs, is_dead)
@@ -349,6 +349,6 @@ _FIRE: Final = tuple(
         PlanKind.EXIT: Propagator._fire_exit,
         PlanKind.NEXT_ITERATION: Propagator._fire_next_iteration,
         PlanKind.CONTROL_TRIGGER: Propagator._fire_trigger,
-    }.get(kind, Propagator._fire_identity)
+    }.get(kind, Propagator._fire_as_it_is)
     for kind in PlanKind
 )

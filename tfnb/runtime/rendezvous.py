@@ -82,7 +82,7 @@ class Rendezvous:
         with self._lock:
             item = None if self._error is not None else _take(self._values, key)
         if item is not None:
-            return item  # type: ignore[no-any-return]
+            return item
         came = threading.Event()
         box: list[Received] = []
 

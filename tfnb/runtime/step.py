@@ -25,7 +25,6 @@ from tfnb.runtime.deadline import Deadline, bounded
 from tfnb.runtime.deadline import current as current_deadline
 from tfnb.runtime.frames import DEAD, Ready
 from tfnb.runtime.kernels import StepContext, reraise
-from tfnb.runtime.linear import LoopKernel
 from tfnb.runtime.plan import Plan, PlanKind
 from tfnb.runtime.propagate import Propagator
 from tfnb.runtime.rendezvous import Received, Rendezvous
@@ -206,9 +205,9 @@ class Step:
         try:
             if kind == PlanKind.CLUSTER:
                 return kernel.run(ready.inputs, context.recorder)
+            if kind == PlanKind.LOOP:
+                return kernel.run(ready.inputs, context.recorder, self._check)
             if kind == PlanKind.HOST:
-                if type(kernel) is LoopKernel:
-                    return kernel.run(ready.inputs, context.recorder, self._check)
                 if not kernel.expensive or (is_last and self._is_last() and self._deadline is None):
                     return kernel.run(ready.inputs, context.recorder)
                 self._submit(lambda: self._in_pool(part, ready, kernel))

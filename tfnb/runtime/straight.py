@@ -28,7 +28,7 @@ __all__ = ["Straight"]
 _RUN, _SEND, _RECV, _PASS = range(4)
 _KINDS = {
     PlanKind.CLUSTER: _RUN, PlanKind.HOST: _RUN, PlanKind.SEND: _SEND, PlanKind.RECV: _RECV, PlanKind.FEED: _PASS,
-    PlanKind.IDENTITY: _PASS, PlanKind.NO_OP: _PASS,
+    PlanKind.NO_OP: _PASS,
 }  # fmt: skip
 
 

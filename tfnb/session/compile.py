@@ -1,19 +1,23 @@
-"""Compiling a step: one readable function from the user's graph to a plan with its kernels (white paper, section 3).
+"""Compiling a step: from the user's graph to plans with their kernels (white paper, section 3).
 
-prune -> inline -> expand -> fold -> cse -> simplify -> place -> partition -> cluster -> plan. `observe` sees the graph
-after every stage. Invariant: a compiled step holds nothing of a run; all runs and threads share it.
+`STAGES` is the whole way, in order. `observe` sees what each stage made: a graph, one for each device from "partition"
+on, its clusters, the plan. Invariant: a compiled step holds nothing of a run; all runs and threads share it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from tfnb.codegen.compile import compile_cluster
-from tfnb.devices.interface import Device
+from tfnb.devices.interface import Device, DeviceFacts, Program
 from tfnb.errors import OpError
-from tfnb.ir.graph import Graph
+from tfnb.ir.cluster import Cluster
+from tfnb.ir.graph import Edge, Graph
+from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.verify import verify
 from tfnb.passes.cluster import Clustered, Grouping, cluster, grouping
 from tfnb.passes.cse import cse
@@ -26,16 +30,17 @@ from tfnb.passes.ref_enter import open_ref_enters
 from tfnb.passes.ref_switch import open_ref_switches
 from tfnb.passes.simplify import drop_no_ops, simplify
 from tfnb.placement.partition import Partition, localize, partition
-from tfnb.placement.place import Placement, check_devices, place
+from tfnb.placement.place import Placement, Rules, check_devices, place
 from tfnb.placement.schedule import delay_recvs
 from tfnb.placement.simulate import simulate
 from tfnb.runtime.executor import PlanPart
+from tfnb.runtime.kernels import Compiler
 from tfnb.runtime.resources import ResourceManager
 from tfnb.session.placing import Placing
 from tfnb.session.planning import Planner
 from tfnb.settings import Settings
 
-__all__ = ["CompiledStep", "Context", "compile_step", "plan_part"]
+__all__ = ["STAGES", "CompiledStep", "Context", "Stage", "compile_step", "plan_part"]
 
 Observe = Callable[[str, Any], None]
 
@@ -80,6 +85,38 @@ class CompiledStep:
         return self.parts[0].plan.is_single_cluster and self.parts[0].feeds is None
 
 
+@dataclass(eq=False)
+class _Work:
+    """A step on its way through the stages. `rewrite` changes the pruned graph: how a step is taken in parts."""
+
+    request: Request
+    context: Context
+    rewrite: Callable[[Graph], Graph] | None
+    rules: Rules
+    graph: Graph = field(default_factory=lambda: Graph({}))
+    placement: Placement | None = None
+    partitions: Sequence[Partition] = ()  # of the devices of this process, once the step is partitioned
+    elsewhere: tuple[Partition, ...] = ()
+    grouping: Grouping | None = None
+    clustered: tuple[Clustered, ...] = ()
+    parts: tuple[PlanPart, ...] = ()
+
+    @property
+    def has_several_devices(self) -> bool:
+        return len({n.device for n in self.graph.nodes.values()}) > 1
+
+
+class Stage(NamedTuple):
+    """`run(work)` yields what the stage made, for who observes; a stage that has nothing to do yields nothing.
+
+    One that `optimizes` is left out where optimization is turned off.
+    """
+
+    name: str
+    run: Callable[[_Work], Iterable[Any]]
+    optimizes: bool = False
+
+
 def compile_step(
     request: Request, context: Context, observe: Observe | None = None, rewrite: Callable[[Graph], Graph] | None = None
 ) -> CompiledStep:
@@ -87,34 +124,122 @@ def compile_step(
 
     `rewrite` changes the pruned graph: how a step is taken in parts.
     """
-    seen = _Observer(observe, context.settings.verify)
-    rules = context.placing.rules(_user_graph(request))
-    g = seen("prune", prune(request))
-    if rewrite is not None:
-        g = seen("parts", rewrite(g))
-    g = seen("inline", inline(g))
-    check_devices(g, rules)
-    g = seen("expand", expand(deref(open_ref_enters(open_ref_switches(drop_no_ops(g))))))
-    if context.optimize:
-        for name, run in (("fold", fold), ("simplify", simplify), ("cse", cse), ("fold", fold), ("simplify", simplify)):
-            g = seen(name, run(g))
-    placement = place(g, rules)
-    context.placing.keep(placement)
-    g = seen("place", placement.graph)
-    parts, known = _partition(g, context, seen)
-    here = [p for p in parts if p.device in context.devices or not p.device]
-    elsewhere = tuple(p for p in parts if p not in here)
-    clustered = tuple(cluster(p.graph, known) for p in here)
-    if observe is not None:
-        for c in clustered:
-            observe("cluster", c)
-    plans = tuple(_plan(p, c, g, context) for p, c in zip(here, clustered, strict=True))
-    return CompiledStep(plans, g, clustered, placement, elsewhere, known or (grouping(g) if elsewhere else None))
+    work = _Work(request, context, rewrite, context.placing.rules(_user_graph(request)))
+    for stage in STAGES:
+        if context.optimize or not stage.optimizes:
+            for result in stage.run(work):
+                if context.settings.verify and isinstance(result, Graph):
+                    _verify(stage.name, result)
+                if observe is not None:
+                    observe(stage.name, result)
+    assert work.placement is not None
+    return CompiledStep(work.parts, work.graph, work.clustered, work.placement, work.elsewhere, work.grouping)
 
 
 def plan_part(part: Partition, known: Grouping, context: Context) -> PlanPart:
     """The plan of a partition that another task's master made."""
-    clustered = cluster(part.graph, known)
+    return _plan_part(part, cluster(part.graph, known), context)
+
+
+# ---- the stages ----------------------------------------------------------------------------------
+
+
+def _rewrites(name: str, change: Callable[[Graph], Graph], optimizes: bool = False) -> Stage:
+    """A stage that is a pass: a function from graph to graph."""
+
+    def run(work: _Work) -> Iterator[Graph]:
+        work.graph = change(work.graph)
+        yield work.graph
+
+    return Stage(name, run, optimizes)
+
+
+def _prune(work: _Work) -> Iterator[Graph]:
+    work.graph = prune(work.request)
+    yield work.graph
+
+
+def _take_in_parts(work: _Work) -> Iterator[Graph]:
+    if work.rewrite is not None:
+        work.graph = work.rewrite(work.graph)
+        yield work.graph
+
+
+def _check_devices(work: _Work) -> Iterator[Graph]:
+    """Before anything is folded: the error for a device that does not exist must not depend on optimization."""
+    check_devices(work.graph, work.rules)
+    return iter(())
+
+
+def _place(work: _Work) -> Iterator[Graph]:
+    work.placement = place(work.graph, work.rules)
+    work.context.placing.keep(work.placement)
+    work.graph = work.placement.graph
+    yield work.graph
+
+
+def _partition(work: _Work) -> Iterator[Graph]:
+    """The graphs of the devices, those of other tasks among them. A step on one device stays one graph."""
+    g, context = work.graph, work.context
+    if not work.has_several_devices:
+        every = tuple(range(len(g.feeds))), tuple(range(len(g.fetches)))
+        device = next((n.device for n in g.nodes.values()), "")
+        made: Sequence[Partition] = [Partition(device, g, *every)]
+    else:
+        g = localize(g)
+        made = partition(g, context.truncate)
+        work.grouping = known = grouping(g)
+        if context.delay:
+            costs = context.placing.costs
+            played = simulate(g, {i: n.device for i, n in g.nodes.items()}, costs)
+            made = delay_recvs(made, played, known.level, known.context, costs)
+        yield from (p.graph for p in made)
+    work.partitions = [p for p in made if p.device in context.devices or not p.device]
+    work.elsewhere = tuple(p for p in made if p not in work.partitions)
+    if work.elsewhere and work.grouping is None:
+        work.grouping = grouping(work.graph)
+
+
+def _cluster(work: _Work) -> Iterator[Clustered]:
+    work.clustered = tuple(cluster(p.graph, work.grouping) for p in work.partitions)
+    yield from work.clustered
+
+
+def _plan(work: _Work) -> Iterator[Any]:
+    whole = work.graph
+    parts = []
+    for p, clustered in zip(work.partitions, work.clustered, strict=True):
+        part = _plan_part(p, clustered, work.context)
+        feeds = None if p.graph.feeds == whole.feeds else p.feeds
+        fetches = None if p.graph.fetches == whole.fetches else p.fetches
+        parts.append(part._replace(feeds=feeds, fetches=fetches))
+        yield part.plan
+    work.parts = tuple(parts)
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage("prune", _prune),
+    Stage("take in parts", _take_in_parts),
+    _rewrites("inline", inline),
+    Stage("check devices", _check_devices),
+    _rewrites("drop no-ops", drop_no_ops),
+    _rewrites("open ref switches", open_ref_switches),
+    _rewrites("open ref enters", open_ref_enters),
+    _rewrites("deref", deref),
+    _rewrites("expand", expand),
+    _rewrites("fold", fold, optimizes=True),
+    _rewrites("simplify", simplify, optimizes=True),
+    _rewrites("cse", cse, optimizes=True),
+    _rewrites("fold", fold, optimizes=True),  # what had two names before is known to be constant now
+    _rewrites("simplify", simplify, optimizes=True),
+    Stage("place", _place),
+    Stage("partition", _partition),
+    Stage("cluster", _cluster),
+    Stage("plan", _plan),
+)
+
+
+def _plan_part(part: Partition, clustered: Clustered, context: Context) -> PlanPart:
     plan, payloads = Planner(clustered, context.devices, context.resources, _compiler(context)).build()
     return PlanPart(plan, payloads, part.feeds, part.fetches, part.device)
 
@@ -124,50 +249,22 @@ def _user_graph(request: Request) -> Any:
     return some[0].graph if some else None
 
 
-def _partition(g: Graph, context: Context, seen: _Observer) -> tuple[Sequence[Partition], Grouping | None]:
-    """The step's partitions, and what must be known of the whole to find their clusters."""
-    devices = dict.fromkeys(n.device for n in g.nodes.values())
-    if len(devices) <= 1:
-        every = tuple(range(len(g.feeds))), tuple(range(len(g.fetches)))
-        return [Partition(next(iter(devices), ""), g, *every)], None
-    g = localize(g)
-    parts: Sequence[Partition] = partition(g, context.truncate)
-    known = grouping(g)
-    if context.delay:
-        costs = context.placing.costs
-        played = simulate(g, {i: n.device for i, n in g.nodes.items()}, costs)
-        parts = delay_recvs(parts, played, known.level, known.context, costs)
-    for p in parts:
-        seen("partition", p.graph)
-    return parts, known
-
-
-def _plan(part: Partition, clustered: Clustered, whole: Graph, context: Context) -> PlanPart:
-    plan, payloads = Planner(clustered, context.devices, context.resources, _compiler(context)).build()
-    feeds = None if part.graph.feeds == whole.feeds else part.feeds
-    fetches = None if part.graph.fetches == whole.fetches else part.fetches
-    return PlanPart(plan, payloads, feeds, fetches, part.device)
-
-
-def _compiler(context: Context) -> Callable[..., Any]:
-    def compile_program(c: Any, inputs: Any, values: Any, variables: Any, facts: Any) -> Any:
-        return compile_cluster(c, inputs, values, variables, facts, context.settings)
+def _compiler(context: Context) -> Compiler:
+    def compile_program(
+        cluster: Cluster,
+        inputs: Sequence[TensorInfo],
+        shape_values: Mapping[Edge, np.ndarray],
+        variables: Mapping[int, TensorInfo | None],
+        facts: DeviceFacts,
+    ) -> Program:
+        return compile_cluster(cluster, inputs, shape_values, variables, facts, context.settings)
 
     return compile_program
 
 
-class _Observer:
-    def __init__(self, observe: Observe | None, check: bool) -> None:
-        self._observe = observe
-        self._check = check
-
-    def __call__(self, stage: str, graph: Graph) -> Graph:
-        if self._check:
-            try:
-                verify(graph)
-            except OpError as e:
-                e.args = (f"after the pass {stage!r}: {e.message}",)
-                raise
-        if self._observe is not None:
-            self._observe(stage, graph)
-        return graph
+def _verify(stage: str, graph: Graph) -> None:
+    try:
+        verify(graph)
+    except OpError as e:
+        e.args = (f"after the pass {stage!r}: {e.message}",)
+        raise

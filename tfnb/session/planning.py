@@ -6,7 +6,7 @@ name. Invariant: plan node i and payload i belong together; constants that a hos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,35 +15,24 @@ from tfnb.devices.interface import Device
 from tfnb.errors import InternalError
 from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
-from tfnb.ops.shaping import IDENTITY
 from tfnb.passes.cluster import Clustered, root_variable
 from tfnb.runtime.async_op import AsyncOpKernel
-from tfnb.runtime.kernels import ClusterKernel, HostKernel
+from tfnb.runtime.kernels import ClusterKernel, Compiler, HostKernel
 from tfnb.runtime.plan import Plan, PlanKind, PlanNode, build_plan
 from tfnb.runtime.resources import ResourceManager
-from tfnb.runtime.scalars import ScalarKernel
+from tfnb.runtime.loops.scalars import ScalarKernel
 from tfnb.runtime.transfer import RecvKernel, SendKernel
 
 __all__ = ["ConstantKernel", "Planner"]
 
-_KINDS = {
-    Kind.NO_OP: PlanKind.NO_OP,
-    Kind.SWITCH: PlanKind.SWITCH,
-    Kind.MERGE: PlanKind.MERGE,
-    Kind.ENTER: PlanKind.ENTER,
-    Kind.EXIT: PlanKind.EXIT,
-    Kind.NEXT_ITERATION: PlanKind.NEXT_ITERATION,
-    Kind.LOOP_COND: PlanKind.LOOP_COND,
-    Kind.CONTROL_TRIGGER: PlanKind.CONTROL_TRIGGER,
-}
+_PRIMITIVES = {
+    kind: PlanKind[kind.name]
+    for kind in (
+        Kind.NO_OP, Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATION, Kind.LOOP_COND,
+        Kind.CONTROL_TRIGGER,
+    )
+}  # fmt: skip
 _TRANSFERS = {Kind.SEND: PlanKind.SEND, Kind.RECV: PlanKind.RECV}
-
-
-def _is_counter(graph: Graph, node: Node) -> bool:
-    """A scalar that a device could compute and the host does (`passes/counters.py`)."""
-    specs = [*node.specs, *(graph.spec(e) for e in node.inputs)]
-    by_element = node.opdef.scalar is not None or node.opdef is IDENTITY
-    return by_element and all(not s.ref and s.shape.dims == () and s.dtype.cl for s in specs)
 
 
 class ConstantKernel:
@@ -67,7 +56,7 @@ class Planner:
         clustered: Clustered,
         devices: Mapping[str, Device],
         resources: ResourceManager,
-        compile_program: Callable[..., Any],
+        compile_program: Compiler,
     ) -> None:
         self.clustered = clustered
         self.graph: Graph = clustered.graph
@@ -114,7 +103,7 @@ class Planner:
         wanted = {e.id for e in self.graph.fetches}
         for i in self.clustered.singles:
             node = self.graph.nodes[i]
-            if node.opdef.kind in _KINDS:
+            if node.opdef.kind in _PRIMITIVES:
                 wanted.update(e.id for e in node.inputs)
         return [i for i in sorted(wanted) if self.graph.nodes[i].opdef.kind is Kind.CONST]
 
@@ -133,7 +122,7 @@ class Planner:
     def _single(self, node: Node) -> None:
         place = self.place[node.id]
         control = self._control(node.control)
-        kind = _KINDS.get(node.opdef.kind)
+        kind = _PRIMITIVES.get(node.opdef.kind)
         if kind is not None:
             self._set(place, self._primitive(node, kind, control), None)
             return
@@ -156,7 +145,7 @@ class Planner:
             return
         device = self.devices.get(node.device) or next(iter(self.devices.values()))
         asynchronous = node.opdef.kind is Kind.ASYNC
-        if not asynchronous and not variables and _is_counter(self.graph, node):
+        if node.id in self.clustered.counters:
             dtypes = [self.graph.spec(e).dtype for e in node.inputs]
             scalars = ScalarKernel(node, dtypes, constants)
             self._set(place, PlanNode(PlanKind.HOST, len(node.specs), tuple(inputs), control, node.name), scalars)

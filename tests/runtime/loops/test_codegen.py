@@ -7,7 +7,8 @@ import pytest
 
 import tfnb as tf
 from tfnb import errors
-from tfnb.runtime.linear import LoopKernel
+from tfnb.runtime.loops.kernel import LoopKernel
+from tfnb.runtime.plan import PlanKind
 
 pytestmark = pytest.mark.opencl
 
@@ -20,7 +21,7 @@ def both(fetches, feed=None):
     """What the function gives, after it was compared with the list of steps: a traced run takes that way."""
     with tf.Session(config=tf.ConfigProto(device_count={"CPU": 1})) as session:
         found = session.run(fetches, feed)
-        assert kernels(session) and all(callable(k.written) for k in kernels(session))
+        assert kernels(session) and all(k.function is not None for k in kernels(session))
         trace = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
         steps = session.run(fetches, feed, options=trace, run_metadata=tf.RunMetadata())
     for a, b in zip(found, steps, strict=True):
@@ -101,6 +102,55 @@ def test_values_are_let_go_of_after_their_last_reader():
     y = tf.while_loop(lambda i, y: i < 6, body, [0, x])[1]
     with tf.Session(config=tf.ConfigProto(device_count={"CPU": 1})) as session:
         session.run(y, {x: np.ones((256, 1024))})
-        assert all(callable(k.written) for k in kernels(session))
+        assert all(k.function is not None for k in kernels(session))
         (device,) = session.compile_context.devices.values()
         assert device.memory_stats().peak < 8 << 20
+
+
+def by_propagator(fetches, monkeypatch):
+    monkeypatch.setenv("TFNB_FAST_LOOPS", "0")
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 1})) as session:
+        found = session.run(fetches)
+        assert not kernels(session)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("start", "cond", "body", "is_scalar"),
+    [
+        ([0, 1, 1], lambda i, a, b: i < 12, lambda i, a, b: [i + 1, b, a + b], True),  # a takes b's value
+        ([0, 9], lambda i, n: i < n, lambda i, n: [i + 1, n], True),  # n stays
+        ([0, 3, 4], lambda i, a, b: i < 5, lambda i, a, b: [i + 1, b, a], False),  # nothing says what a and b are
+        ([0, 1.5, 2.0], lambda i, x, y: i < 7, lambda i, x, y: [i + 1, x * y, y], True),
+        ([9000, 0], lambda i, n: i > 0, lambda i, n: [i - 1, n + i], True),  # more than one look at deadlines
+    ],
+    ids=["fibonacci", "constant", "exchange", "floats", "rounds"],
+)
+def test_loops_of_scalars(start, cond, body, is_scalar, monkeypatch):
+    loop = list(tf.while_loop(cond, body, start))
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 1})) as session:
+        found = session.run(loop)
+        (kernel,) = kernels(session)
+        assert kernel.form.is_scalar is is_scalar and kernel.function is not None
+    for a, b in zip(found, by_propagator(loop, monkeypatch), strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+
+
+def test_the_steps_of_a_loop_let_go_of_what_nobody_needs():
+    x = tf.placeholder(tf.float32, [3])
+
+    def body(i, y):
+        y = tf.unique(y * 2.0)[0]
+        y.set_shape([3])
+        return [i + 1, y]
+
+    loop = tf.while_loop(lambda i, y: i < 4, body, [0, x])
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 1})) as session:
+        session.run(list(loop), {x: [1.0, 2.0, 3.0]})
+        form = kernels(session)[0].form
+    (product,) = (s for s in form.body if s.kind is PlanKind.CLUSTER)
+    (host,) = (s for s in form.body if s.inputs == product.outputs)
+    carried = {v.register for v in form.variables} | {v.next_iteration for v in form.variables}
+    assert set(product.outputs) <= {r for s in form.body for r in s.last}
+    assert host.outputs[0] in carried and host.outputs[0] not in host.last

@@ -1,0 +1,93 @@
+"""Orders of nodes, and what follows from an order: in which frame a node is, and who reads a value last.
+
+A graph, a plan and the body of a loop are ordered by these functions, whatever their nodes look like. Invariant: an
+edge that closes a loop (NextIteration -> Merge) is not among the sources that are given here.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+__all__ = ["Path", "find_cycle", "find_paths", "last_uses", "topological"]
+
+Name = TypeVar("Name", bound=Hashable)
+
+Path = tuple[str, ...]
+"""Names of the frames around a value, outermost first; () is the root."""
+
+
+def topological(sources: Mapping[int, Collection[int]]) -> tuple[list[int], set[int]]:
+    """The keys, each after its sources, and those that are left: they are on a cycle or behind one.
+
+    Stable: among those that are ready the smallest comes first.
+    """
+    pending: dict[int, int] = {}
+    readers: dict[int, list[int]] = {}
+    ready: list[int] = []
+    for i, before in sources.items():
+        pending[i] = len(before)
+        for b in before:
+            readers.setdefault(b, []).append(i)
+        if not before:
+            ready.append(i)
+    heapq.heapify(ready)
+    order: list[int] = []
+    while ready:
+        i = heapq.heappop(ready)
+        order.append(i)
+        for j in readers.get(i, ()):
+            pending[j] -= 1
+            if not pending[j]:
+                heapq.heappush(ready, j)
+    stuck = {i for i, n in pending.items() if n} if len(order) < len(pending) else set()
+    return order, stuck
+
+
+def find_cycle(sources: Mapping[int, Collection[int]], stuck: set[int]) -> list[int]:
+    """One cycle, each node before its reader, among nodes that all have a source in `stuck`."""
+    path: dict[int, None] = {}
+    i = min(stuck)
+    while i not in path:  # every stuck node waits for a stuck one, so walking backwards comes round
+        path[i] = None
+        i = next(b for b in sources[i] if b in stuck)
+    backwards = list(path)
+    return backwards[backwards.index(i) :][::-1]
+
+
+def find_paths(
+    order: Iterable[int], sources: Mapping[int, Collection[int]], enters: Mapping[int, str], exits: Collection[int]
+) -> tuple[dict[int, Path], dict[int, Path]]:
+    """(path in which each node fires, path in which its outputs are), which differ for Enters and Exits.
+
+    `enters` are the Enter nodes with the names of their frames. A node that reads values of several frames is in the
+    innermost; one that waits for nothing is in the root.
+    """
+    inside: dict[int, Path] = {}
+    outside: dict[int, Path] = {}
+    for i in order:
+        path = max((outside[b] for b in sources[i]), key=len, default=())
+        inside[i] = outside[i] = path
+        if i in enters:
+            outside[i] = (*path, enters[i])
+        elif i in exits:
+            outside[i] = path[:-1]
+    return inside, outside
+
+
+def last_uses(
+    steps: Sequence[tuple[Iterable[Name], Iterable[Name]]], live: Collection[Name]
+) -> list[tuple[Name, ...]]:
+    """For each step, given as (names it reads, names it writes), those whose values nobody needs after it.
+
+    `live` are the names whose values are needed after the last step.
+    """
+    needed = set(live)
+    found: list[tuple[Name, ...]] = []
+    for reads, writes in reversed(steps):
+        reads, writes = tuple(reads), tuple(writes)
+        found.append(tuple(n for n in dict.fromkeys((*reads, *writes)) if n not in needed))
+        needed.difference_update(writes)
+        needed.update(reads)
+    return found[::-1]

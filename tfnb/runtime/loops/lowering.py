@@ -1,0 +1,282 @@
+"""Lowering: a plan's outermost loops become one node each, where all that they do finishes at once (OSDI'16, 3.4).
+
+A loop that fits has Merges of an Enter and a NextIteration for its variables, one LoopCond, and Switches by it, which
+hand the variables on to the body and out. Its iterations run one after the other in a fixed order; only behind a
+branch's Switch may values be dead. Invariant: results are those of the propagator, which runs the loops that do not
+fit (asynchronous nodes, other shapes of loops).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tfnb.ir.order import topological
+from tfnb.runtime.loops.form import LoopForm, LoopStep, LoopVariable
+from tfnb.runtime.loops.kernel import LoopKernel
+from tfnb.runtime.plan import CONTROL, ROOT, Plan, PlanError, PlanKind, PlanNode, build_plan
+
+__all__ = ["lower_loops"]
+
+_K = PlanKind
+_ALLOWED = frozenset(
+    (_K.CLUSTER, _K.HOST, _K.NO_OP, _K.SWITCH, _K.MERGE, _K.ENTER, _K.EXIT, _K.NEXT_ITERATION, _K.LOOP_COND,
+     _K.CONTROL_TRIGGER)
+)  # fmt: skip
+
+
+class _Unfit(Exception):
+    """The loop is not of the form that runs without a propagator."""
+
+
+def lower_loops(plan: Plan, payloads: Sequence[Any]) -> tuple[Plan, tuple[Any, ...]]:
+    """The plan with one node for each outermost loop that fits, and its payloads."""
+    loops: dict[int, _Frame] = {}
+    kernels = []
+    for table in plan.frames:
+        if table.parent == ROOT:
+            try:
+                frame = _Frame(plan, payloads, table.index)
+                kernels.append(LoopKernel(frame.form()))
+            except _Unfit:
+                continue
+            loops[table.index] = frame
+    if not loops:
+        return plan, tuple(payloads)
+    kept = [n for n in range(len(plan.nodes)) if _outermost(plan, n) not in loops]
+    number = {n: i for i, n in enumerate(kept)}
+    exits = {e: (len(kept) + i, k) for i, loop in enumerate(loops.values()) for k, e in enumerate(loop.exits)}
+
+    def edge(source: int, slot: int) -> tuple[int, int]:
+        return exits[source] if source in exits else (number[source], slot)
+
+    def moved(node: PlanNode) -> PlanNode:
+        inputs = tuple(edge(*e) for e in node.inputs)
+        control = tuple(dict.fromkeys(edge(c, 0)[0] for c in node.control))
+        return replace(node, inputs=inputs, control=control)
+
+    nodes = [moved(plan.nodes[n]) for n in kept]
+    for loop in loops.values():
+        inputs = tuple(plan.nodes[e].inputs[0] for e in loop.enters)
+        control = tuple(c for e in loop.enters for c in plan.nodes[e].control)
+        nodes.append(moved(PlanNode(_K.LOOP, len(loop.exits), inputs, control, loop.table.name)))
+    fetches = tuple(edge(*f) for f in plan.fetches)
+    try:
+        lowered = build_plan(nodes, fetches)
+    except PlanError:  # something between a loop's Exit and one of its own Enters
+        return plan, tuple(payloads)
+    return lowered, (*(payloads[n] for n in kept), *kernels)
+
+
+def _outermost(plan: Plan, n: int) -> int:
+    """The loop below the root that a node belongs to, Enters included; the root for others."""
+    frame = plan.out_frame[n] if plan.nodes[n].kind == _K.ENTER else plan.place[n][0]
+    while frame != ROOT and plan.frames[frame].parent != ROOT:
+        frame = plan.frames[frame].parent
+    return frame
+
+
+class _Frame:
+    """Brings one frame of a plan into the form of a loop. Raises `_Unfit`.
+
+    A *unit* is what becomes a step: a node, or a whole inner loop, which stands under its first Enter.
+    """
+
+    def __init__(self, plan: Plan, payloads: Sequence[Any], frame: int) -> None:
+        self.plan, self.payloads, self.frame = plan, payloads, frame
+        self.table = plan.frames[frame]
+        self.members = self.table.nodes
+        for n in self.members:
+            if plan.nodes[n].kind not in _ALLOWED:
+                raise _Unfit
+            if getattr(payloads[n], "expensive", False):  # a deadline could not end it
+                raise _Unfit
+        self.enters = tuple(
+            n for n, node in enumerate(plan.nodes) if node.kind == _K.ENTER and plan.out_frame[n] == frame
+        )
+        self.exits = tuple(self.table.nodes[n] for n in self.table.exits)
+        self.registers: dict[tuple[int, int], int] = {}
+        self.inner: dict[int, _Frame] = {}  # unit -> the loop inside
+        self.unit_of: dict[int, int] = {}  # Enter or Exit of a loop inside -> its unit
+        for table in plan.frames:
+            if table.parent == frame:
+                inner = _Frame(plan, payloads, table.index)
+                self.inner[inner.enters[0]] = inner
+                self.unit_of.update(dict.fromkeys((*inner.enters, *inner.exits), inner.enters[0]))
+        self.loop_cond = self._loop_cond()
+        self.loop_switches = {n for n in self.members if self._is_loop_switch(n)}
+        self.loop_merges = self._loop_merges()
+
+    def form(self) -> LoopForm:
+        plan = self.plan
+        order = self._order()
+        body = self._body(order)
+        if self.loop_cond in body or body.intersection(self.loop_merges) or not self._is_guarded(body):
+            raise _Unfit
+        steps = self._steps(order)
+        places = {e: k for k, e in enumerate(self.enters)}
+        variables = []
+        constants = [(k, self._register(e, 0)) for e, k in places.items() if plan.nodes[e].is_constant]
+        for m in self.loop_merges:
+            (enter, _), (back, _) = plan.nodes[m].inputs
+            variable = LoopVariable(places[enter], self._register(m, 0), self._input(back))
+            if variable.register == variable.next_iteration:
+                constants.append((variable.place, variable.register))
+            else:
+                variables.append(variable)
+        results = tuple(self._result(e) for e in self.exits)
+        predicate = self._register(self.loop_cond, 0)
+        nodes = {n: node for n in self.members if (node := getattr(self.payloads[n], "node", None)) is not None}
+        return LoopForm(
+            self.table.name, len(self.registers), tuple(constants), tuple(variables),
+            tuple(s for n, s in steps if n not in body), predicate, tuple(s for n, s in steps if n in body),
+            results, nodes,
+        )  # fmt: skip
+
+    # ---- does it fit? ----------------------------------------------------------------------
+
+    def _loop_cond(self) -> int:
+        conds = [n for n in self.members if self.plan.nodes[n].kind == _K.LOOP_COND]
+        if len(conds) != 1:
+            raise _Unfit
+        return conds[0]
+
+    def _is_loop_switch(self, n: int) -> bool:
+        node = self.plan.nodes[n]
+        return node.kind == _K.SWITCH and node.inputs[1] == (self.loop_cond, 0)
+
+    def _loop_merges(self) -> tuple[int, ...]:
+        """The Merges of loop variables: an Enter and a NextIteration."""
+        found = []
+        for n in self.members:
+            node = self.plan.nodes[n]
+            if node.kind != _K.MERGE:
+                continue
+            kinds = [self.plan.nodes[source].kind for source, _ in node.inputs]
+            if _K.NEXT_ITERATION in kinds or _K.ENTER in kinds:
+                if kinds != [_K.ENTER, _K.NEXT_ITERATION] or node.control:
+                    raise _Unfit
+                found.append(n)
+        return tuple(found)
+
+    def _is_guarded(self, body: set[int]) -> bool:
+        """Do the loop's Switches pass on what is known before the body, and lead their false sides to Exits only?"""
+        switches = self.loop_switches
+        if any(s in body for n in switches for s in self.waits[n]):
+            return False
+        for n in self.members:
+            node = self.plan.nodes[n]
+            if any(c in switches for c in node.control):
+                return False
+            if node.kind != _K.EXIT and any(s in switches and slot == 0 for s, slot in node.inputs):
+                return False
+        return True
+
+    def _result(self, exit_: int) -> int:
+        source, slot = self.plan.nodes[exit_].inputs[0]
+        if source not in self.loop_switches or slot != 0:
+            raise _Unfit
+        return self._input(source)
+
+    # ---- order -----------------------------------------------------------------------------
+
+    def _units(self, sources: Sequence[int]) -> list[int]:
+        """The units of some sources. The loop's own Enters are none: their values are always there."""
+        found = []
+        for s in sources:
+            if self.plan.nodes[s].kind == _K.ENTER and self.plan.out_frame[s] == self.frame:
+                continue
+            if s in self.unit_of and self.plan.nodes[s].kind == _K.EXIT:
+                found.append(self.unit_of[s])
+            elif self.plan.place[s][0] == self.frame and s not in self.unit_of:
+                found.append(s)
+            else:
+                raise _Unfit
+        return found
+
+    def _order(self) -> list[int]:
+        """The units, each after what it waits for."""
+        nodes = self.plan.nodes
+        waits: dict[int, list[int]] = {}
+        for n in self.members:
+            if n not in self.unit_of and nodes[n].kind not in (_K.EXIT, _K.NEXT_ITERATION):
+                sources = [] if n in self.loop_merges else [*(s for s, _ in nodes[n].inputs), *nodes[n].control]
+                waits[n] = self._units(sources)
+        for unit, loop in self.inner.items():
+            sources = [s for e in loop.enters for s in (nodes[e].inputs[0][0], *nodes[e].control)]
+            waits[unit] = self._units(sources)
+        if any(s not in waits for sources in waits.values() for s in sources):
+            raise _Unfit
+        order, stuck = topological(waits)
+        if stuck:
+            raise _Unfit
+        self.waits = waits
+        return order
+
+    def _body(self, order: Sequence[int]) -> set[int]:
+        """The units that run only when the loop goes on: those behind its Switches."""
+        found: set[int] = set()
+        for n in order:
+            if n not in self.loop_switches and any(s in self.loop_switches or s in found for s in self.waits[n]):
+                found.add(n)
+        return found
+
+    # ---- steps -----------------------------------------------------------------------------
+
+    def _register(self, node: int, slot: int) -> int:
+        """Where output `slot` of a node is kept. What only passes a value on has the register of its input."""
+        kind = self.plan.nodes[node].kind
+        if kind == _K.LOOP_COND or (slot == 1 and node in self.loop_switches):
+            return self._input(node)
+        return self.registers.setdefault((node, slot), len(self.registers))
+
+    def _input(self, n: int) -> int:
+        """The register of a node's first input."""
+        return self._register(*self.plan.nodes[n].inputs[0])
+
+    def _steps(self, order: Sequence[int]) -> list[tuple[int, LoopStep]]:
+        can_die: set[int] = set()  # units whose outputs can be dead
+        steps = []
+        for n in order:
+            if n in self.loop_switches or n in self.loop_merges or n == self.loop_cond:
+                continue
+            step = self._inner_step(n) if n in self.inner else self._step(n)
+            step.may_be_dead = self._may_be_dead(n, step, can_die)
+            if step.may_be_dead or step.kind == _K.SWITCH:
+                can_die.add(n)
+            steps.append((n, step))
+        flags: dict[int, int] = {}  # unit -> the register that is dead exactly when the unit is
+        for n, step in steps:
+            if step.may_be_dead:
+                waited_for = [c for c in self._units(self._control(n)) if c in can_die]
+                step.control = tuple(flags.setdefault(c, self._register(c, CONTROL)) for c in waited_for)
+        for n, step in steps:
+            step.flag = flags.get(n, -1)
+        return steps
+
+    def _may_be_dead(self, n: int, step: LoopStep, can_die: set[int]) -> bool:
+        if step.kind == _K.CONTROL_TRIGGER:
+            return False
+        if step.kind == _K.MERGE:  # a constant Enter among its inputs is never dead
+            data = self._units([s for s, _ in self.plan.nodes[n].inputs])
+            return len(data) == len(step.inputs) and all(s in can_die for s in data)
+        return any(s in can_die for s in self.waits[n])
+
+    def _control(self, n: int) -> Sequence[int]:
+        if n not in self.inner:
+            return self.plan.nodes[n].control
+        return [c for e in self.inner[n].enters for c in self.plan.nodes[e].control]
+
+    def _step(self, n: int) -> LoopStep:
+        node = self.plan.nodes[n]
+        inputs = tuple(self._register(*e) for e in node.inputs)
+        outputs = tuple(self._register(n, k) for k in range(node.n_outputs))
+        kernel = self.payloads[n] if node.kind in (_K.CLUSTER, _K.HOST) else None
+        return LoopStep(node.kind, n, inputs, outputs, kernel)
+
+    def _inner_step(self, n: int) -> LoopStep:
+        loop = self.inner[n]
+        inputs = tuple(self._input(e) for e in loop.enters)
+        outputs = tuple(self._register(e, 0) for e in loop.exits)
+        return LoopStep(_K.LOOP, n, inputs, outputs, loop=LoopKernel(loop.form()))
