@@ -113,22 +113,22 @@ class _Main(Body):
     def head(self) -> list[str]:
         """The variables of a task: batch element, columns, rows."""
         kernel, shape, kind = self.kernel, self.shape, self.kind
-        lines, rest = [], "task"
-        lines.append(f"{kind} q_begin = 0, q_end = {kernel.size(shape.rows)};")
+        rest, total = "task", kernel.size(shape.rows)
+        lines = [f"{kind} q_begin = 0;", f"{kind} q_end = {total};"]
         if shape.splits > 1:
             n, per = kernel.size(shape.splits), kernel.size(shape.per)
             lines = [
-                f"{kind} q_begin = {rest} % {n} * {per}, q_end = min({kernel.size(shape.rows)}, q_begin + {per});",
+                f"{kind} q_begin = {rest} % {n} * {per};",
+                f"{kind} q_end = min({total}, q_begin + {per});",
                 f"{kind} rest = {rest} / {n};",
             ]
             rest = "rest"
-        lines.append(f"{kind} begin = 0, end = {kernel.size(shape.columns)}, row = {rest};")
+        columns = kernel.size(shape.columns)
+        begin, end, row = "0", columns, rest
         if shape.blocks > 1:
             n, per = kernel.size(shape.blocks), kernel.size(shape.block)
-            lines[-1] = (
-                f"{kind} begin = {rest} % {n} * {per}, end = min({kernel.size(shape.columns)}, begin + {per}), "
-                f"row = {rest} / {n};"
-            )
+            begin, end, row = f"{rest} % {n} * {per}", f"min({columns}, begin + {per})", f"{rest} / {n}"
+        lines += [f"{kind} begin = {begin};", f"{kind} end = {end};", f"{kind} row = {row};"]
         if len(self.plan.kept_loops) > 1:
             lines.extend(row_variables(kernel, self.plan.kept_loops[:-1], "row"))
         return lines

@@ -119,7 +119,8 @@ class Combine:
         if self.arg:
             value, at = kernel.fresh(), kernel.fresh()
             return [
-                f"{kind} {value}; {register_type(self.result)} {at};",
+                f"{kind} {value};",
+                f"{register_type(self.result)} {at};",
                 f"across_{self.name}({acc[0]}, {acc[1]}, &{value}, &{at});",
             ], (value, at)
         name = kernel.fresh()

@@ -196,7 +196,8 @@ def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments
     return [
         f"RANGE({kind}, task, {tasks}, 1) {{",
         *indent([*head, *body.row]),
-        f"    {kind} begin = {start}, end = {end};",
+        f"    {kind} begin = {start};",
+        f"    {kind} end = {end};",
         *indent(loops),
         "}",
     ]

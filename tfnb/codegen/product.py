@@ -77,16 +77,18 @@ def _loops(
         *body.row,
         *body.inner,
     ]
-    ahead = [f"AHEAD({t} + i * {n} + j0 + j, {n}, rows, columns)" for t in touched]
+    ahead = [f"AHEAD({t} + i * {n} + j0 + j, {n}, rows, columns);" for t in touched]
     return [
         "PRODUCT_MEMORY;",
         f"int panels = ({m} + MR - 1) / MR;",
-        "int first = panels * ITEM / ITEMS, last = panels * (ITEM + 1) / ITEMS;",
+        "int first = panels * ITEM / ITEMS;",
+        "int last = panels * (ITEM + 1) / ITEMS;",
         f"for (int j0 = 0; j0 < {n}; j0 += NC) {{",
         f"    int width = LOWER(NC, {n} - j0);",
         f"    pack_b_kmajor(b_block, {b} + j0, {n}, {k}, (width + NR - 1) / NR);",
         "    for (int panel = first; panel < last; ++panel) {",
-        f"        int i = panel * MR, rows = LOWER(MR, {m} - i);",
+        "        int i = panel * MR;",
+        f"        int rows = LOWER(MR, {m} - i);",
         f"        pack_a_kmajor(a_panel, {a} + i, {m}, {k});",
         "        for (int j = 0; j < width; j += NR) {",
         "            int columns = LOWER(NR, width - j);",
