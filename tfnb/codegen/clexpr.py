@@ -1,4 +1,4 @@
-"""Scalar expressions printed as OpenCL C statements.
+"""Scalar expressions printed as OpenCL C: the text of an expression, and the declarations of what it is made of.
 
 Every expression is computed once, at the outermost loop level where its operands are known; at the innermost
 level it is a vector over the innermost loop. Invariant: a printed name is defined in a scope that encloses its use.
@@ -12,6 +12,7 @@ from typing import Any
 from tfnb.codegen.ctypes import constant, mask_like, register_type, wrapped
 from tfnb.codegen.indexing import Indexing
 from tfnb.codegen.kerneltext import KernelText
+from tfnb.codegen.tree import Block, Call, Declare
 from tfnb.errors import InternalError, UnimplementedError
 from tfnb.ir.scalar import COMPARE, PREDICATE, Expr, walk
 from tfnb.types import DType, float32, float64, int32
@@ -40,7 +41,7 @@ class Printer:
 
     def __init__(self, kernel: KernelText, indexing: Indexing, levels: dict[object, int], lanes: int) -> None:
         self.kernel, self.indexing, self.levels, self.lanes = kernel, indexing, dict(levels), lanes
-        self.scopes: dict[int, list[str]] = {}
+        self.scopes: dict[int, Block] = {}
         # By expression; four random words by what they are made of.
         self.names: dict[int, dict[Any, str]] = {}
         self.locals: dict[object, str] = {}
@@ -57,10 +58,10 @@ class Printer:
             for a in e.args:
                 self.counts[a] = self.counts.get(a, 0) + (2 if e.op in _TWICE else 1)
 
-    def open(self, level: int, lines: list[str], names: dict[Any, str] | None = None) -> None:
-        """Statements of `level` go to `lines` from now on."""
-        self.scopes[level] = lines
-        self.names[level] = {} if names is None else names
+    def open(self, level: int, block: Block) -> None:
+        """Declarations of `level` go to `block` from now on."""
+        self.scopes[level] = block
+        self.names[level] = {}
 
     def level(self, e: Expr) -> int:
         found = self._level.get(e)
@@ -103,7 +104,7 @@ class Printer:
             self.names[level][e] = text
             return text
         name = self.kernel.fresh()
-        self.scopes[level].append(f"{self.typename(e.dtype, self.vector(e))} {name} = {_bare(text)};")
+        self.scopes[level].append(Declare(self.typename(e.dtype, self.vector(e)), name, _bare(text)))
         self.names[level][e] = name
         return name
 
@@ -284,8 +285,8 @@ class Printer:
         if made is None:
             made = self.kernel.fresh()
             kind = f"uint{self.lanes if vector else ''}"
-            self.scopes[level].append(f"{kind} {made}[4];")
-            self.scopes[level].append(f"philox_4x32({', '.join(args)}, {made});")
+            self.scopes[level].append(Declare(kind, made, length=4))
+            self.scopes[level].append(Call("philox_4x32", (*args, made)))
             self.names[level][key] = made
         return f"{made}[{e.value}]"
 
