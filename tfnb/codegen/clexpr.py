@@ -7,7 +7,6 @@ level it is a vector over the innermost loop. Invariant: a printed name is defin
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tfnb.codegen.ctypes import constant, mask_like, register_type, wrapped
 from tfnb.codegen.indexing import Indexing
@@ -43,7 +42,7 @@ class Printer:
         self.kernel, self.indexing, self.levels, self.lanes = kernel, indexing, dict(levels), lanes
         self.scopes: dict[int, Block] = {}
         # By expression; four random words by what they are made of.
-        self.names: dict[int, dict[Any, str]] = {}
+        self.names: dict[int, dict[object, str]] = {}
         self.locals: dict[object, str] = {}
         self.counts: dict[Expr, int] = {}
         self._level: dict[Expr, int] = {}
@@ -202,15 +201,17 @@ class Printer:
 
     def _integer_call(self, e: Expr, args: list[str], dtype: DType, vector: bool) -> str:
         b = e.args[1] if len(e.args) > 1 else None
-        safe = b is not None and b.op == "const" and b.value not in (0, -1)
+        fixed = int(b.value) if b is not None and b.op == "const" else None
+        safe = fixed is not None and fixed not in (0, -1)
+        positive = fixed is not None and fixed > 0
         at_least_zero = self.indexing.pure(e.args[0]) and (self.indexing.bounds(e.args[0]) or (-1, 0))[0] >= 0
         if e.op in ("div", "truncmod") and safe or (
-            e.op in ("floordiv", "floormod") and safe and (at_least_zero and b.value > 0 or dtype.is_unsigned)
+            e.op in ("floordiv", "floormod") and safe and (at_least_zero and positive or dtype.is_unsigned)
         ):
             sign = "/" if e.op in ("div", "floordiv") else "%"
             return self._narrow(e, f"({args[0]} {sign} {args[1]})", vector)
-        if e.op in ("shl", "shr") and b is not None and b.op == "const" and 0 <= b.value < 8 * dtype.size:
-            return self._narrow(e, f"({args[0]} {'<<' if e.op == 'shl' else '>>'} {b.value})", vector)
+        if e.op in ("shl", "shr") and fixed is not None and 0 <= fixed < 8 * dtype.size:
+            return self._narrow(e, f"({args[0]} {'<<' if e.op == 'shl' else '>>'} {fixed})", vector)
         if e.op not in ("abs", "sign", "max", "min", "div", "floordiv", "floormod", "truncmod", "pow", "shl", "shr"):
             raise UnimplementedError(f"no OpenCL form of {e.op} for {dtype.name}")
         self.kernel.need("fused/integers.clh", register_type(dtype), self.lanes if vector else 1)
