@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfnb.codegen.clexpr import INNER, Printer
 from tfnb.codegen.indexing import Indexing
 from tfnb.codegen.kerneltext import KernelText
+from tfnb.codegen.render import render
 from tfnb.ir import scalar as s
 from tfnb.types import uint32
 
@@ -18,9 +19,10 @@ def test_every_body_computes_its_own():
     printer = Printer(KernelText(), Indexing({"i0": 100}), {"i0": INNER}, 1)
     printer.count(words)
     for _ in range(50):
-        lines: list[str] = []
-        printer.open(INNER, lines)
+        block = []
+        printer.open(INNER, block)
         first, second = (printer.term(w) for w in words)
+        lines = render(block)
         made = first.partition("[")[0]
         assert second == f"{made}[1]" or second in "\n".join(lines)
         assert sum("philox_4x32" in line for line in lines) == 1, lines

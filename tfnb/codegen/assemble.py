@@ -6,7 +6,7 @@ Invariant: steps stand in an order in which they may run one after the other on 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tfnb.codegen.chain import as_part, chain_name, chain_text, part_name
@@ -305,7 +305,7 @@ class Assembler:
             blocks.append(Block(t, self.temp_bytes[t], min(used), max(used)))
         return blocks
 
-    def _placed(self, step: _Step, offsets: dict[Hashable, int]) -> Step:
+    def _placed(self, step: _Step, offsets: Mapping[Hashable, int]) -> Step:
         if step.copy is not None:
             value, output = step.copy
             info = self.lowered.outputs[output].info
@@ -316,7 +316,7 @@ class Assembler:
         )
         return Launch(step.module, step.entry, args, step.groups, step.local, step.nodes, step.label)
 
-    def _slot(self, place: Place | _Temp | _Part, offsets: dict[Hashable, int]) -> Slot:
+    def _slot(self, place: Place | _Temp | _Part, offsets: Mapping[Hashable, int]) -> Slot:
         if isinstance(place, _Part):
             return replace(self._slot(place.value, offsets), nbytes=place.nbytes)
         if isinstance(place, int):

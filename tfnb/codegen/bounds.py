@@ -7,11 +7,10 @@ of an input breaks that of the op, and the other way round.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from tfnb.codegen.indexing import index_vars
+from tfnb.codegen.indexing import Index, index_vars
 from tfnb.codegen.specialize import Specialized, infer_context
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir import scalar as s
@@ -30,7 +29,7 @@ _DEPTH = 6  # nodes between an op and the input; more are not followed
 def checks_of(cluster: Cluster, found: Specialized) -> tuple[Check, ...]:
     """The bounds of the cluster's inputs. Raises `InvalidArgumentError` for a known number that is out of bounds."""
     search = _Search(found, cluster.by_id(), {e: i for i, e in enumerate(cluster.inputs)})
-    checks: dict[tuple[Any, ...], Check] = {}
+    checks: dict[tuple[object, ...], Check] = {}
     for node in cluster.nodes:
         if node.opdef.bounds is None:
             continue
@@ -53,7 +52,7 @@ class _Unknown(Exception):
 @dataclass(frozen=True, slots=True)
 class _Search:
     found: Specialized
-    nodes: dict[int, Node]
+    nodes: Mapping[int, Node]
     places: dict[Edge, int]
 
     def source(self, edge: Edge, bound: Bound) -> tuple[Edge, Bound]:
@@ -76,7 +75,7 @@ class _Search:
             edge, bound = next(iter(leaves)), followed
         return edge, bound
 
-    def _element(self, edge: Edge, idx: Sequence[Any], leaves: dict[Edge, Expr], depth: int) -> Expr:
+    def _element(self, edge: Edge, idx: Sequence[Expr], leaves: dict[Edge, Expr], depth: int) -> Expr:
         """An element of `edge` as a formula of elements of the edges in `leaves` at the same place."""
         info, value, node = self.found.infos.get(edge), self.found.values.get(edge), self.nodes.get(edge.id)
         if info is None or len(info.shape) not in (0, len(idx)):
@@ -93,7 +92,7 @@ class _Search:
         if node.opdef.lower is None or node.opdef.bounds is not None or node.opdef.stateful:
             raise _Unknown
 
-        def load(i: int, at: Sequence[Any]) -> Expr:
+        def load(i: int, at: Sequence[Index]) -> Expr:
             if at and tuple(at) != tuple(idx):
                 raise _Unknown
             return self._element(node.inputs[i], idx, leaves, depth - 1)

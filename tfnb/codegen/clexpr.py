@@ -1,4 +1,4 @@
-"""Scalar expressions printed as OpenCL C statements.
+"""Scalar expressions printed as OpenCL C: the text of an expression, and the declarations of what it is made of.
 
 Every expression is computed once, at the outermost loop level where its operands are known; at the innermost
 level it is a vector over the innermost loop. Invariant: a printed name is defined in a scope that encloses its use.
@@ -7,11 +7,11 @@ level it is a vector over the innermost loop. Invariant: a printed name is defin
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tfnb.codegen.ctypes import constant, mask_like, register_type, wrapped
 from tfnb.codegen.indexing import Indexing
 from tfnb.codegen.kerneltext import KernelText
+from tfnb.codegen.tree import Block, Call, Declare
 from tfnb.errors import InternalError, UnimplementedError
 from tfnb.ir.scalar import COMPARE, PREDICATE, Expr, walk
 from tfnb.types import DType, float32, float64, int32
@@ -40,9 +40,9 @@ class Printer:
 
     def __init__(self, kernel: KernelText, indexing: Indexing, levels: dict[object, int], lanes: int) -> None:
         self.kernel, self.indexing, self.levels, self.lanes = kernel, indexing, dict(levels), lanes
-        self.scopes: dict[int, list[str]] = {}
+        self.scopes: dict[int, Block] = {}
         # By expression; four random words by what they are made of.
-        self.names: dict[int, dict[Any, str]] = {}
+        self.names: dict[int, dict[object, str]] = {}
         self.locals: dict[object, str] = {}
         self.counts: dict[Expr, int] = {}
         self._level: dict[Expr, int] = {}
@@ -57,10 +57,10 @@ class Printer:
             for a in e.args:
                 self.counts[a] = self.counts.get(a, 0) + (2 if e.op in _TWICE else 1)
 
-    def open(self, level: int, lines: list[str], names: dict[Any, str] | None = None) -> None:
-        """Statements of `level` go to `lines` from now on."""
-        self.scopes[level] = lines
-        self.names[level] = {} if names is None else names
+    def open(self, level: int, block: Block) -> None:
+        """Declarations of `level` go to `block` from now on."""
+        self.scopes[level] = block
+        self.names[level] = {}
 
     def level(self, e: Expr) -> int:
         found = self._level.get(e)
@@ -103,7 +103,7 @@ class Printer:
             self.names[level][e] = text
             return text
         name = self.kernel.fresh()
-        self.scopes[level].append(f"{self.typename(e.dtype, self.vector(e))} {name} = {_bare(text)};")
+        self.scopes[level].append(Declare(self.typename(e.dtype, self.vector(e)), name, _bare(text)))
         self.names[level][e] = name
         return name
 
@@ -201,15 +201,17 @@ class Printer:
 
     def _integer_call(self, e: Expr, args: list[str], dtype: DType, vector: bool) -> str:
         b = e.args[1] if len(e.args) > 1 else None
-        safe = b is not None and b.op == "const" and b.value not in (0, -1)
+        fixed = int(b.value) if b is not None and b.op == "const" else None
+        safe = fixed is not None and fixed not in (0, -1)
+        positive = fixed is not None and fixed > 0
         at_least_zero = self.indexing.pure(e.args[0]) and (self.indexing.bounds(e.args[0]) or (-1, 0))[0] >= 0
         if e.op in ("div", "truncmod") and safe or (
-            e.op in ("floordiv", "floormod") and safe and (at_least_zero and b.value > 0 or dtype.is_unsigned)
+            e.op in ("floordiv", "floormod") and safe and (at_least_zero and positive or dtype.is_unsigned)
         ):
             sign = "/" if e.op in ("div", "floordiv") else "%"
             return self._narrow(e, f"({args[0]} {sign} {args[1]})", vector)
-        if e.op in ("shl", "shr") and b is not None and b.op == "const" and 0 <= b.value < 8 * dtype.size:
-            return self._narrow(e, f"({args[0]} {'<<' if e.op == 'shl' else '>>'} {b.value})", vector)
+        if e.op in ("shl", "shr") and fixed is not None and 0 <= fixed < 8 * dtype.size:
+            return self._narrow(e, f"({args[0]} {'<<' if e.op == 'shl' else '>>'} {fixed})", vector)
         if e.op not in ("abs", "sign", "max", "min", "div", "floordiv", "floormod", "truncmod", "pow", "shl", "shr"):
             raise UnimplementedError(f"no OpenCL form of {e.op} for {dtype.name}")
         self.kernel.need("fused/integers.clh", register_type(dtype), self.lanes if vector else 1)
@@ -284,8 +286,8 @@ class Printer:
         if made is None:
             made = self.kernel.fresh()
             kind = f"uint{self.lanes if vector else ''}"
-            self.scopes[level].append(f"{kind} {made}[4];")
-            self.scopes[level].append(f"philox_4x32({', '.join(args)}, {made});")
+            self.scopes[level].append(Declare(kind, made, length=4))
+            self.scopes[level].append(Call("philox_4x32", (*args, made)))
             self.names[level][key] = made
         return f"{made}[{e.value}]"
 

@@ -7,17 +7,18 @@ never depend on the number of lanes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tfnb.codegen.body import Body, extent, row_variables
 from tfnb.codegen.clexpr import INNER
 from tfnb.codegen.ctypes import register_type
-from tfnb.codegen.emission import Generated, Geometry, assemble, geometry, indent
+from tfnb.codegen.emission import Generated, Geometry, assemble, geometry
 from tfnb.codegen.group import Group
 from tfnb.codegen.inline import cost
 from tfnb.codegen.kerneltext import KernelText
-from tfnb.codegen.pointwise import Body, extent, row_variables
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.rows import Plan, Reduction, needed_plan
+from tfnb.codegen.tree import Assign, Block, Declare, For, Range, Store, vector_loop
 
 __all__ = ["emit_columns"]
 
@@ -70,6 +71,59 @@ def emit_columns(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
     return [_parts(plan, shape, local), _join(plan, shape)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Accumulator:
+    """State number `state` of a reduction; `name` is that of the local that holds a vector of it."""
+
+    reduction: Reduction
+    state: int
+    name: str
+    lanes: int
+
+    @property
+    def ctype(self) -> str:
+        return register_type(self.reduction.combine.states[self.state])
+
+    @property
+    def vector(self) -> str:
+        return f"{self.ctype}{self.lanes}"
+
+    @property
+    def neutral(self) -> str:
+        return self.reduction.combine.neutral(self.state, True)
+
+    @property
+    def total(self) -> str:
+        """The pointer to the sums of all rows, where columns are many, and the local of the sum, where they are few."""
+        return f"{self.name}_tot"
+
+    @property
+    def block(self) -> str:
+        """The pointer to the sums of a block of rows."""
+        return f"{self.name}_blk"
+
+    def load(self, name: str, pointer: str, at: str) -> Declare:
+        return Declare(self.vector, name, f"vload{self.lanes}(0, {pointer} + {at})")
+
+    def store(self, value: str, pointer: str, at: str) -> Store:
+        return Store(pointer, at, value, self.ctype, self.lanes)
+
+
+def _accumulators(plan: Plan) -> list[_Accumulator]:
+    states = [(r, k) for r in plan.reductions for k in range(len(r.combine.states))]
+    return [_Accumulator(r, k, f"a{j}", plan.lanes) for j, (r, k) in enumerate(states)]
+
+
+def _update(kernel: KernelText, accs: list[_Accumulator], into: list[str], values: list[str]) -> Block:
+    """Combines the states in `values` into those in `into`, both by accumulator."""
+    block: Block = []
+    for r in dict.fromkeys(a.reduction for a in accs):
+        own = [j for j, a in enumerate(accs) if a.reduction is r]
+        states = tuple(into[j] for j in own), tuple(values[j] for j in own)
+        block.extend(r.combine.update(kernel, *states, accs[own[0]].lanes))
+    return block
+
+
 class _Main(Body):
     """The pass over the rows."""
 
@@ -78,12 +132,11 @@ class _Main(Body):
         levels: dict[object, int] = {n.name: 1 for n in plan.kept_loops[:-1]}
         levels |= {n.name: 2 for n in plan.reduced_loops}
         levels[inner.name] = INNER
-        roots = [r.body for r in plan.reductions] + [e for _, (_, e) in plan.full]
-        super().__init__(kernel, plan.nest, levels, plan.lanes, [(None, e) for e in roots])  # type: ignore[list-item]
-        self.printer.count(roots)
+        super().__init__(kernel, plan.nest, levels, plan.lanes)
+        self.printer.count([r.body for r in plan.reductions] + [e for _, (_, e) in plan.full])
         self.plan, self.shape, self.last = plan, shape, inner
-        self.kind = "long" if kernel.wide else "int"
-        self.middle: list[str] = []
+        self.accs = _accumulators(plan)
+        self.middle: Block = []
         self.printer.open(2, self.middle)
         self.open_inner()
         if inner is not plan.nest.loops[-1]:
@@ -92,150 +145,118 @@ class _Main(Body):
     def narrow(self) -> bool:
         return self.shape.block <= NARROW * self.lanes
 
-    def accumulators(self) -> list[tuple[Reduction, int, str, str]]:
-        """(reduction, state number, C type, name) of every accumulator."""
-        out = []
-        for r in self.plan.reductions:
-            for k, d in enumerate(r.combine.states):
-                out.append((r, k, register_type(d), f"a{len(out)}"))
-        return out
-
-    def operands(self, r: Reduction) -> tuple[str, ...]:
-        x = self.kernel.fresh()
-        kind = f"{register_type(r.combine.dtype)}{self.lanes}"
-        self.inner.append(f"{kind} {x} = {self.printer.broadcast(r.body)};")
-        return (x, f"({register_type(r.combine.result)}{self.lanes})(q)") if r.combine.arg else (x,)
-
     def blocked(self) -> bool:
         sums = any(r.combine.dtype.is_floating and r.combine.name in ("sum", "prod") for r in self.plan.reductions)
         return sums and self.shape.per > BLOCK
 
-    def head(self) -> list[str]:
-        """The variables of a task: batch element, columns, rows."""
-        kernel, shape, kind = self.kernel, self.shape, self.kind
-        lines, rest = [], "task"
-        lines.append(f"{kind} q_begin = 0, q_end = {kernel.size(shape.rows)};")
-        if shape.splits > 1:
-            n, per = kernel.size(shape.splits), kernel.size(shape.per)
-            lines = [
-                f"{kind} q_begin = {rest} % {n} * {per}, q_end = min({kernel.size(shape.rows)}, q_begin + {per});",
-                f"{kind} rest = {rest} / {n};",
-            ]
-            rest = "rest"
-        lines.append(f"{kind} begin = 0, end = {kernel.size(shape.columns)}, row = {rest};")
-        if shape.blocks > 1:
-            n, per = kernel.size(shape.blocks), kernel.size(shape.block)
-            lines[-1] = (
-                f"{kind} begin = {rest} % {n} * {per}, end = min({kernel.size(shape.columns)}, begin + {per}), "
-                f"row = {rest} / {n};"
-            )
-        if len(self.plan.kept_loops) > 1:
-            lines.extend(row_variables(kernel, self.plan.kept_loops[:-1], "row"))
-        return lines
+    def operands(self, r: Reduction) -> tuple[str, ...]:
+        x = self.kernel.fresh()
+        kind = f"{register_type(r.combine.dtype)}{self.lanes}"
+        self.inner.append(Declare(kind, x, self.printer.broadcast(r.body)))
+        return (x, f"({register_type(r.combine.result)}{self.lanes})(q)") if r.combine.arg else (x,)
+
+    def accumulate(self) -> None:
+        """Fills the body of the innermost loop."""
+        wide = not self.narrow()
+        for r in self.plan.reductions:
+            x = self.operands(r)
+            own = [a for a in self.accs if a.reduction is r]
+            pointers = [a.block if self.blocked() else a.total for a in own]
+            if wide:
+                self.inner.extend(a.load(a.name, p, self.last.name) for a, p in zip(own, pointers, strict=True))
+            self.inner.extend(r.combine.update(self.kernel, tuple(a.name for a in own), x, self.lanes))
+            if wide:
+                self.inner.extend(a.store(a.name, p, self.last.name) for a, p in zip(own, pointers, strict=True))
+        stores = [st for _, st in self.plan.full]
+        if stores:
+            self.store(stores)
+
+    def row_loop(self, inner: Block, begin: str, end: str) -> For:
+        """The rows from `begin` to `end`."""
+        head = row_variables(self.kernel, self.plan.reduced_loops, "q")
+        return For(self.kernel.index_type, "q", begin, end, "1", [*head, *self.middle, *inner])
+
+    def column_loop(self, inner: Block) -> For:
+        """The columns of the task."""
+        return vector_loop(self.kernel.index_type, self.last.name, "begin", "end", self.lanes, inner)
+
+    def narrow_columns(self, after: Block) -> For:
+        """Columns outside, rows inside, sums in registers; `after` uses the sums of one vector of columns."""
+        accs, kind = self.accs, self.kernel.index_type
+        if not self.blocked():
+            declare = [Declare(a.vector, a.name, a.neutral) for a in accs]
+            return self.column_loop([*declare, self.row_loop(self.inner, "q_begin", "q_end"), *after])
+        totals = [Declare(a.vector, a.total, a.neutral) for a in accs]
+        outer = [Declare(a.vector, a.name) for a in accs]
+        names = [a.name for a in accs]
+        join = _update(self.kernel, accs, [a.total for a in accs], names)
+        block = self.kernel.size(BLOCK)
+        statements: Block = [
+            *(Assign(a.name, a.neutral) for a in accs), Declare(kind, "stop", f"min(q_end, block + {block})"),
+            self.row_loop(self.inner, "block", "stop"), *join,
+        ]  # fmt: skip
+        blocks = For(kind, "block", "q_begin", "q_end", block, statements)
+        back = [Assign(a.name, a.total) for a in accs]
+        return self.column_loop([*totals, *outer, blocks, *back, *after])
+
+    def wide_columns(self, pointers: list[str]) -> Block:
+        """Rows outside, columns inside, sums in scratch memory at `pointers`."""
+        accs, i, kind, kernel = self.accs, self.last.name, self.kernel.index_type, self.kernel
+        block: Block = [Declare(f"__global {a.ctype} *", a.total, p) for a, p in zip(accs, pointers, strict=True)]
+        block.append(self.column_loop([a.store(f"({a.vector})({a.neutral})", a.total, i) for a in accs]))
+        rows = self.column_loop(self.inner)
+        if not self.blocked():
+            return [*block, self.row_loop([rows], "q_begin", "q_end")]
+        for a, p in zip(accs, self.scratch("block"), strict=True):
+            block.append(Declare(f"__global {a.ctype} *", a.block, p))
+        reset = [a.store(f"({a.vector})({a.neutral})", a.block, i) for a in accs]
+        load = [a.load(n, p, i) for a in accs for n, p in ((a.name, a.block), (f"{a.name}t", a.total))]
+        join = _update(kernel, accs, [f"{a.name}t" for a in accs], [a.name for a in accs])
+        put = [a.store(f"{a.name}t", a.total, i) for a in accs]
+        step = kernel.size(BLOCK)
+        statements: Block = [
+            self.column_loop([*reset]), Declare(kind, "stop", f"min(q_end, block + {step})"),
+            self.row_loop([rows], "block", "stop"), self.column_loop([*load, *join, *put]),
+        ]  # fmt: skip
+        return [*block, For(kind, "block", "q_begin", "q_end", step, statements)]
+
+    def scratch(self, what: str) -> list[str]:
+        """Where the scratch memory of the task begins, by accumulator."""
+        padded, tasks = self.shape.padded, self.shape.tasks
+        return [
+            f"{self.kernel.scratch(f'{what} {a.name}', a.ctype, padded * tasks)} + task * {self.kernel.size(padded)}"
+            for a in self.accs
+        ]
+
+    def kernel_of(self, top: Block, statements: Block, geo: Geometry) -> Generated:
+        """The kernel whose tasks do `statements`."""
+        loop = Range(self.kernel.index_type, "task", self.kernel.size(self.shape.tasks), 1, statements)
+        return assemble(self.kernel, [*top, loop], geo)
 
 
-def _accumulate(main: _Main) -> None:
-    """Fills `main.inner` with the body of the innermost loop."""
-    states: dict[int, list[str]] = {}
-    for r, _, _, name in main.accumulators():
-        states.setdefault(r.name, []).append(name)
-    wide = not main.narrow()
-    target = "blk" if main.blocked() else "tot"
-    for r in main.plan.reductions:
-        x = main.operands(r)
-        names = tuple(states[r.name])
-        if wide:
-            for n, d in zip(names, r.combine.states, strict=True):
-                kind = f"{register_type(d)}{main.lanes}"
-                main.inner.append(f"{kind} {n} = vload{main.lanes}(0, {n}_{target} + {main.last.name});")
-        main.inner.extend(r.combine.update(main.kernel, names, x, main.lanes))
-        if wide:
-            main.inner.extend(f"vstore{main.lanes}({n}, 0, {n}_{target} + {main.last.name});" for n in names)
-    stores = [st for _, st in main.plan.full]
-    if stores:
-        main.store(stores)
-
-
-def _row_loop(main: _Main, inner: list[str], begin: str, end: str) -> list[str]:
-    head = row_variables(main.kernel, main.plan.reduced_loops, "q")
-    return [f"for ({main.kind} q = {begin}; q < {end}; ++q) {{", *indent([*head, *main.middle, *inner]), "}"]
-
-
-def _column_loop(main: _Main, inner: list[str]) -> list[str]:
-    i, lanes = main.last.name, main.lanes
-    return [
-        f"for ({main.kind} {i} = begin; {i} < end; {i} += {lanes}) {{",
-        f"    int live = LIVE(end - {i}, {lanes});",
-        *indent(inner), "}",
-    ]  # fmt: skip
-
-
-def _narrow(main: _Main, after: list[str]) -> list[str]:
-    """Columns outside, rows inside, sums in registers; `after` uses the sums of one vector of columns."""
-    lanes, accs = main.lanes, main.accumulators()
-    declare = [f"{c}{lanes} {n} = {r.combine.neutral(k, True)};" for r, k, c, n in accs]
-    if not main.blocked():
-        return _column_loop(main, [*declare, *_row_loop(main, main.inner, "q_begin", "q_end"), *after])
-    totals = [f"{c}{lanes} {n}_tot = {r.combine.neutral(k, True)};" for r, k, c, n in accs]
-    join = _joined(main, [(n, f"{n}_tot") for *_, n in accs])
-    back = [f"{n} = {n}_tot;" for *_, n in accs]
-    block = main.kernel.size(BLOCK)
-    outer = [f"{c}{lanes} {n};" for _, _, c, n in accs]
-    reset = [f"{n} = {r.combine.neutral(k, True)};" for r, k, _, n in accs]
-    loop = [
-        f"for ({main.kind} block = q_begin; block < q_end; block += {block}) {{",
-        *indent(reset),
-        f"    {main.kind} stop = min(q_end, block + {block});",
-        *indent([*_row_loop(main, main.inner, "block", "stop"), *join]),
-        "}",
-    ]
-    return _column_loop(main, [*totals, *outer, *loop, *back, *after])
-
-
-def _joined(main: _Main, pairs: list[tuple[str, str]]) -> list[str]:
-    """Combines the first of each pair of accumulators into the second."""
-    table = dict(pairs)
-    out = []
-    for r in main.plan.reductions:
-        names = tuple(n for q, _, _, n in main.accumulators() if q is r)
-        out.extend(r.combine.update(main.kernel, tuple(table[n] for n in names), names, main.lanes))
-    return out
-
-
-def _wide(main: _Main, pointers: list[str]) -> list[str]:
-    """Rows outside, columns inside, sums in scratch memory at `pointers`."""
-    lanes, accs, i = main.lanes, main.accumulators(), main.last.name
-    lines = [f"__global {c} *{n}_tot = {p};" for (_, _, c, n), p in zip(accs, pointers, strict=True)]
-    clear = [f"vstore{lanes}(({c}{lanes})({r.combine.neutral(k, True)}), 0, {n}_tot + {i});" for r, k, c, n in accs]
-    lines.extend(_column_loop(main, clear))
-    rows = _column_loop(main, main.inner)
-    if not main.blocked():
-        return [*lines, *_row_loop(main, rows, "q_begin", "q_end")]
-    padded = main.shape.padded
-    for j, (_, _, c, n) in enumerate(accs):
-        base = main.kernel.scratch(200 + j, c, padded * main.shape.tasks * _bytes(c))
-        lines.append(f"__global {c} *{n}_blk = {base} + task * {main.kernel.size(padded)};")
-    reset = [s.replace("_tot +", "_blk +") for s in clear]
-    load = [
-        f"{c}{lanes} {n}{t} = vload{lanes}(0, {n}_{s} + {i});"
-        for _, _, c, n in accs for t, s in (("", "blk"), ("t", "tot"))
-    ]  # fmt: skip
-    join = _joined(main, [(n, f"{n}t") for *_, n in accs])
-    put = [f"vstore{lanes}({n}t, 0, {n}_tot + {i});" for *_, n in accs]
-    block = main.kernel.size(BLOCK)
-    return [
-        *lines,
-        f"for ({main.kind} block = q_begin; block < q_end; block += {block}) {{",
-        *indent(_column_loop(main, reset)),
-        f"    {main.kind} stop = min(q_end, block + {block});",
-        *indent(_row_loop(main, rows, "block", "stop")),
-        *indent(_column_loop(main, [*load, *join, *put])),
-        "}",
-    ]
-
-
-def _bytes(ctype: str) -> int:
-    return 8 if ctype in ("double", "long", "ulong") else 4
+def _head(kernel: KernelText, plan: Plan, shape: _Shape) -> Block:
+    """The variables of a task: batch element, columns, rows."""
+    kind = kernel.index_type
+    task, total = "task", kernel.size(shape.rows)
+    block: Block = []
+    if shape.splits > 1:
+        n, per = kernel.size(shape.splits), kernel.size(shape.per)
+        block.append(Declare(kind, "q_begin", f"task % {n} * {per}"))
+        block.append(Declare(kind, "q_end", f"min({total}, q_begin + {per})"))
+        block.append(Declare(kind, "rest", f"task / {n}"))
+        task = "rest"
+    else:
+        block.append(Declare(kind, "q_begin", "0"))
+        block.append(Declare(kind, "q_end", total))
+    columns = kernel.size(shape.columns)
+    begin, end, row = "0", columns, task
+    if shape.blocks > 1:
+        n, per = kernel.size(shape.blocks), kernel.size(shape.block)
+        begin, end, row = f"{task} % {n} * {per}", f"min({columns}, begin + {per})", f"{task} / {n}"
+    block += [Declare(kind, "begin", begin), Declare(kind, "end", end), Declare(kind, "row", row)]
+    if len(plan.kept_loops) > 1:
+        block.extend(row_variables(kernel, plan.kept_loops[:-1], "row"))
+    return block
 
 
 class _Final(Body):
@@ -245,101 +266,69 @@ class _Final(Body):
         levels: dict[object, int] = {n.name: 1 for n in plan.kept_loops[:-1]}
         levels[plan.kept_loops[-1].name] = INNER
         levels |= {r.name: INNER for r in plan.reductions}
-        super().__init__(kernel, plan.nest, levels, plan.lanes, list(plan.kept))
+        super().__init__(kernel, plan.nest, levels, plan.lanes)
         self.printer.count(e for _, e in plan.kept)
         self.plan = plan
         self.open_inner()
 
-    def finish(self, accs: dict[int, tuple[str, ...]]) -> list[str]:
-        """Statements that store the results, given the names of the accumulators by reduction."""
+    def finish(self, accs: list[_Accumulator]) -> Block:
+        """Statements that store the results, given the accumulators."""
         for r in self.plan.reductions:
-            states = accs[r.name]
+            states = tuple(a.name for a in accs if a.reduction is r)
             if r.combine.arg:
                 self.inner.append(r.combine.shown(states[1], self.lanes))
             self.printer.locals[r.name] = r.combine.outcome(states)
-        terms = [self.printer.broadcast(e) for _, e in self.plan.kept]
-        at = self.printer.position(self.nest.kept_at, INNER, raw=True)
-        for (v, _), text in zip(self.plan.kept, terms, strict=True):
-            pointer = self.kernel.pointer(v, written=True)
-            self.inner.append(self.kernel.write(pointer, at, text, v.info.dtype, self.lanes, "live"))
+        self.store(list(self.plan.kept), self.nest.kept_at)
         return self.inner
-
-
-def _names(main: _Main) -> dict[int, tuple[str, ...]]:
-    out: dict[int, tuple[str, ...]] = {}
-    for r, _, _, n in main.accumulators():
-        out[r.name] = (*out.get(r.name, ()), n)
-    return out
 
 
 def _single(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
     kernel = plan.kernel
     main = _Main(plan, kernel, shape)
-    head = main.head()
-    _accumulate(main)
+    head = _head(kernel, plan, shape)
+    main.accumulate()
     final = _Final(plan, kernel)
     if main.narrow():
-        after = final.finish(_names(main))
-        lines = [*final.row, *_narrow(main, after)]
+        after = final.finish(main.accs)
+        loops: Block = [*final.row, main.narrow_columns(after)]
     else:
-        padded, accs = shape.padded, main.accumulators()
-        pointers = [
-            f"{kernel.scratch(100 + j, c, padded * shape.tasks * _bytes(c))} + task * {kernel.size(padded)}"
-            for j, (_, _, c, _) in enumerate(accs)
-        ]
-        lines = _wide(main, pointers)
-        i, lanes = main.last.name, main.lanes
-        load = [f"{c}{lanes} {n} = vload{lanes}(0, {n}_tot + {i});" for _, _, c, n in accs]
-        lines += [*final.row, *_column_loop(main, [*load, *final.finish(_names(main))])]
-    top = [*main.top, *final.top]
-    body = [f"RANGE({main.kind}, task, {kernel.size(shape.tasks)}, 1) {{", *indent([*head, *main.row, *lines]), "}"]
-    return assemble(kernel, [*top, *body], geo)
+        loops = main.wide_columns(main.scratch("total"))
+        load = [a.load(a.name, a.total, main.last.name) for a in main.accs]
+        after = final.finish(main.accs)
+        loops += [*final.row, main.column_loop([*load, *after])]
+    return main.kernel_of([*main.top, *final.top], [*head, *main.row, *loops], geo)
 
 
 def _parts(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
+    """Each task sums up one part of the rows."""
     kernel = plan.kernel
     main = _Main(plan, kernel, shape)
-    head = main.head()
-    _accumulate(main)
-    padded, accs = shape.padded, main.accumulators()
-    pointers = []
-    for j, (_, _, c, _) in enumerate(accs):
-        base = kernel.scratch(100 + j, c, padded * shape.tasks * _bytes(c))
-        pointers.append(f"{base} + task * {kernel.size(padded)}")
+    head = _head(kernel, plan, shape)
+    main.accumulate()
+    pointers = main.scratch("total")
     if main.narrow():
-        i, lanes = main.last.name, main.lanes
-        after = [f"vstore{lanes}({n}, 0, {p} + {i});" for (*_, n), p in zip(accs, pointers, strict=True)]
-        lines = _narrow(main, after)
+        after = [a.store(a.name, p, main.last.name) for a, p in zip(main.accs, pointers, strict=True)]
+        loops: Block = [main.narrow_columns([*after])]
     else:
-        lines = _wide(main, pointers)
-    body = [f"RANGE({main.kind}, task, {kernel.size(shape.tasks)}, 1) {{", *indent([*head, *main.row, *lines]), "}"]
-    return assemble(kernel, [*main.top, *body], geo)
+        loops = main.wide_columns(pointers)
+    return main.kernel_of(main.top, [*head, *main.row, *loops], geo)
 
 
 def _join(plan: Plan, shape: _Shape) -> Generated:
     """One task per batch element and block of columns: adds the parts, then works on the sums."""
     kernel = plan.kernel
-    main = _Main(plan, kernel, shape)  # for its names only
-    final = _Final(plan, kernel)
-    kind, lanes, i = main.kind, plan.lanes, main.last.name
+    final, accs, i = _Final(plan, kernel), _accumulators(plan), plan.kept_loops[-1].name
     padded, many = kernel.size(shape.padded), kernel.size(shape.splits)
-    accs = main.accumulators()
-    declare, parts = [], []
-    for j, (r, k, c, n) in enumerate(accs):
-        base = kernel.scratch(100 + j, c, shape.padded * shape.tasks * _bytes(c))
-        declare.append(f"{c}{lanes} {n} = {r.combine.neutral(k, True)};")
-        parts.append(f"{c}{lanes} {n}x = vload{lanes}(0, {base} + (task * {many} + part) * {padded} + {i});")
-    table = {n: f"{n}x" for *_, n in accs}
-    update: list[str] = []
-    for r in plan.reductions:
-        names = tuple(n for q, _, _, n in accs if q is r)
-        update.extend(r.combine.update(kernel, names, tuple(table[n] for n in names), lanes))
-    loop = [f"for (int part = 0; part < {many}; ++part) {{", *indent([*parts, *update]), "}"]
-    after = final.finish(_names(main))
-    single = _Shape(shape.batch, shape.blocks, 1, shape.rows, shape.columns, shape.block, shape.rows, shape.padded)
-    main.shape = single
-    head = main.head()
-    lines = [*final.row, *_column_loop(main, [*declare, *loop, *after])]
-    body = [f"RANGE({kind}, task, {kernel.size(single.tasks)}, 1) {{", *indent([*head, *lines]), "}"]
-    return assemble(kernel, [*final.top, *body], Geometry(1, 1))
-
+    declare = [Declare(a.vector, a.name, a.neutral) for a in accs]
+    parts = []
+    for a in accs:
+        base = kernel.scratch(f"total {a.name}", a.ctype, shape.padded * shape.tasks)
+        parts.append(a.load(f"{a.name}x", base, f"(task * {many} + part) * {padded} + {i}"))
+    update = _update(kernel, accs, [a.name for a in accs], [f"{a.name}x" for a in accs])
+    loop = For("int", "part", "0", many, "1", [*parts, *update])
+    after = final.finish(accs)
+    whole = replace(shape, splits=1, per=shape.rows)
+    head = _head(kernel, plan, whole)
+    columns = vector_loop(kernel.index_type, i, "begin", "end", plan.lanes, [*declare, loop, *after])
+    tasks = Range(kernel.index_type, "task", kernel.size(whole.tasks), 1, [*head, *final.row, columns])
+    return assemble(kernel, [*final.top, tasks], Geometry(1, 1))

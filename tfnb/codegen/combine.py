@@ -18,6 +18,7 @@ from tfnb.codegen.ctypes import (
     wrapped,
 )
 from tfnb.codegen.kerneltext import KernelText
+from tfnb.codegen.tree import Assign, Block, Call, Declare
 from tfnb.types import DType, int32, int64
 
 __all__ = ["Combine"]
@@ -64,27 +65,27 @@ class Combine:
         keep = keep if keep.startswith("convert") else f"({keep})"
         return f"{keep} ? {x} : ({kind})({self.neutral(0, True)})"
 
-    def update(self, kernel: KernelText, acc: tuple[str, ...], x: tuple[str, ...], lanes: int) -> list[str]:
+    def update(self, kernel: KernelText, acc: tuple[str, ...], x: tuple[str, ...], lanes: int) -> Block:
         """Statements that combine the states `x` into the accumulators `acc`."""
         a = acc[0]
         if self.name in ("sum", "prod"):
             symbol = "+" if self.name == "sum" else "*"
             if self.dtype.is_integer and lanes == 1:
-                return [f"{a} = {wrapped(symbol, (a, x[0]), self.dtype)};"]
-            return [f"{a} = {a} {symbol} {x[0]};"]
+                return [Assign(a, wrapped(symbol, (a, x[0]), self.dtype))]
+            return [Assign(a, f"{a} {symbol} {x[0]}")]
         if self.name in ("any", "all"):
-            return [f"{a} {'|' if self.name == 'any' else '&'}= {x[0]};"]
+            return [Assign(a, x[0], "|" if self.name == "any" else "&")]
         sign = ">" if self.name in ("max", "argmax") else "<"
         better = f"({x[0]} {sign} {a})"
         if not self.arg:
             if self.dtype.is_floating:
                 better = f"({better} | ({x[0]} != {x[0]}))"
-            return [f"{a} = {better} ? {x[0]} : {a};"]
+            return [Assign(a, f"{better} ? {x[0]} : {a}")]
         return self._update_arg(kernel, acc, x, lanes, better)
 
     def _update_arg(
         self, kernel: KernelText, acc: tuple[str, ...], x: tuple[str, ...], lanes: int, better: str
-    ) -> list[str]:
+    ) -> Block:
         a, at = acc
         if self.dtype.is_floating:
             better = f"({better} | (({x[0]} != {x[0]}) & ({a} == {a})))"
@@ -92,9 +93,9 @@ class Combine:
         test = kernel.fresh()
         kind = f"{mask_type(self.dtype)}{lanes}" if lanes > 1 else "int"
         return [
-            f"{kind} {test} = {better} | {tie};",
-            f"{a} = {test} ? {x[0]} : {a};",
-            f"{at} = {self._mask(test, lanes, self.dtype, self.result)} ? {x[1]} : {at};",
+            Declare(kind, test, f"{better} | {tie}"),
+            Assign(a, f"{test} ? {x[0]} : {a}"),
+            Assign(at, f"{self._mask(test, lanes, self.dtype, self.result)} ? {x[1]} : {at}"),
         ]
 
     @staticmethod
@@ -104,26 +105,27 @@ class Combine:
             return text
         return f"convert_{mask_type(to)}{lanes}({text})"
 
-    def shown(self, index: str, lanes: int = 1) -> str:
-        """A statement: an index that is still the neutral one becomes 0."""
+    def shown(self, index: str, lanes: int = 1) -> Assign:
+        """An index that is still the neutral one becomes 0."""
         none, zero = FIRST_NONE[self.result], "0"
         if lanes > 1:
             kind = f"({register_type(self.result)}{lanes})"
             none, zero = f"{kind}({none})", f"{kind}(0)"
-        return f"{index} = {index} == {none} ? {zero} : {index};"
+        return Assign(index, f"{index} == {none} ? {zero} : {index}")
 
-    def across(self, kernel: KernelText, acc: tuple[str, ...], lanes: int) -> tuple[list[str], tuple[str, ...]]:
+    def across(self, kernel: KernelText, acc: tuple[str, ...], lanes: int) -> tuple[Block, tuple[str, ...]]:
         """Combines the lanes: statements, and the scalar states."""
         kind = register_type(self.dtype)
         kernel.need("lib/reduce.clh", "int" if self.dtype.is_bool else kind, lanes)
         if self.arg:
             value, at = kernel.fresh(), kernel.fresh()
             return [
-                f"{kind} {value}; {register_type(self.result)} {at};",
-                f"across_{self.name}({acc[0]}, {acc[1]}, &{value}, &{at});",
+                Declare(kind, value),
+                Declare(register_type(self.result), at),
+                Call(f"across_{self.name}", (*acc, f"&{value}", f"&{at}")),
             ], (value, at)
         name = kernel.fresh()
-        return [f"{kind} {name} = across_{self.name}({acc[0]});"], (name,)
+        return [Declare(kind, name, f"across_{self.name}({acc[0]})")], (name,)
 
     def outcome(self, states: tuple[str, ...]) -> str:
         """The result from the scalar or vector states."""

@@ -7,8 +7,7 @@ float in registers. Invariant: vectors of every type in one kernel have the same
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -31,7 +30,7 @@ def register_type(dtype: DType) -> str:
     return "float" if dtype.is_floating and dtype.size == 2 else dtype.cl
 
 
-def vector_lanes(dtypes: Any) -> int:
+def vector_lanes(dtypes: Iterable[DType]) -> int:
     """Lanes that fill 64 bytes with the widest of the types."""
     return 8 if any(d.size == 8 for d in dtypes) else 16
 
@@ -51,7 +50,7 @@ def mask_like(mask: str, dtype: DType, lanes: int) -> str:
     return mask if register_size(dtype) == 4 else f"convert_{mask_type(dtype)}{lanes}({mask})"
 
 
-def constant(value: Any, dtype: DType) -> str:
+def constant(value: bool | int | float, dtype: DType) -> str:
     """A constant in C."""
     if dtype.is_bool:
         return "1" if value else "0"

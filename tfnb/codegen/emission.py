@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 
 from tfnb.codegen.kerneltext import KernelText, Scratch
 from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.render import render
+from tfnb.codegen.tree import Block
 from tfnb.codegen.values import Value
 
-__all__ = ["NAME", "Generated", "Geometry", "assemble", "geometry", "indent"]
+__all__ = ["NAME", "Generated", "Geometry", "assemble", "geometry"]
 
 NAME = "KERNEL_NAME"
 SMALL = 48 * 1024  # cheap operations that one core does before a second one would have started
@@ -57,17 +59,12 @@ def geometry(facts: DeviceFacts, tasks: int, work: int) -> Geometry:
     return Geometry(max(1, min(tasks, 4 * facts.units, 1 + work // SMALL)), 1)
 
 
-def indent(lines: list[str], by: int = 1) -> list[str]:
-    """Lines moved right by `by` levels."""
-    return ["    " * by + line for line in lines]
-
-
 def assemble(
-    kernel: KernelText, body: list[str], shape: Geometry, aligned: frozenset[Value] = frozenset(),
+    kernel: KernelText, body: Block, shape: Geometry, aligned: frozenset[Value] = frozenset(),
     has_local: bool = False,
 ) -> Generated:
     """The finished kernel."""
-    text = "\n".join([kernel.signature(NAME), "{", *indent(body), "}"])
+    text = "\n".join([kernel.signature(NAME), "{", *render(body, 1), "}"])
     params = list(kernel.params.values())
     return Generated(
         text, tuple(p.target for p in params), tuple(p.written for p in params),

@@ -13,10 +13,11 @@ from tfnb.ir import scalar as s
 from tfnb.ir.scalar import COMPARE, Expr, const, rebuild, walk
 from tfnb.types import DType, bool_, int32, int64
 
-__all__ = ["Affine", "Indexing", "index_vars", "row_major"]
+__all__ = ["Affine", "Index", "Indexing", "index_vars", "row_major"]
 
 INTS = (int32, int64)
 Bounds = tuple[int, int] | None
+Index = Expr | int  # one number of an index tuple
 
 
 class Affine:

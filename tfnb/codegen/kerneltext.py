@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tfnb.codegen.ctypes import memory_type
+from tfnb.codegen.tree import Store
 from tfnb.codegen.values import Value
 from tfnb.types import DType, int64
 
@@ -17,9 +18,9 @@ __all__ = ["KernelText", "Param", "Scratch", "wrapped"]
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Memory that a kernel needs while it runs; `key` tells the kernel's (or a pair's) scratches apart."""
+    """Memory that a kernel needs while it runs; `key` tells the scratches of a kernel, or of a pair of them, apart."""
 
-    key: int
+    key: str
     nbytes: int
 
 
@@ -46,6 +47,11 @@ class KernelText:
     numbers: dict[float, str] = field(default_factory=dict)
     needs: dict[tuple[str, str, int], None] = field(default_factory=dict)
     names: int = 0
+
+    @property
+    def index_type(self) -> str:
+        """The C type of sizes, indices and loop variables."""
+        return "long" if self.wide else "int"
 
     def fresh(self) -> str:
         self.names += 1
@@ -75,10 +81,11 @@ class KernelText:
         param.written |= written
         return param.name
 
-    def scratch(self, key: int, ctype: str, nbytes: int) -> str:
+    def scratch(self, key: str, ctype: str, elements: int) -> str:
+        """A pointer to memory for so many elements."""
         param = self.params.get(("scratch", key))
         if param is None:
-            target = Scratch(key, nbytes)
+            target = Scratch(key, elements * (8 if ctype in ("double", "long", "ulong") else 4))
             param = self.params[("scratch", key)] = Param(f"p{len(self.params)}", ctype, target, True)
         return param.name
 
@@ -121,23 +128,17 @@ class KernelText:
             return f"as_float{lanes}(convert_uint{lanes}({found}) << 16)"
         return found
 
-    def write(self, pointer: str, at: str, text: str, dtype: DType, lanes: int, live: str) -> str:
+    def write(self, pointer: str, at: str, text: str, dtype: DType, lanes: int = 1, live: str = "") -> Store:
         """A store of one element, or of the first `live` lanes of a vector."""
-        if lanes == 1:
-            if dtype.name == "float16":
-                return f"vstore_half({text}, {at}, {pointer});"
-            if dtype.name == "bfloat16":
-                self.need("fused/bfloat16.clh", "", 1)
-                return f"{pointer}[{at}] = to_bfloat16({text});"
-            return f"{pointer}[{at}] = {text};"
-        address = pointer if at == "0" else f"{pointer} + {at}"
-        if dtype.is_bool:
+        kind = memory_type(dtype)
+        if dtype.is_bool and lanes > 1:
             text = f"convert_uchar{lanes}({text} & 1)"
         if dtype.name == "bfloat16":
             self.need("fused/bfloat16.clh", "", lanes)
             text = f"to_bfloat16({text})"
-        self.need("fused/put.clh", "half" if dtype.name == "float16" else memory_type(dtype), lanes)
-        return f"put({address}, {text}, {live});"
+        if lanes > 1:
+            self.need("fused/put.clh", kind, lanes)
+        return Store(pointer, at, text, kind, lanes, live)
 
     def lane_index(self, name: str, lanes: int) -> str:
         """The innermost loop variable of each lane; lanes past the end repeat the last element."""
@@ -149,7 +150,7 @@ class KernelText:
 
     def parameters(self) -> list[str]:
         """Their declarations, in the order of the arguments."""
-        kind = "long" if self.wide else "int"
+        kind = self.index_type
         parts = [p.declared() for p in self.params.values()]
         return parts + [f"{kind} {n}" for n in self.sizes.values()] + [f"float {x}" for x in self.numbers.values()]
 

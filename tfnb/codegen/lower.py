@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from tfnb.codegen.indexing import index_vars
+from tfnb.codegen.indexing import Index, index_vars
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.specialize import Specialized
 from tfnb.codegen.values import (
@@ -44,7 +43,7 @@ from tfnb.types import DType, int32
 
 __all__ = ["lower"]
 
-Element = Callable[[Sequence[Any]], Expr]
+Element = Callable[[Sequence[Index]], Expr]
 
 
 def lower(
@@ -275,7 +274,7 @@ class _Lowering:
     def _site(self, position: int, node: Node) -> LowerSite:
         elements: dict[int, Element] = {}
 
-        def load(i: int, idx: Sequence[Any]) -> Expr:
+        def load(i: int, idx: Sequence[Index]) -> Expr:
             if i not in elements:
                 elements[i] = self._element(position, node, i)
             return elements[i](idx)
@@ -316,6 +315,8 @@ class _Lowering:
 
     def _call(self, position: int, node: Node) -> None:
         opdef, outputs = node.opdef, self.found.outputs[node.id]
+        if opdef.opencl is None:
+            raise InternalError(f"{opdef.name} has no library kernel", node)
         ins = tuple(self._view(position, node, i) for i in range(len(node.inputs)))
         slots = [self.slot_of[self.found.variable_of[node.inputs[i]]] for i in opdef.writes]
         written = tuple(
@@ -347,7 +348,7 @@ class _Lowering:
     # the end
 
     def result(self) -> Lowered:
-        outputs = []
+        outputs: list[View] = []
         for k, e in enumerate(self.cluster.outputs):
             view = self._output(e)
             value = view.value
@@ -369,7 +370,7 @@ class _Lowering:
         return self._const(e)
 
 
-def _as_index(x: Any) -> Expr:
+def _as_index(x: Index) -> Expr:
     return x if isinstance(x, Expr) else s.const(int(x), int32)
 
 

@@ -7,12 +7,12 @@ once, after everything of its vector was read, so an output may lie where an inp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 
+from tfnb.codegen.body import Body, Stored, dtypes_of, extent, row_variables, split_loops
 from tfnb.codegen.clexpr import INNER, Printer
 from tfnb.codegen.ctypes import vector_lanes
-from tfnb.codegen.emission import Generated, assemble, geometry, indent
+from tfnb.codegen.emission import Generated, Geometry, assemble, geometry
 from tfnb.codegen.group import Group
 from tfnb.codegen.inline import cost
 from tfnb.codegen.kerneltext import KernelText
@@ -20,19 +20,15 @@ from tfnb.codegen.nest import Loop, Nest, make_nest
 from tfnb.codegen.pieces import Region
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.segments import Segment, split_segments
+from tfnb.codegen.tree import Block, Declare, If, Range, Return, live_lanes, vector_loop
 from tfnb.codegen.values import Value
 from tfnb.ir import scalar as s
-from tfnb.ir.scalar import Expr, walk
+from tfnb.ir.scalar import walk
 
-__all__ = [
-    "Store", "biggest", "dtypes_of", "emit_pointwise", "extent", "nest_of", "row_variables", "split_loops",
-    "stores_of",
-]  # fmt: skip
-
-Store = tuple[Value, Expr]
+__all__ = ["biggest", "emit_pointwise", "nest_of", "stores_of"]
 
 
-def stores_of(group: Group, needed: frozenset[object]) -> list[Store]:
+def stores_of(group: Group, needed: frozenset[object]) -> list[Stored]:
     """What the members write over the whole domain."""
     return [
         (v, e)
@@ -41,21 +37,6 @@ def stores_of(group: Group, needed: frozenset[object]) -> list[Store]:
         for v, e in zip(m.values, es, strict=True)
         if v in needed
     ]
-
-
-def dtypes_of(exprs: list[Expr]) -> set[object]:
-    """The dtypes of what is loaded or computed per element; index arithmetic does not count."""
-    found = set()
-    for e in walk(*exprs):
-        if e.op not in ("index", "const", "local") and not (e.dtype.is_integer and e.args and _index_only(e)):
-            found.add(e.dtype)
-    return found
-
-
-def _index_only(e: Expr) -> bool:
-    return e.op != "load" and all(x.op in ("index", "const") or x.args for x in walk(e)) and not any(
-        x.op in ("load", "local", "rng") for x in walk(e)
-    )
 
 
 def biggest(group: Group) -> int:
@@ -67,43 +48,13 @@ def biggest(group: Group) -> int:
     return max([size, *(v.info.size for v in values)])
 
 
-def extent(loops: Iterable[Loop]) -> int:
-    """The number of iterations of nested loops."""
-    n = 1
-    for loop in loops:
-        n *= loop.extent
-    return n
-
-
-def split_loops(loops: tuple[Loop, ...]) -> tuple[tuple[Loop, ...], Loop]:
-    """The outer loops and the innermost one, which always exists."""
-    return (loops[:-1], loops[-1]) if loops else ((), Loop("i0", 1, False))
-
-
-def row_variables(kernel: KernelText, loops: tuple[Loop, ...], row: str) -> list[str]:
-    """Statements that make the variables of `loops` from their joint number `row`."""
-    if len(loops) == 1:
-        return [f"int {loops[0].name} = {row};"] if not kernel.wide else [f"long {loops[0].name} = {row};"]
-    kind, lines, rest = "long" if kernel.wide else "int", [], row
-    for k, loop in reversed(list(enumerate(loops))):
-        if k == 0:
-            lines.append(f"{kind} {loop.name} = {rest};")
-        else:
-            n = kernel.size(loop.extent)
-            lines.append(f"{kind} {loop.name} = {rest} % {n};")
-            name = f"{row}_{k}"
-            lines.append(f"{kind} {name} = {rest} / {n};")
-            rest = name
-    return lines
-
-
-def nest_of(region: Region) -> tuple[Nest, list[Store]]:
+def nest_of(region: Region) -> tuple[Nest, list[Stored]]:
     """The merged nest of a region, and its stores over it."""
     nest = make_nest(region.domain, (), [e for _, e in region.stores], region.limit, region.at)
     return nest, [(v, e) for (v, _), e in zip(region.stores, nest.exprs, strict=True)]
 
 
-def emit_pointwise(nest: Nest, stores: list[Store], facts: DeviceFacts) -> Generated:
+def emit_pointwise(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Generated:
     """The kernel of a pointwise group over a region of its domain."""
     kernel = KernelText(wide=nest.dtype is s.int64)
     lanes = 1 if not nest.loops else vector_lanes(dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores})
@@ -113,15 +64,16 @@ def emit_pointwise(nest: Nest, stores: list[Store], facts: DeviceFacts) -> Gener
     shape = geometry(facts, -(-size // lanes), work)
     touched = _touched(stores, size)
     if not nest.loops:
-        return replace(_emit_scalar(kernel, nest, stores, shape), touched=touched)
-    body = Body(kernel, nest, {n.name: 1 for n in outer} | {inner.name: INNER}, lanes, stores)
+        return replace(_emit_scalar(kernel, nest, stores), touched=touched)
+    levels: dict[object, int] = {n.name: 1 for n in outer}
+    body = Body(kernel, nest, levels | {inner.name: INNER}, lanes)
     segments = split_segments(nest, inner, stores)
     flat = not outer and len(segments) == 1
-    lines = _flat(body, inner) if flat else _rows(body, outer, inner, shape.items, segments)
-    return replace(assemble(kernel, [*body.top, *lines], shape, body.aligned(stores)), touched=touched)
+    loop = _flat(body, inner, stores) if flat else _rows(body, outer, inner, shape.items, segments)
+    return replace(assemble(kernel, [*body.top, loop], shape, body.aligned(stores)), touched=touched)
 
 
-def _touched(stores: list[Store], size: int) -> dict[Value, int]:
+def _touched(stores: list[Stored], size: int) -> dict[Value, int]:
     """Bytes that `size` iterations can read of what is larger: rows by number, out of a table."""
     loads = Counter(x.value for x in walk(*[e for _, e in stores]) if x.op == "load")
     read = {v: n * size * v.info.dtype.size for v, n in loads.items()}
@@ -129,59 +81,19 @@ def _touched(stores: list[Store], size: int) -> dict[Value, int]:
     return {v: n for v, n in read.items() if n < v.info.nbytes and v not in written}
 
 
-class Body:
-    """The printer of a nest with its scopes: `top` (once), `row` (per row) and `inner` (per vector)."""
-
-    def __init__(
-        self, kernel: KernelText, nest: Nest, levels: dict[object, int], lanes: int, stores: list[Store]
-    ) -> None:
-        self.kernel, self.nest, self.lanes = kernel, nest, lanes
-        self.printer = Printer(kernel, nest.indexing, levels, lanes)
-        self.top: list[str] = []
-        self.row: list[str] = []
-        self.inner: list[str] = []
-        self.printer.open(0, self.top)
-        self.printer.open(1, self.row)
-        self.printer.inner = split_loops(nest.loops)[1].name
-        self.stores = stores
-
-    def open_inner(self) -> list[str]:
-        self.inner = []
-        self.printer.open(INNER, self.inner)
-        return self.inner
-
-    def store(self, stores: list[Store]) -> None:
-        """Computes all values, then writes them."""
-        terms = [self.printer.broadcast(e) for _, e in stores]
-        at = self.printer.position(self.nest.at, INNER, raw=True)
-        for (value, _), text in zip(stores, terms, strict=True):
-            pointer = self.kernel.pointer(value, written=True)
-            self.inner.append(self.kernel.write(pointer, at, text, value.info.dtype, self.lanes, "live"))
-
-    def aligned(self, stores: list[Store]) -> frozenset[Value]:
-        """Values read only at the element that is written."""
-        at: dict[Value, bool] = {}
-        for load in (x for _, e in stores for x in walk(e) if x.op == "load"):
-            at[load.value] = at.get(load.value, True) and load.args[0] is self.nest.at
-        return frozenset(v for v, same in at.items() if same)
-
-
-def _flat(body: Body, inner: Loop) -> list[str]:
-    body.printer.count(e for _, e in body.stores)
+def _flat(body: Body, inner: Loop, stores: list[Stored]) -> Range:
+    """The loop over a nest of one loop, whose vectors are tasks."""
+    body.printer.count(e for _, e in stores)
     body.open_inner()
-    body.store(body.stores)
-    n, i, kind = body.kernel.size(inner.extent), inner.name, "long" if body.kernel.wide else "int"
-    return [
-        f"RANGE({kind}, {i}, {n}, {body.lanes}) {{",
-        f"    int live = LIVE({i}_end - {i}, {body.lanes});",
-        *indent(body.inner),
-        "}",
-    ]
+    body.store(stores)
+    i, lanes = inner.name, body.lanes
+    statements = [live_lanes(i, f"{i}_end", lanes), *body.inner]
+    return Range(body.kernel.index_type, i, body.kernel.size(inner.extent), lanes, statements)
 
 
-def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments: list[Segment]) -> list[str]:
+def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments: list[Segment]) -> Range:
     """Rows are tasks; where rows are few, so are their blocks."""
-    kernel, kind = body.kernel, "long" if body.kernel.wide else "int"
+    kernel, kind = body.kernel, body.kernel.index_type
     rows = extent(outer)
     blocks = 1 if rows >= 2 * items else min(-(-2 * items // rows), -(-inner.extent // (16 * body.lanes)))
     block = -(-inner.extent // blocks)
@@ -189,49 +101,41 @@ def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments
     n, per = kernel.size(inner.extent), kernel.size(block)
     tasks = kernel.size(rows * blocks)
     body.row.extend(row_variables(kernel, outer, "row") if outer else [])
-    loops = [line for segment in segments for line in _segment(body, inner, segment)]
-    head = [f"{kind} row = task / {kernel.size(blocks)};"] if blocks > 1 else [f"{kind} row = task;"]
-    start = f"task % {kernel.size(blocks)} * {per}" if blocks > 1 else "0"
-    end = f"min({n}, begin + {per})" if blocks > 1 else n
-    return [
-        f"RANGE({kind}, task, {tasks}, 1) {{",
-        *indent([*head, *body.row]),
-        f"    {kind} begin = {start}, end = {end};",
-        *indent(loops),
-        "}",
-    ]
+    loops = [statement for segment in segments for statement in _segment(body, inner, segment)]
+    row, begin, end = "task", "0", n
+    if blocks > 1:
+        many = kernel.size(blocks)
+        row, begin, end = f"task / {many}", f"task % {many} * {per}", f"min({n}, begin + {per})"
+    statements = [
+        Declare(kind, "row", row), *body.row, Declare(kind, "begin", begin), Declare(kind, "end", end), *loops,
+    ]  # fmt: skip
+    return Range(kind, "task", tasks, 1, statements)
 
 
-def _segment(body: Body, inner: Loop, segment: Segment) -> list[str]:
+def _segment(body: Body, inner: Loop, segment: Segment) -> Block:
     """The loop over one segment of the innermost dimension."""
-    kernel, kind, i, lanes = body.kernel, "long" if body.kernel.wide else "int", inner.name, body.lanes
+    kernel, kind = body.kernel, body.kernel.index_type
     body.printer.indexing = segment.indexing
     body.printer.count(e for _, e in segment.stores)
     body.open_inner()
     body.store(segment.stores)
     begin = f"max(begin, {kernel.size(segment.begin)})" if segment.begin else "begin"
-    end, lines = "end", []
+    end = "end"
+    bound: Block = []
     if segment.end < inner.extent:
         end = kernel.fresh()
-        lines.append(f"{kind} {end} = min(end, {kernel.size(segment.end)});")
-    return [
-        *lines,
-        f"for ({kind} {i} = {begin}; {i} < {end}; {i} += {lanes}) {{",
-        f"    int live = LIVE({end} - {i}, {lanes});",
-        *indent(body.inner),
-        "}",
-    ]
+        bound.append(Declare(kind, end, f"min(end, {kernel.size(segment.end)})"))
+    return [*bound, vector_loop(kind, inner.name, begin, end, body.lanes, body.inner)]
 
 
-def _emit_scalar(kernel: KernelText, nest: Nest, stores: list[Store], shape: object) -> Generated:
+def _emit_scalar(kernel: KernelText, nest: Nest, stores: list[Stored]) -> Generated:
     """A kernel of scalars: one work-item, no loop."""
+    block: Block = [If("get_global_id(0)", [Return()])]
     printer = Printer(kernel, nest.indexing, {}, 1)
-    lines: list[str] = []
-    printer.open(0, lines)
+    printer.open(0, block)
     printer.count(e for _, e in stores)
     terms = [printer.term(e) for _, e in stores]
     at = printer.position(nest.at, 0)
     for (value, _), text in zip(stores, terms, strict=True):
-        lines.append(kernel.write(kernel.pointer(value, True), at, text, value.info.dtype, 1, ""))
-    head = ["if (get_global_id(0))", "    return;"]
-    return assemble(kernel, [*head, *lines], geometry(DeviceFacts(), 1, 1))
+        block.append(kernel.write(kernel.pointer(value, True), at, text, value.info.dtype))
+    return assemble(kernel, block, Geometry(1, 1))

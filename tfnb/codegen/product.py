@@ -6,14 +6,15 @@ and its slots come while the tile is being multiplied. Invariant: a tile's eleme
 
 from __future__ import annotations
 
+from tfnb.codegen.body import Body, Stored, dtypes_of
 from tfnb.codegen.clexpr import INNER
 from tfnb.codegen.ctypes import register_type, vector_lanes
-from tfnb.codegen.emission import Generated, Geometry, assemble, indent
+from tfnb.codegen.emission import Generated, Geometry, assemble
 from tfnb.codegen.group import Group
 from tfnb.codegen.kerneltext import KernelText
 from tfnb.codegen.nest import make_nest
-from tfnb.codegen.pointwise import Body, Store, dtypes_of
 from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.tree import Block, Call, Declare, For
 from tfnb.codegen.values import CallDef
 from tfnb.errors import InternalError
 from tfnb.ir.kernelcall import Product
@@ -36,16 +37,17 @@ def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
     lanes = vector_lanes(dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores})
     kernel = KernelText()
     a, b = (kernel.pointer(call.ins[i].value) for i in (call.product.a, call.product.b))
-    kernel.need("fused/product.clh", register_type(call.values[0].info.dtype), lanes)
+    ctype = register_type(call.values[0].info.dtype)
+    kernel.need("fused/product.clh", ctype, lanes)
     name = nest.loops[0].name
-    body = Body(kernel, nest, {name: INNER, call.values[0].number: INNER}, lanes, stores)
+    body = Body(kernel, nest, {name: INNER, call.values[0].number: INNER}, lanes)
     body.printer.locals[call.values[0].number] = "product"
     body.printer.count(e for _, e in stores)
     body.open_inner()
     _store(body, stores)
     touched = [kernel.pointer(v) for v in sorted(body.aligned(stores), key=lambda v: v.number)]
-    lines = _loops(kernel, call.product, a, b, name, body, touched)
-    return assemble(kernel, [*body.top, *lines], Geometry(_groups(call.product, facts.units), 1), has_local=True)
+    loops = _loops(kernel, call.product, a, b, name, body, touched, f"{ctype}{lanes}")
+    return assemble(kernel, [*body.top, *loops], Geometry(_groups(call.product, facts.units), 1), has_local=True)
 
 
 def _groups(p: Product, units: int) -> int:
@@ -54,51 +56,52 @@ def _groups(p: Product, units: int) -> int:
     return min(-(-p.m // PANEL), parts)
 
 
-def _store(body: Body, stores: list[Store]) -> None:
+def _store(body: Body, stores: list[Stored]) -> None:
     """Computes all values of a vector, then writes the lanes that no vector before it had."""
     kernel = body.kernel
     terms = [body.printer.broadcast(e) for _, e in stores]
     at = body.printer.position(body.nest.at, INNER, raw=True)
     for (value, _), text in zip(stores, terms, strict=True):
-        body.inner.append(f"put_from({kernel.pointer(value, written=True)} + {at}, {text}, done);")
+        body.inner.append(Call("put_from", (f"{kernel.pointer(value, written=True)} + {at}", text, "done")))
 
 
 def _loops(
-    kernel: KernelText, p: Product, a: str, b: str, i0: str, body: Body, touched: list[str]
-) -> list[str]:
+    kernel: KernelText, p: Product, a: str, b: str, element: str, body: Body, touched: list[str], kind: str
+) -> Block:
     """Blocks of columns, panels of rows, tiles, and the vectors of a tile."""
     m, n, k = (kernel.size(x) for x in (p.m, p.n, p.k))
-    lanes, kind = body.lanes, f"{register_type(body.stores[0][0].info.dtype)}{body.lanes}"
-    vectors = [
-        f"int done = max(0, c + {lanes} - columns);",
-        f"int {i0} = (i + r) * {n} + j0 + j + c - done;",
-        f"int live = {lanes};",
-        f"{kind} product = vload{lanes}(0, tile + r * NR + c - done);",
+    lanes = body.lanes
+    vector: Block = [
+        Declare("int", "done", f"max(0, c + {lanes} - columns)"),
+        Declare("int", element, f"(i + r) * {n} + j0 + j + c - done"),
+        Declare("int", "live", str(lanes)),
+        Declare(kind, "product", f"vload{lanes}(0, tile + r * NR + c - done)"),
         *body.row,
         *body.inner,
     ]
-    ahead = [f"AHEAD({t} + i * {n} + j0 + j, {n}, rows, columns)" for t in touched]
+    tile: Block = [
+        Declare("int", "columns", "LOWER(NR, width - j)"),
+        *(Call("AHEAD", (f"{t} + i * {n} + j0 + j", n, "rows", "columns")) for t in touched),
+        Call("product_tile", ("a_panel", f"b_block + j / NR * B_PANEL({k})", k, "columns", "tile")),
+        For("int", "r", "0", "rows", "1", [For("int", "c", "0", "columns", str(lanes), vector)]),
+    ]
+    panel: Block = [
+        Declare("int", "i", "panel * MR"),
+        Declare("int", "rows", f"LOWER(MR, {m} - i)"),
+        Call("pack_a_kmajor", ("a_panel", f"{a} + i", m, k)),
+        For("int", "j", "0", "width", "NR", tile),
+    ]
+    columns: Block = [
+        Declare("int", "width", f"LOWER(NC, {n} - j0)"),
+        Call("pack_b_kmajor", ("b_block", f"{b} + j0", n, k, "(width + NR - 1) / NR")),
+        For("int", "panel", "first", "last", "1", panel),
+    ]
     return [
-        "PRODUCT_MEMORY;",
-        f"int panels = ({m} + MR - 1) / MR;",
-        "int first = panels * ITEM / ITEMS, last = panels * (ITEM + 1) / ITEMS;",
-        f"for (int j0 = 0; j0 < {n}; j0 += NC) {{",
-        f"    int width = LOWER(NC, {n} - j0);",
-        f"    pack_b_kmajor(b_block, {b} + j0, {n}, {k}, (width + NR - 1) / NR);",
-        "    for (int panel = first; panel < last; ++panel) {",
-        f"        int i = panel * MR, rows = LOWER(MR, {m} - i);",
-        f"        pack_a_kmajor(a_panel, {a} + i, {m}, {k});",
-        "        for (int j = 0; j < width; j += NR) {",
-        "            int columns = LOWER(NR, width - j);",
-        *indent(ahead, 3),
-        f"            product_tile(a_panel, b_block + j / NR * B_PANEL({k}), {k}, columns, tile);",
-        "            for (int r = 0; r < rows; ++r)",
-        f"                for (int c = 0; c < columns; c += {lanes}) {{",
-        *indent(vectors, 5),
-        "                }",
-        "        }",
-        "    }",
-        "}",
+        Call("PRODUCT_MEMORY", None),
+        Declare("int", "panels", f"({m} + MR - 1) / MR"),
+        Declare("int", "first", "panels * ITEM / ITEMS"),
+        Declare("int", "last", "panels * (ITEM + 1) / ITEMS"),
+        For("int", "j0", "0", n, "NC", columns),
     ]
 
 
@@ -116,14 +119,14 @@ def emit_small_product(call: CallDef) -> Generated:
     kernel.need("fused/small_product.clh", "float", 16)
     a, b = (kernel.pointer(call.ins[i].value) for i in (p.a, p.b))
     m, n, k = (kernel.size(x) for x in (p.m, p.n, p.k))
-    lines = []
+    block: Block = []
     if p.transpose_b:
-        turned = kernel.scratch(0, "float", 4 * p.n * p.k)
-        lines.append(f"small_transpose({b}, {turned}, {n}, {k});")
-        b = turned
+        transposed = kernel.scratch("transposed", "float", p.n * p.k)
+        block.append(Call("small_transpose", (b, transposed, n, k)))
+        b = transposed
     row, step = ("1", m) if p.transpose_a else (k, "1")
     bias = "0" if call.bias is None else kernel.pointer(call.bias.value)
     c = kernel.pointer(call.values[0], written=True)
-    relu = int(call.site.epilogue.activation == "relu")
-    lines.append(f"small_product({a}, {row}, {step}, {b}, {bias}, {c}, {m}, {n}, {k}, {relu});")
-    return assemble(kernel, lines, Geometry(1, 1))
+    relu = str(int(call.site.epilogue.activation == "relu"))
+    block.append(Call("small_product", (a, row, step, b, bias, c, m, n, k, relu)))
+    return assemble(kernel, block, Geometry(1, 1))

@@ -6,6 +6,8 @@ A device may then do without kernels. Invariant: what is said here is what the p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tfnb.codegen.program import Read
 from tfnb.codegen.specialize import Specialized
 from tfnb.ir.cluster import Cluster
@@ -23,7 +25,7 @@ def reads_of(cluster: Cluster, found: Specialized) -> tuple[Read, ...]:
     return tuple(r for r in reads if r is not None) if None not in reads else ()
 
 
-def _read(e: Edge, cluster: Cluster, found: Specialized, nodes: dict[int, Node]) -> Read | None:
+def _read(e: Edge, cluster: Cluster, found: Specialized, nodes: Mapping[int, Node]) -> Read | None:
     if e in cluster.inputs:
         return None
     variable = found.variable_of.get(e)

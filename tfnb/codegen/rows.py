@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tfnb.codegen.body import Body, Stored, dtypes_of, extent, row_variables
 from tfnb.codegen.clexpr import INNER
 from tfnb.codegen.combine import Combine
 from tfnb.codegen.ctypes import register_type, vector_lanes
-from tfnb.codegen.emission import Generated, Geometry, assemble, geometry, indent
+from tfnb.codegen.emission import Generated, Geometry, assemble, geometry
 from tfnb.codegen.group import Group, row_splits
 from tfnb.codegen.inline import cost
 from tfnb.codegen.kerneltext import KernelText
 from tfnb.codegen.nest import Loop, Nest, make_nest
-from tfnb.codegen.pointwise import Body, Store, biggest, dtypes_of, extent, row_variables
+from tfnb.codegen.pointwise import biggest
 from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.tree import Block, Declare, For, Range, Store, vector_loop
 from tfnb.codegen.values import ReduceDef
 from tfnb.ir import scalar as s
 from tfnb.ir.scalar import Expr, walk
@@ -45,8 +47,8 @@ class Plan:
 
     nest: Nest
     reductions: tuple[Reduction, ...]
-    full: tuple[tuple[int, Store], ...]
-    kept: tuple[Store, ...]
+    full: tuple[tuple[int, Stored], ...]
+    kept: tuple[Stored, ...]
     lanes: int
 
     @property
@@ -114,12 +116,11 @@ class _Rows(Body):
         levels[plan.reduced_loops[-1].name] = INNER
         levels |= {r.name: 1 for r in plan.reductions}
         roots = [r.body for r in plan.reductions] + [e for _, (_, e) in plan.full] + [e for _, e in plan.kept]
-        super().__init__(kernel, plan.nest, levels, plan.lanes, [(None, e) for e in roots])  # type: ignore[list-item]
+        super().__init__(kernel, plan.nest, levels, plan.lanes)
         self.printer.count(roots)
         self.plan = plan
         self.outer, self.last = plan.reduced_loops[:-1], plan.reduced_loops[-1]
-        self.kind = "long" if kernel.wide else "int"
-        self.middle: list[str] = []
+        self.middle: Block = []
         self.kept_scratch: dict[Expr, str] = {}
         self.states: dict[int, tuple[str, ...]] = {}
 
@@ -144,7 +145,7 @@ class _Rows(Body):
             self.store(stores)
         for e, pointer in keep.items():
             self._keep(e, pointer)
-        self.row.extend(self._loops(accs, parts, blocked, bounds))
+        self.row.append(self._loops(accs, parts, blocked, bounds))
         for r in reductions:
             lines, states = r.combine.across(self.kernel, accs[r], self.lanes)
             self.row.extend(lines)
@@ -163,17 +164,17 @@ class _Rows(Body):
         self.row.extend(self._declared(r, names))
         return names
 
-    def _declared(self, r: Reduction, names: tuple[str, ...]) -> list[str]:
+    def _declared(self, r: Reduction, names: tuple[str, ...]) -> Block:
         return [
-            f"{register_type(d)}{self.lanes} {n} = {r.combine.neutral(k, True)};"
+            Declare(f"{register_type(d)}{self.lanes}", n, r.combine.neutral(k, True))
             for k, (n, d) in enumerate(zip(names, r.combine.states, strict=True))
         ]
 
     def _update(self, r: Reduction, acc: tuple[str, ...]) -> None:
         x = self.kernel.fresh()
         text = r.combine.masked(self.printer.broadcast(r.body), self.lanes)
-        self.inner.append(f"{register_type(r.combine.dtype)}{self.lanes} {x} = {text};")
-        states = (x,)
+        self.inner.append(Declare(f"{register_type(r.combine.dtype)}{self.lanes}", x, text))
+        states: tuple[str, ...] = (x,)
         if r.combine.arg:
             index = self.kernel.lane_index(self.last.name, self.lanes)
             narrow = self.kernel.wide and r.combine.result is s.int32
@@ -181,14 +182,14 @@ class _Rows(Body):
         self.inner.extend(r.combine.update(self.kernel, acc, states, self.lanes))
 
     def _keep(self, e: Expr, pointer: str) -> None:
-        at = self._scratch_at()
-        self.inner.append(f"vstore{self.lanes}({self.printer.broadcast(e)}, 0, {pointer} + {at});")
+        at, kind = self._scratch_at(), register_type(e.dtype)
+        self.inner.append(Store(pointer, at, self.printer.broadcast(e), kind, self.lanes))
         self.kept_scratch[e] = pointer
 
     def _reload(self, e: Expr, pointer: str) -> None:
         name = self.kernel.fresh()
         kind = self.printer.typename(e.dtype, True)
-        self.inner.append(f"{kind} {name} = vload{self.lanes}(0, {pointer} + {self._scratch_at()});")
+        self.inner.append(Declare(kind, name, f"vload{self.lanes}(0, {pointer} + {self._scratch_at()})"))
         self.printer.names[INNER][e] = name
 
     def _scratch_at(self) -> str:
@@ -200,55 +201,41 @@ class _Rows(Body):
     def _loops(
         self, accs: dict[Reduction, tuple[str, ...]], parts: dict[Reduction, tuple[str, ...]],
         blocked: bool, bounds: tuple[str, str] | None,
-    ) -> list[str]:  # fmt: skip
+    ) -> For:  # fmt: skip
         """The loops over the reduced dimensions; `bounds` of the outermost of them when rows are split."""
-        i, kind, n = self.last.name, self.kind, self.kernel.size(self.last.extent)
+        kernel, kind, lanes, i = self.kernel, self.kernel.index_type, self.lanes, self.last.name
+        n = kernel.size(self.last.extent)
         begin, end = bounds if bounds and not self.outer else ("0", n)
-        start = [line for r in accs for line in self._declared(r, parts[r])] if blocked else []
+        start = [node for r in accs for node in self._declared(r, parts[r])] if blocked else []
         join = [
-            line for r, acc in accs.items() for line in r.combine.update(self.kernel, acc, parts[r], self.lanes)
+            node for r, acc in accs.items() for node in r.combine.update(kernel, acc, parts[r], lanes)
         ] if blocked else []
-        step = self.lanes
-        block = max(1, BLOCK // self.last.extent) if self.outer else BLOCK
         long_rows = blocked and (not self.outer or self.last.extent > BLOCK)
         if long_rows:
-            size = self.kernel.size(BLOCK)
-            lines = [
-                f"for ({kind} block = {begin}; block < {end}; block += {size}) {{",
-                *indent(start),
-                f"    {kind} stop = min({end}, block + {size});",
-                f"    for ({kind} {i} = block; {i} < stop; {i} += {step}) {{",
-                f"        int live = LIVE(stop - {i}, {step});",
-                *indent(self.inner, 2), "    }", *indent(join), "}",
-            ]  # fmt: skip
+            block = kernel.size(BLOCK)
+            stop = Declare(kind, "stop", f"min({end}, block + {block})")
+            inner = vector_loop(kind, i, "block", "stop", lanes, self.inner)
+            loop = For(kind, "block", begin, end, block, [*start, stop, inner, *join])
         else:
-            lines = [
-                f"for ({kind} {i} = {begin}; {i} < {end}; {i} += {step}) {{",
-                f"    int live = LIVE({end} - {i}, {step});",
-                *indent(self.inner), "}",
-            ]  # fmt: skip
+            loop = vector_loop(kind, i, begin, end, lanes, self.inner)
         if not self.outer:
-            return lines
-        total = self.kernel.size(extent(self.outer))
+            return loop
+        total = kernel.size(extent(self.outer))
         begin, end = bounds or ("0", total)
-        head = row_variables(self.kernel, self.outer, "q")
-        inside = indent([*head, *self.middle, *lines])
+        head = row_variables(kernel, self.outer, "q")
+        row = [*head, *self.middle, loop]
         if not blocked or long_rows:
-            return [f"for ({kind} q = {begin}; q < {end}; ++q) {{", *inside, "}"]
-        size = self.kernel.size(block)
-        return [
-            f"for ({kind} block = {begin}; block < {end}; block += {size}) {{",
-            *indent(start),
-            f"    for ({kind} q = block; q < min({end}, block + {size}); ++q) {{",
-            *indent(inside), "    }", *indent(join), "}",
-        ]  # fmt: skip
+            return For(kind, "q", begin, end, "1", row)
+        rows = kernel.size(max(1, BLOCK // self.last.extent))
+        some = For(kind, "q", "block", f"min({end}, block + {rows})", "1", row)
+        return For(kind, "block", begin, end, rows, [*start, some, *join])
 
     def store_kept(self) -> None:
         """Writes what there is one of per row."""
         at = self.printer.position(self.nest.kept_at, 1)
         terms = [self.printer.term(e, 1) for _, e in self.plan.kept]
         for (v, _), text in zip(self.plan.kept, terms, strict=True):
-            self.row.append(self.kernel.write(self.kernel.pointer(v, True), at, text, v.info.dtype, 1, ""))
+            self.row.append(self.kernel.write(self.kernel.pointer(v, True), at, text, v.info.dtype))
 
 
 def _shared(plan: Plan) -> dict[int, list[Expr]]:
@@ -290,29 +277,33 @@ def _whole(plan: Plan, shape: Geometry) -> Generated:
         keep: dict[Expr, str] = {}
         for e in shared.get(level, []):
             kind = register_type(e.dtype)
-            size = 8 if kind in ("double", "long", "ulong") else 4
-            base = kernel.scratch(count, kind, padded * shape.items * size)
-            body.top.append(f"__global {kind} *{base}_row = {base} + ITEM * {kernel.size(padded)};")
+            base = kernel.scratch(f"kept {count}", kind, padded * shape.items)
+            body.top.append(Declare(f"__global {kind} *", f"{base}_row", f"{base} + ITEM * {kernel.size(padded)}"))
             keep[e] = f"{base}_row"
             count += 1
         body.phase(level, keep)
     body.store_kept()
-    kind = body.kind
-    lines = [f"RANGE({kind}, row, {kernel.size(extent(plan.kept_loops))}, 1) {{", *indent(body.row), "}"]
+    loop = Range(kernel.index_type, "row", kernel.size(extent(plan.kept_loops)), 1, body.row)
     single = len({r.level for r in plan.reductions} | {lv for lv, _ in plan.full}) == 1
     aligned = body.aligned([st for _, st in plan.full]) if single and plan.full and not plan.reductions else frozenset()
-    return assemble(kernel, [*body.top, *lines], shape, aligned)
+    return assemble(kernel, [*body.top, loop], shape, aligned)
 
 
-def _state_scratch(plan: Plan) -> list[tuple[Reduction, list[tuple[int, str]]]]:
-    out, key = [], 100
-    for r in plan.reductions:
-        states = []
-        for d in r.combine.states:
-            states.append((key, register_type(d)))
-            key += 1
-        out.append((r, states))
-    return out
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A state of a reduction in scratch memory, one element for each part of each row."""
+
+    pointer: str
+    ctype: str
+
+
+def _parts_of(plan: Plan, kernel: KernelText, elements: int) -> dict[Reduction, list[_Part]]:
+    """The scratch memory in which the two kernels of split rows meet."""
+    parts: dict[Reduction, list[_Part]] = {}
+    for k, r in enumerate(plan.reductions):
+        kinds = [register_type(d) for d in r.combine.states]
+        parts[r] = [_Part(kernel.scratch(f"parts {k} {j}", c, elements), c) for j, c in enumerate(kinds)]
+    return parts
 
 
 def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
@@ -325,18 +316,17 @@ def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
     per = -(-split // splits)
     if not body.outer:
         per = -(-per // plan.lanes) * plan.lanes
-    kind = body.kind
-    body.row.append(f"{kind} row = task / {many};")
-    body.row.append(f"{kind} begin = task % {many} * {kernel.size(per)};")
-    body.row.append(f"{kind} end = min({kernel.size(split)}, begin + {kernel.size(per)});")
+    kind = kernel.index_type
+    body.row.append(Declare(kind, "row", f"task / {many}"))
+    body.row.append(Declare(kind, "begin", f"task % {many} * {kernel.size(per)}"))
+    body.row.append(Declare(kind, "end", f"min({kernel.size(split)}, begin + {kernel.size(per)})"))
     body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
     body.phase(0, {}, ("begin", "end"))
-    for r, states in _state_scratch(plan):
-        for k, (key, ctype) in enumerate(states):
-            pointer = kernel.scratch(key, ctype, rows * splits * (8 if ctype in ("double", "long", "ulong") else 4))
-            body.row.append(f"{pointer}[task] = {body.states[r.name][k]};")
-    lines = [f"RANGE({kind}, task, {kernel.size(rows * splits)}, 1) {{", *indent(body.row), "}"]
-    return assemble(kernel, [*body.top, *lines], shape)
+    for r, parts in _parts_of(plan, kernel, rows * splits).items():
+        for part, state in zip(parts, body.states[r.name], strict=True):
+            body.row.append(Store(part.pointer, "task", state, part.ctype))
+    loop = Range(kind, "task", kernel.size(rows * splits), 1, body.row)
+    return assemble(kernel, [*body.top, loop], shape)
 
 
 def _combined(plan: Plan, splits: int, rows: int) -> Generated:
@@ -345,21 +335,18 @@ def _combined(plan: Plan, splits: int, rows: int) -> Generated:
     body = _Rows(plan, kernel)
     body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
     many = kernel.size(splits)
-    for r, states in _state_scratch(plan):
-        acc = tuple(kernel.fresh() for _ in states)
-        parts = tuple(kernel.fresh() for _ in states)
+    for r, parts in _parts_of(plan, kernel, rows * splits).items():
+        acc = tuple(kernel.fresh() for _ in parts)
+        names = tuple(kernel.fresh() for _ in parts)
         body.row.extend(
-            f"{c} {a} = {r.combine.neutral(k)};" for k, (a, (_, c)) in enumerate(zip(acc, states, strict=True))
+            Declare(p.ctype, a, r.combine.neutral(k)) for k, (a, p) in enumerate(zip(acc, parts, strict=True))
         )
-        loads = [
-            f"{c} {x} = {kernel.scratch(key, c, rows * splits * (8 if c in ('double', 'long', 'ulong') else 4))}"
-            f"[row * {many} + part];"
-            for x, (key, c) in zip(parts, states, strict=True)
+        loads: Block = [
+            Declare(p.ctype, x, f"{p.pointer}[row * {many} + part]") for x, p in zip(names, parts, strict=True)
         ]
-        update = r.combine.update(kernel, acc, parts, 1)
-        body.row.extend([f"for (int part = 0; part < {many}; ++part) {{", *indent([*loads, *update]), "}"])
+        update = r.combine.update(kernel, acc, names, 1)
+        body.row.append(For("int", "part", "0", many, "1", [*loads, *update]))
         body.finish(r, acc)
     body.store_kept()
-    kind = body.kind
-    lines = [f"RANGE({kind}, row, {kernel.size(rows)}, 1) {{", *indent(body.row), "}"]
-    return assemble(kernel, [*body.top, *lines], Geometry(1, 1))
+    loop = Range(kernel.index_type, "row", kernel.size(rows), 1, body.row)
+    return assemble(kernel, [*body.top, loop], Geometry(1, 1))

@@ -283,10 +283,10 @@ def _host_values(
         infos = (_input_info(found, e) for e in node.inputs)
         known = [np.broadcast_to(np.zeros((), i.dtype.np), i.shape) for i in infos]
     else:
-        known = [found.values.get(e) for e in node.inputs]
-    if kernel is None or not opdef.shape_only and any(
-        v is None or v.size > _MAX_FOLD for v in known
-    ):
+        known = [found.values[e] for e in node.inputs if e in found.values]
+        if len(known) < len(node.inputs) or any(v.size > _MAX_FOLD for v in known):
+            return []
+    if kernel is None:
         return []
     specs = tuple(TensorSpec(o.dtype, Shape(o.shape)) for o in outputs)
     result = kernel(HostCall(node.attrs, node.types, specs, node), *known)

@@ -7,21 +7,15 @@ read once per tile, not once per element.
 
 from __future__ import annotations
 
+from tfnb.codegen.body import Body, Stored, dtypes_of, extent, row_variables, split_loops
 from tfnb.codegen.clexpr import INNER
 from tfnb.codegen.ctypes import register_type, vector_lanes
-from tfnb.codegen.emission import Generated, assemble, geometry, indent
+from tfnb.codegen.emission import Generated, assemble, geometry
 from tfnb.codegen.inline import cost
 from tfnb.codegen.kerneltext import KernelText
 from tfnb.codegen.nest import Loop, Nest
-from tfnb.codegen.pointwise import (
-    Body,
-    Store,
-    dtypes_of,
-    extent,
-    row_variables,
-    split_loops,
-)  # fmt: skip
 from tfnb.codegen.program import DeviceFacts
+from tfnb.codegen.tree import Assign, Block, Call, Declare, For, Range, vector_loop
 from tfnb.ir import scalar as s
 from tfnb.ir.scalar import Expr, walk
 
@@ -30,7 +24,7 @@ __all__ = ["emit_transpose"]
 SMALL = 1024  # elements: below, a gather is as good
 
 
-def emit_transpose(nest: Nest, stores: list[Store], facts: DeviceFacts) -> Generated | None:
+def emit_transpose(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Generated | None:
     """The tiled kernel of a region that is read across rows; None when it is not."""
     found = _across(nest, [e for _, e in stores])
     if found is None or extent(nest.loops) < SMALL:
@@ -71,7 +65,7 @@ class _Tiled:
     """One kernel over tiles of `row` and the innermost loop."""
 
     def __init__(
-        self, nest: Nest, stores: list[Store], row: Loop, loads: list[Expr], lanes: int
+        self, nest: Nest, stores: list[Stored], row: Loop, loads: list[Expr], lanes: int
     ) -> None:
         self.nest, self.stores, self.row, self.loads, self.lanes = nest, stores, row, loads, lanes
         self.kernel = KernelText(wide=nest.dtype is s.int64)
@@ -79,44 +73,34 @@ class _Tiled:
         self.others = tuple(n for n in outer if n is not row)
         levels: dict[object, int] = {n.name: 1 for n in self.others}
         levels |= {row.name: 2, self.inner.name: INNER}
-        self.body = Body(self.kernel, nest, levels, lanes, stores)
+        self.body = Body(self.kernel, nest, levels, lanes)
         self.body.printer.count(e for _, e in stores)
-        self.middle: list[str] = []
+        self.middle: Block = []
         self.body.printer.open(2, self.middle)
 
     def emit(self, facts: DeviceFacts) -> Generated:
         kernel, lanes, i, t = self.kernel, self.lanes, self.inner.name, self.row.name
-        kind = "long" if kernel.wide else "int"
-        inner_lines = self.body.open_inner()
-        tiles = [self._tile(k, e) for k, e in enumerate(self.loads)]
+        kind = kernel.index_type
+        inner = self.body.open_inner()
+        tiles = [statement for k, e in enumerate(self.loads) for statement in self._tile(k, e)]
         self.body.store(self.stores)
         blocks = -(-self.row.extent // lanes)
         n, rows = kernel.size(self.inner.extent), kernel.size(self.row.extent)
-        tasks = extent(self.others) * blocks
-        head = [f"{kind} row = task / {kernel.size(blocks)};"]
-        head += row_variables(kernel, self.others, "row") if self.others else []
-        lines = [
-            f"RANGE({kind}, task, {kernel.size(tasks)}, 1) {{",
-            *indent(head),
-            f"    {kind} first = task % {kernel.size(blocks)} * {lanes};",
-            f"    int rows = LIVE({rows} - first, {lanes});",
-            *indent(self.body.row),
-            f"    for ({kind} {i} = 0; {i} < {n}; {i} += {lanes}) {{",
-            f"        int live = LIVE({n} - {i}, {lanes});",
-            *indent([line for tile in tiles for line in tile], 2),
-            "        for (int k = 0; k < rows; ++k) {",
-            f"            {kind} {t} = first + k;",
-            *indent(self.middle, 3),
-            *indent(inner_lines, 3),
-            "        }",
-            "    }",
-            "}",
-        ]
+        tasks, many = extent(self.others) * blocks, kernel.size(blocks)
+        head = row_variables(kernel, self.others, "row") if self.others else []
+        each_row = For("int", "k", "0", "rows", "1", [Declare(kind, t, "first + k"), *self.middle, *inner])
+        statements = [
+            Declare(kind, "row", f"task / {many}"), *head,
+            Declare(kind, "first", f"task % {many} * {lanes}"),
+            Declare("int", "rows", f"LIVE({rows} - first, {lanes})"), *self.body.row,
+            vector_loop(kind, i, "0", n, lanes, [*tiles, each_row]),
+        ]  # fmt: skip
+        loop = Range(kind, "task", kernel.size(tasks), 1, statements)
         work = extent(self.nest.loops) * max(1, sum(cost(e) for _, e in self.stores) // 4)
-        return assemble(kernel, [*self.body.top, *lines], geometry(facts, tasks, work))
+        return assemble(kernel, [*self.body.top, loop], geometry(facts, tasks, work))
 
-    def _tile(self, k: int, load: Expr) -> list[str]:
-        """Statements that load a tile and turn it; its rows become the values of the load."""
+    def _tile(self, k: int, load: Expr) -> Block:
+        """Statements that load a tile and transpose it; its rows become the values of the load."""
         kernel, lanes, name = self.kernel, self.lanes, f"tile{k}"
         form = self.nest.indexing.affine(load.args[0])
         parts = []
@@ -133,11 +117,10 @@ class _Tiled:
         read = kernel.read_vector(kernel.pointer(load.value), " + ".join(parts), load.dtype, lanes)
         kernel.need("fused/transpose.clh", kind, lanes)
         value = kernel.fresh()
-        self.body.inner.append(f"{kind}{lanes} {value} = {name}[k];")
+        self.body.inner.append(Declare(f"{kind}{lanes}", value, f"{name}[k]"))
         self.body.printer.names[INNER][load] = value
         return [
-            f"{kind}{lanes} {name}[{lanes}];",
-            f"for (int r = 0; r < {lanes}; ++r)",
-            f"    {name}[r] = {read};",
-            f"transpose({name});",
+            Declare(f"{kind}{lanes}", name, length=lanes),
+            For("int", "r", "0", str(lanes), "1", [Assign(f"{name}[r]", read)]),
+            Call("transpose", (name,)),
         ]

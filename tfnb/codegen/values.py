@@ -7,11 +7,10 @@ variable after the first is written by one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ __all__ = [
     "accumulator", "compute_dtype", "element", "literal", "loads_of", "size_of", "local", "param", "uniform_value",
 ]  # fmt: skip
 
+Number = bool | int | float | np.generic
 LONG_FROM = 2**31 - 64  # from so many elements on, sizes and indices are long
 
 
@@ -112,7 +112,7 @@ class CallDef:
     ins: tuple[View, ...]
     outs: tuple[Value, ...]
     site: KernelSite
-    recipe: Any
+    recipe: Callable[[KernelSite], Sequence[KernelCall]]
     epilogue: bool
     bias: View | None = None
     calls: tuple[KernelCall, ...] = ()
@@ -165,17 +165,17 @@ def element(view: View, idx: Sequence[Expr]) -> Expr:
     return make("load", tuple(idx), view.value.info.dtype, view)
 
 
-def local(name: Any, dtype: DType) -> Expr:
+def local(name: object, dtype: DType) -> Expr:
     """A value that the kernel holds at this place (the result of a reduction of the same row)."""
     return make("local", (), dtype, name)
 
 
-def param(value: Any, dtype: DType) -> Expr:
+def param(value: float, dtype: DType) -> Expr:
     """A number that kernels get as an argument, so that their text does not change with it."""
     return make("param", (), dtype, value)
 
 
-def literal(value: Any, dtype: DType) -> Expr:
+def literal(value: Number, dtype: DType) -> Expr:
     """A constant; 16-bit floats are rounded first."""
     if dtype is uint8 or not dtype.is_bool:
         return s.const(value, dtype) if dtype.size != 2 or not dtype.is_floating else s.cast(
@@ -184,7 +184,7 @@ def literal(value: Any, dtype: DType) -> Expr:
     return s.const(bool(value), bool_)
 
 
-def uniform_value(array: np.ndarray) -> Any:
+def uniform_value(array: np.ndarray) -> np.generic | None:
     """The one value that all elements have, or None."""
     if array.size == 0:
         return None

@@ -21,7 +21,8 @@ __kernel void k0_argmax(
             v1 = v5 ? v3 : v1;
             v2 = v5 ? lane_index16(i1, live) : v2;
         }
-        float v6; int v7;
+        float v6;
+        int v7;
         across_argmax(v1, v2, &v6, &v7);
         v7 = v7 == INT_MAX ? 0 : v7;
         p1[i0] = (long)v7;

@@ -12,7 +12,8 @@ __kernel void k0_relu(
     RANGE(int, task, n1, 1) {
         int row = task;
         int i0 = row;
-        int begin = 0, end = n0;
+        int begin = 0;
+        int end = n0;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
             float16 v1 = vload16(0, p0 + i0 * n0 + i1);

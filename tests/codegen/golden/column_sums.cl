@@ -11,9 +11,12 @@ __kernel void k0_sum(
     __global const float *p0, __global float *p1, int n0, int n1, int n2, int n3, int n4, int n5)
 {
     RANGE(int, task, n1, 1) {
-        int q_begin = task % n1 * n2, q_end = min(n0, q_begin + n2);
+        int q_begin = task % n1 * n2;
+        int q_end = min(n0, q_begin + n2);
         int rest = task / n1;
-        int begin = 0, end = n3, row = rest;
+        int begin = 0;
+        int end = n3;
+        int row = rest;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
             float16 a0_tot = 0.0f;
@@ -39,8 +42,11 @@ __kernel void k1_sum(
     __global float *p0, __global float *p1, int n0, int n1, int n2, int n3)
 {
     RANGE(int, task, 1, 1) {
-        int q_begin = 0, q_end = n2;
-        int begin = 0, end = n3, row = task;
+        int q_begin = 0;
+        int q_end = n2;
+        int begin = 0;
+        int end = n3;
+        int row = task;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
             float16 a0 = 0.0f;

@@ -13,7 +13,8 @@ __kernel void k0_concat(
     RANGE(int, task, n1, 1) {
         int row = task;
         int i0 = row;
-        int begin = 0, end = n0;
+        int begin = 0;
+        int end = n0;
         int v2 = min(end, n2);
         for (int i1 = begin; i1 < v2; i1 += 16) {
             int live = LIVE(v2 - i1, 16);

@@ -20,7 +20,8 @@ __kernel void k0_gather(
         int v2 = t_max(v1, 0);
         int v3 = t_min(v2, n2);
         int v5 = (v1 >= 0) & (v1 < n3);
-        int begin = 0, end = n0;
+        int begin = 0;
+        int end = n0;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
             float16 v4 = vload16(0, p0 + i1 + v3 * n0);
