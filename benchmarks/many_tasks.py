@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from tfnb.session.config import ConfigProto
-from tfnb.session.dask.channel import Channel, Peer
-from tfnb.session.dask.master import Master, _Gathering, _Registered
+from tfnb.session.dask.master.master import Master, _Gathering, _Registered
 from tfnb.session.dask.server import full_name
-from tfnb.session.dask.share import Share
-from tfnb.session.dask.task import Task
-from tfnb.session.dask.wire import Kind, Message
+from tfnb.session.dask.task.share import Share
+from tfnb.session.dask.task.task import Task
+from tfnb.session.dask.transport.channel import Channel, Peer
+from tfnb.session.dask.transport.wire import Kind, Message
 
 PROCESSES = 4
 WORK = (0.001, 0.01, 0.1)  # seconds that the tasks of a step work

@@ -30,12 +30,12 @@ from tfnb.errors import (
     UnavailableError,
 )
 from tfnb.session.config import ConfigProto
-from tfnb.session.dask.census import Census
-from tfnb.session.dask.directory import Directory
-from tfnb.session.dask.hosting import HANDLER, Host
-from tfnb.session.dask.master import Master
+from tfnb.session.dask.master.master import Master
+from tfnb.session.dask.membership.census import Census
+from tfnb.session.dask.membership.directory import Directory
+from tfnb.session.dask.membership.hosting import HANDLER, Host
 from tfnb.session.dask.server import full_name, is_loopback, offer, tls_of, withdraw
-from tfnb.session.dask.task import Task
+from tfnb.session.dask.task.task import Task
 
 __all__ = ["DaskCluster"]
 

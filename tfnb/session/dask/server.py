@@ -18,11 +18,11 @@ from distributed.utils import LoopRunner, get_ip, get_ipv6, sync
 
 from tfnb.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError, UnavailableError
 from tfnb.session.config import ConfigProto
-from tfnb.session.dask.channel import Tls
-from tfnb.session.dask.directory import Directory
-from tfnb.session.dask.hosting import HANDLER, Host
-from tfnb.session.dask.master import Master
-from tfnb.session.dask.task import Task
+from tfnb.session.dask.master.master import Master
+from tfnb.session.dask.membership.directory import Directory
+from tfnb.session.dask.membership.hosting import HANDLER, Host
+from tfnb.session.dask.task.task import Task
+from tfnb.session.dask.transport.channel import Tls
 
 __all__ = ["Server", "Target", "connect", "full_name", "is_loopback", "offer", "tls_of", "withdraw"]
 

@@ -20,11 +20,11 @@ from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.stats import StepStats
 from tfnb.runtime.transfer import Key
 from tfnb.runtime.values import Value, nbytes_of, to_host
-from tfnb.session.dask.channel import Peer
-from tfnb.session.dask.pump import Inbox, Pump
-from tfnb.session.dask.stream import Stream
-from tfnb.session.dask.tracing import note_sent
-from tfnb.session.dask.wire import Kind, Message
+from tfnb.session.dask.observability.tracing import note_sent
+from tfnb.session.dask.transport.channel import Peer
+from tfnb.session.dask.transport.pump import Inbox, Pump
+from tfnb.session.dask.transport.stream import Stream
+from tfnb.session.dask.transport.wire import Kind, Message
 
 __all__ = ["Call", "Meeting", "Reply", "Run", "key_text", "task_of"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from tfnb.session.dask.channel import Channel, Peer
-from tfnb.session.dask.pump import Pump
-from tfnb.session.dask.stream import Stream
+from tfnb.session.dask.transport.channel import Channel, Peer
+from tfnb.session.dask.transport.pump import Pump
+from tfnb.session.dask.transport.stream import Stream
 
 __all__ = ["Lines"]
 

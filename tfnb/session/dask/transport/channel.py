@@ -28,8 +28,8 @@ from tfnb.errors import (
     UnavailableError,
     UnknownError,
 )
-from tfnb.session.dask.stream import Budget, Idle, Stream
-from tfnb.session.dask.wire import Head, Message
+from tfnb.session.dask.transport.stream import Budget, Idle, Stream
+from tfnb.session.dask.transport.wire import Head, Message
 
 __all__ = ["MAX_UNFINISHED", "Channel", "Peer", "Tls"]
 

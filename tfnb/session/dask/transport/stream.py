@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tfnb.errors import ResourceExhaustedError
-from tfnb.session.dask.wire import (
+from tfnb.session.dask.transport.wire import (
     CHUNK,
     LONGEST_HEAD,
     Assembly,

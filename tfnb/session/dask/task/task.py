@@ -33,17 +33,17 @@ from tfnb.runtime.stats import StepStats
 from tfnb.runtime.values import Value, to_host
 from tfnb.session.compile import Context
 from tfnb.session.config import ConfigProto
-from tfnb.session.dask.channel import Peer, Tls
-from tfnb.session.dask.failures import Refusals, heard, told
-from tfnb.session.dask.lines import Lines
-from tfnb.session.dask.meeting import Call, Meeting, Reply, Run
-from tfnb.session.dask.pump import Pump
-from tfnb.session.dask.reading import Reading
-from tfnb.session.dask.share import FEED, FETCH, TIMES, MasterHere, Registered, Share
-from tfnb.session.dask.stream import Stream
-from tfnb.session.dask.tracing import encode_times, note_arrivals, note_sent
-from tfnb.session.dask.traffic import CountingChannel
-from tfnb.session.dask.wire import Head, Kind, Message
+from tfnb.session.dask.observability.tracing import encode_times, note_arrivals, note_sent
+from tfnb.session.dask.observability.traffic import CountingChannel
+from tfnb.session.dask.task.meeting import Call, Meeting, Reply, Run
+from tfnb.session.dask.task.reading import Reading
+from tfnb.session.dask.task.share import FEED, FETCH, TIMES, MasterHere, Registered, Share
+from tfnb.session.dask.transport.channel import Peer, Tls
+from tfnb.session.dask.transport.failures import Refusals, heard, told
+from tfnb.session.dask.transport.lines import Lines
+from tfnb.session.dask.transport.pump import Pump
+from tfnb.session.dask.transport.stream import Stream
+from tfnb.session.dask.transport.wire import Head, Kind, Message
 from tfnb.session.functions import Functions
 from tfnb.session.placing import Placing
 from tfnb.settings import load_settings

@@ -16,7 +16,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.runtime.stats import HOST, TRANSFER, NodeTime, StepStats
-from tfnb.session.dask.clocks import agreed
+from tfnb.session.dask.observability.clocks import agreed
 
 __all__ = ["Noted", "decode_times", "encode_times", "host_of", "join_transfers", "merge", "note_arrivals", "note_sent"]
 

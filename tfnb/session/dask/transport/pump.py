@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import OpError
-from tfnb.session.dask.stream import Stream
-from tfnb.session.dask.wire import Head
+from tfnb.session.dask.transport.stream import Stream
+from tfnb.session.dask.transport.wire import Head
 
 __all__ = ["Inbox", "Pump"]
 

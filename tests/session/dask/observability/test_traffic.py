@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tfnb.errors import UnavailableError
-from tfnb.session.dask.channel import Peer
-from tfnb.session.dask.traffic import OTHERS, CountingChannel, Traffic
-from tfnb.session.dask.wire import Kind, Message
+from tfnb.session.dask.observability.traffic import OTHERS, CountingChannel, Traffic
+from tfnb.session.dask.transport.channel import Peer
+from tfnb.session.dask.transport.wire import Kind, Message
 
 PS, WORKER = "/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"
 

@@ -5,8 +5,8 @@ import pytest
 
 import tfnb as tf
 from tfnb.errors import FailedPreconditionError
-from tfnb.session.dask.reading import Reading
-from tfnb.session.dask.task import Task
+from tfnb.session.dask.task.reading import Reading
+from tfnb.session.dask.task.task import Task
 
 pytestmark = pytest.mark.opencl
 

@@ -34,15 +34,15 @@ from tfnb.runtime.deadline import current as current_deadline
 from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
-from tfnb.session.dask.census import Census
-from tfnb.session.dask.clocks import Clock
-from tfnb.session.dask.directory import Directory, Entry
-from tfnb.session.dask.meeting import Reply, Run, task_of
-from tfnb.session.dask.parts import encode_part
-from tfnb.session.dask.pump import Pump
-from tfnb.session.dask.share import FETCH, TIMES, Share
-from tfnb.session.dask.task import Task
-from tfnb.session.dask.tracing import Noted, decode_times, merge
+from tfnb.session.dask.membership.census import Census
+from tfnb.session.dask.membership.directory import Directory, Entry
+from tfnb.session.dask.observability.clocks import Clock
+from tfnb.session.dask.observability.tracing import Noted, decode_times, merge
+from tfnb.session.dask.task.meeting import Reply, Run, task_of
+from tfnb.session.dask.task.parts import encode_part
+from tfnb.session.dask.task.share import FETCH, TIMES, Share
+from tfnb.session.dask.task.task import Task
+from tfnb.session.dask.transport.pump import Pump
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
 from tfnb.session.recording import Recording, Trace, traced

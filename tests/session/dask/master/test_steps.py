@@ -12,8 +12,14 @@ from tfnb.ir.opdef import Kind
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.stats import HOST, TRANSFER, StepStats
 from tfnb.session import functions
-from tfnb.session.dask.meeting import Run
-from tfnb.session.dask.tracing import decode_times, encode_times, host_of, merge, note_arrivals
+from tfnb.session.dask.observability.tracing import (
+    decode_times,
+    encode_times,
+    host_of,
+    merge,
+    note_arrivals,
+)
+from tfnb.session.dask.task.meeting import Run
 
 pytestmark = pytest.mark.opencl
 

@@ -21,11 +21,11 @@ from tfnb.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from tfnb.session.dask import channel as channels
-from tfnb.session.dask.channel import Channel, Peer, Tls
-from tfnb.session.dask.pump import Inbox as Waiting
-from tfnb.session.dask.pump import Pump
-from tfnb.session.dask.wire import Kind, Message, frames
+from tfnb.session.dask.transport import channel as channels
+from tfnb.session.dask.transport.channel import Channel, Peer, Tls
+from tfnb.session.dask.transport.pump import Inbox as Waiting
+from tfnb.session.dask.transport.pump import Pump
+from tfnb.session.dask.transport.wire import Kind, Message, frames
 
 
 def tensor(step, key, value):
@@ -410,7 +410,7 @@ def test_a_stranger_who_says_nothing_keeps_no_channel_open():
 
 
 def test_a_stranger_who_speaks_slowly_is_not_heard_for_ever(monkeypatch):
-    monkeypatch.setattr("tfnb.session.dask.channel._GREETING", 0.3)
+    monkeypatch.setattr("tfnb.session.dask.transport.channel._GREETING", 0.3)
     box = Inbox()
     channel = Channel("127.0.0.1", lambda *_: None, box.errors.append)
     with socket.create_connection((channel.peer.host, channel.peer.port)) as slow, suppress(OSError):

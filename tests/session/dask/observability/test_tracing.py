@@ -9,7 +9,7 @@ import tfnb as tf
 from tfnb.notebook.trace_file import trace_of
 from tfnb.notebook.trace_model import trace_model
 from tfnb.runtime.stats import HOST, StepStats
-from tfnb.session.dask.tracing import (
+from tfnb.session.dask.observability.tracing import (
     host_of,
     join_transfers,
     note_arrivals,

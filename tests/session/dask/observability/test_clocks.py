@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfnb.session.dask.clocks import DRIFT, Clock, agreed
+from tfnb.session.dask.observability.clocks import DRIFT, Clock, agreed
 
 delays = st.floats(1e-5, 0.5)
 

@@ -23,11 +23,11 @@ from distributed.comm import CommClosedError
 from tfnb.errors import InvalidArgumentError, UnavailableError
 from tfnb.runtime.values import nbytes_of
 from tfnb.session.compile import plan_part
-from tfnb.session.dask.channel import Peer
-from tfnb.session.dask.failures import encode_error
-from tfnb.session.dask.parts import decode_part
-from tfnb.session.dask.share import Share
-from tfnb.session.dask.task import Task
+from tfnb.session.dask.task.parts import decode_part
+from tfnb.session.dask.task.share import Share
+from tfnb.session.dask.task.task import Task
+from tfnb.session.dask.transport.channel import Peer
+from tfnb.session.dask.transport.failures import encode_error
 
 __all__ = ["HANDLER", "Host", "report_of"]
 

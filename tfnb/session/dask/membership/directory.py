@@ -22,10 +22,10 @@ from distributed.core import ConnectionPool
 from distributed.utils import LoopRunner, sync
 
 from tfnb.errors import InvalidArgumentError, OpError, UnavailableError
-from tfnb.session.dask.channel import Peer
-from tfnb.session.dask.clocks import Clock
-from tfnb.session.dask.failures import decode_error
-from tfnb.session.dask.hosting import HANDLER
+from tfnb.session.dask.membership.hosting import HANDLER
+from tfnb.session.dask.observability.clocks import Clock
+from tfnb.session.dask.transport.channel import Peer
+from tfnb.session.dask.transport.failures import decode_error
 
 __all__ = ["Directory", "Entry"]
 

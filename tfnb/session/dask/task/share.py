@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tfnb.runtime.executor import Executor
-from tfnb.session.dask.channel import Peer
-from tfnb.session.dask.reading import Reading
+from tfnb.session.dask.task.reading import Reading
+from tfnb.session.dask.transport.channel import Peer
 
 __all__ = ["FEED", "FETCH", "TIMES", "MasterHere", "Registered", "Share"]
 

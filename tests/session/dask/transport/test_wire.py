@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tfnb.errors import InvalidArgumentError, OpError, ResourceExhaustedError
-from tfnb.session.dask import wire
-from tfnb.session.dask.wire import (
+from tfnb.session.dask.transport import wire
+from tfnb.session.dask.transport.wire import (
     Assembly,
     Head,
     Kind,

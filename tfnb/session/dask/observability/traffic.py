@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from tfnb.session.dask.channel import Channel
-from tfnb.session.dask.stream import Idle, Stream
-from tfnb.session.dask.wire import Kind, Message
+from tfnb.session.dask.transport.channel import Channel
+from tfnb.session.dask.transport.stream import Idle, Stream
+from tfnb.session.dask.transport.wire import Kind, Message
 
 __all__ = ["OTHERS", "CountingChannel", "Traffic"]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfnb.errors import AbortedError, InvalidArgumentError, OpError
-from tfnb.session.dask.failures import heard, told
+from tfnb.session.dask.transport.failures import heard, told
 
 TEXTS = st.text(max_size=5)
 JSON = st.recursive(
