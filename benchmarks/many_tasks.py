@@ -34,9 +34,9 @@ def serve(n: int) -> None:
     nothing = np.zeros(0, np.uint8)
 
     def make() -> Channel:
-        def answer(head: Any, value: Any, line: Any) -> None:
+        def answer(head: Any, value: Any, stream: Any) -> None:
             if head.kind is Kind.CALL:  # its key says which task this is
-                line.send([Message(Kind.REPLY, head.step, head.key, nothing)])
+                stream.send([Message(Kind.REPLY, head.step, head.key, nothing)])
 
         return Channel("127.0.0.1", answer, lambda e: None)
 

@@ -61,7 +61,7 @@ def test_names_are_bounded():
 
 def test_a_channel_counts_what_it_sends():
     came = []
-    there = CountingChannel("127.0.0.1", lambda head, value, line: came.append(value), came.append)
+    there = CountingChannel("127.0.0.1", lambda head, value, stream: came.append(value), came.append)
     here = CountingChannel("127.0.0.1", lambda *_: None, lambda e: None)
     try:
         here.send(there.peer, tensor(1, "w:0", 3 << 20), tensor(1, "b:0", 5))

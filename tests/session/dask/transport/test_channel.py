@@ -39,7 +39,7 @@ class Inbox:
         self.got, self.errors, self.delay = [], [], delay
         self.came = threading.Condition()
 
-    def receive(self, head, value, line):
+    def receive(self, head, value, stream):
         time.sleep(self.delay)
         with self.came:
             self.got.append((head.key, value))
@@ -197,30 +197,30 @@ def test_strangers_are_not_heard(pair):
 
 def test_malformed_messages_end_their_connection_only(pair):
     one, two, box = pair
-    line = one.line(two.peer)
-    line._sock.sendall(b"no head at all" * 9)
+    stream = one.connect(two.peer)
+    stream._sock.sendall(b"no head at all" * 9)
     with pytest.raises(EOFError):
-        line.read(True)
+        stream.read(True)
     assert "does not begin as one of ours" in str(box.errors[0])
     one.send(two.peer, tensor(1, "after", np.ones(2)))
     assert [k for k, _ in box.wait_for(1)] == ["after"]
-    one.give_up(line)
+    one.close_stream(stream)
 
 
 @pytest.mark.parametrize("dtype", ["i4,(1000000000,)f8", "(2,)f4", ",", "V100000000000"])
 def test_a_peer_that_says_nonsense_is_refused(pair, dtype):
     """A dtype is a text, which NumPy may parse in many ways."""
     one, two, box = pair
-    line = one.line(two.peer)
+    stream = one.connect(two.peer)
     raw, data = next(iter(frames(tensor(1, "k", np.zeros(2, np.float32)), 1)))
     subject = struct.pack("<BBQ", len(dtype), 1, 2) + dtype.encode() + b"k"
-    line._sock.sendall(raw[:6] + struct.pack("<H", len(subject)) + raw[8:40] + subject + bytes(data))
+    stream._sock.sendall(raw[:6] + struct.pack("<H", len(subject)) + raw[8:40] + subject + bytes(data))
     with pytest.raises(EOFError):
-        line.read(True)
+        stream.read(True)
     assert f"dtype {dtype!r} is not known" in str(box.errors[0])
     one.send(two.peer, tensor(1, "after", np.ones(2)))
     assert [k for k, _ in box.wait_for(1)] == ["after"]
-    one.give_up(line)
+    one.close_stream(stream)
 
 
 def test_what_a_receiver_does_not_expect_is_refused_too(pair):
@@ -228,7 +228,7 @@ def test_what_a_receiver_does_not_expect_is_refused_too(pair):
     one, two, box = pair
     receive = box.receive
 
-    def fail(head, value, line):
+    def fail(head, value, stream):
         two._receive = receive
         raise KeyError("not ours")
 
@@ -247,14 +247,14 @@ def test_many_unfinished_messages_are_limited():
     box = Inbox()
     one = Channel("127.0.0.1", box.receive, box.errors.append)
     two = Channel("127.0.0.1", box.receive, box.errors.append, limit=1 << 16)
-    line = one.line(two.peer)
+    stream = one.connect(two.peer)
     raw, _ = next(iter(frames(tensor(1, "k", np.zeros(2, np.uint8)), 1)))
     for number in range(100):
         head = raw[:8] + struct.pack("<II", number, 1) + raw[16:]
         with suppress(OSError):
-            line._sock.sendall(head + b"x")
+            stream._sock.sendall(head + b"x")
     with pytest.raises((EOFError, OSError)):
-        line.read(True)
+        stream.read(True)
     assert [type(e) for e in box.errors] == [ResourceExhaustedError]
     until(lambda: not two._budget._used)
     one.close()
@@ -276,7 +276,7 @@ def test_what_comes_in_parts_is_limited():
     two = Channel("127.0.0.1", box.receive, box.errors.append, limit=3 << 20)
     one.send(two.peer, tensor(1, "fits", np.zeros(2 << 20, np.uint8)))
     box.wait_for(1)
-    first, second = one.line(two.peer), one.line(two.peer)
+    first, second = one.connect(two.peer), one.connect(two.peer)
     halves = [next(iter(wire_frames("k", 2 << 20))) for _ in range(2)]
     first._sock.sendall(b"".join(halves[0]))
     until(lambda: two._budget._used)
@@ -296,17 +296,17 @@ def test_a_line_answers_where_it_was_asked():
     """Both ways at once, large: neither side may wait for the other to read first."""
     ended = []
 
-    def answer(head, value, line):
-        line.send([tensor(head.step, f"{head.key} back", value)])
+    def answer(head, value, stream):
+        stream.send([tensor(head.step, f"{head.key} back", value)])
 
     one = Channel("127.0.0.1", lambda *a: None, ended.append)
     two = Channel("127.0.0.1", answer, ended.append)
-    line, got = one.line(two.peer), []
-    pump = Pump(lambda head, value, line: got.append((head.key, value)), lambda line, e: ended.append(e))
-    pump.add(line)
+    stream, got = one.connect(two.peer), []
+    pump = Pump(lambda head, value, stream: got.append((head.key, value)), lambda stream, e: ended.append(e))
+    pump.add(stream)
     values = [np.full(n, i) for i, n in enumerate((1, 1_000_000, 3, 2_000_000))]
     for i, v in enumerate(values):
-        line.send([tensor(1, str(i), v)], pump.room(line))
+        stream.send([tensor(1, str(i), v)], pump.room(stream))
     while len(got) < len(values):
         pump.turn(lambda: False, 20)
     assert not ended
@@ -384,12 +384,12 @@ def test_certificates_and_encryption_off_loopback(tls):
 def test_a_line_over_tls_both_ways(tls):
     keys = tls()
     one = Channel("0.0.0.0", lambda *a: None, lambda e: None, keys)
-    two = Channel("0.0.0.0", lambda head, value, line: line.send([tensor(1, "back", value)]), lambda e: None, keys)
-    line, got = one.line(two.peer._replace(host="127.0.0.1")), []
-    pump = Pump(lambda head, value, line: got.append(value), lambda line, e: got.append(e))
-    pump.add(line)
+    two = Channel("0.0.0.0", lambda head, value, stream: stream.send([tensor(1, "back", value)]), lambda e: None, keys)
+    stream, got = one.connect(two.peer._replace(host="127.0.0.1")), []
+    pump = Pump(lambda head, value, stream: got.append(value), lambda stream, e: got.append(e))
+    pump.add(stream)
     for n in (1, 300_000, 2):
-        line.send([tensor(1, "k", np.full(n, n))], pump.room(line))
+        stream.send([tensor(1, "k", np.full(n, n))], pump.room(stream))
     while len(got) < 3:
         pump.turn(lambda: False, 20)
     assert [(len(v), v[-1]) for v in got] == [(1, 1), (300_000, 300_000), (2, 2)]

@@ -119,10 +119,10 @@ class CountingChannel(Channel):
         self.traffic = Traffic()
         super().__init__(*args, **more)
 
-    def post(self, line: Stream, endpoint: str, messages: Sequence[Message], idle: Idle | None = None) -> int:
+    def post(self, stream: Stream, endpoint: str, messages: Sequence[Message], idle: Idle | None = None) -> int:
         """As `Channel.post`."""
         start = time.perf_counter()
-        sent = line.send(messages, idle)
+        sent = stream.send(messages, idle)
         self.traffic.note(endpoint, messages, sent, time.perf_counter() - start)
         return sent
 

@@ -53,7 +53,7 @@ class Reply(NamedTuple):
 class Call(NamedTuple):
     """A task that runs its share of a step, at its master."""
 
-    line: Stream
+    stream: Stream
     peer: Peer
     reply: Callable[[Reply], None]
 
@@ -159,7 +159,7 @@ class Run:
         self.step = step
         self.pump: Pump | None = None  # reads the step's connections, in the thread that runs it
         self.calls: dict[str, Call] = {}  # at its master: the tasks that have not replied
-        self.lines: dict[Stream, str] = {}  # that it leases, and to which task
+        self.streams: dict[Stream, str] = {}  # that it leases, and to which task
         self.called = False  # by its master: only the first call counts
         self.rendezvous = Meeting(task, self)
         self.cancellation = Cancellation()

@@ -39,8 +39,8 @@ from tfnb.session.dask.task.meeting import Call, Meeting, Reply, Run
 from tfnb.session.dask.task.reading import Reading
 from tfnb.session.dask.task.share import FEED, FETCH, TIMES, MasterHere, Registered, Share
 from tfnb.session.dask.transport.channel import Peer, Tls
+from tfnb.session.dask.transport.connection_pool import ConnectionPool
 from tfnb.session.dask.transport.failures import Refusals, heard, told
-from tfnb.session.dask.transport.lines import Lines
 from tfnb.session.dask.transport.pump import Pump
 from tfnb.session.dask.transport.stream import Stream
 from tfnb.session.dask.transport.wire import Head, Kind, Message
@@ -93,7 +93,7 @@ class Task:
             for device in made:
                 device.close()
             raise
-        self._lines = Lines(self.channel, lambda: Pump(self._receive, self._broke))
+        self._connections = ConnectionPool(self.channel, lambda: Pump(self._receive, self._broke))
 
     # ---- who is there ----------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class Task:
     def lose(self, peer: Peer) -> None:
         """Another task is gone, or seems so: whoever waits to send to it fails. It may be reached anew."""
         self.channel.drop(peer)
-        self._lines.drop(peer)
+        self._connections.drop(peer)
 
     def peer(self, name: str, step: int = 0) -> Peer:
         """How a task is reached, which may be the step's master. Raises `UnavailableError` for one that is unknown."""
@@ -263,10 +263,10 @@ class Task:
             return
         run.rendezvous.end(CancelledError(f"step {step} is over"))
         if run.pump is not None:
-            for line in run.lines:  # what still comes on these is of no use to another step
-                run.pump.discard(line)
-                self.channel.give_up(line)
-            self._lines.put_pump_back(run.pump)
+            for stream in run.streams:  # what still comes on these is of no use to another step
+                run.pump.discard(stream)
+                self.channel.close_stream(stream)
+            self._connections.put_pump_back(run.pump)
 
     # ---- messages --------------------------------------------------------------------------
 
@@ -277,7 +277,7 @@ class Task:
             self.channel.send(self.peer(target, run.step), *messages)
             return
         try:
-            self.channel.post(call.line, call.peer.endpoint, messages, run.pump.room(call.line))
+            self.channel.post(call.stream, call.peer.endpoint, messages, run.pump.room(call.stream))
         except OSError as e:
             raise UnavailableError(f"the task {target} cannot be reached: {e}") from e
 
@@ -317,36 +317,37 @@ class Task:
         messages.append(Message(Kind.CALL, step, handle, asked))
         try:
             peer = self.peer(target)
-            line = self._lines.take(peer)
+            stream = self._connections.take(peer)
         except OpError as e:
             reply(Reply(target, e, isinstance(e, UnavailableError)))
             return
         pump = self.pump_of(run)
-        run.calls[target] = Call(line, peer, reply)
-        run.lines[line] = target
-        pump.add(line)
+        run.calls[target] = Call(stream, peer, reply)
+        run.streams[stream] = target
+        pump.add(stream)
         try:
-            self.channel.post(line, line.endpoint, messages, pump.room(line))
+            self.channel.post(stream, stream.endpoint, messages, pump.room(stream))
         except OSError as e:
-            self._broke(line, e)
+            self._broke(stream, e)
 
     def pump_of(self, run: Run) -> Pump:
         """What the thread that runs this step waits with."""
         if run.pump is None:
-            run.pump = self._lines.take_pump()
+            run.pump = self._connections.take_pump()
         return run.pump
 
-    def _broke(self, line: Stream, error: Exception) -> None:
+    def _broke(self, stream: Stream, error: Exception) -> None:
         """A connection of a step has ended before the step."""
         with self._lock:
-            runs = [r for r in self._running.values() if line in r.lines]
-            calls = [(n, r.calls.pop(n)) for r in runs for n, c in list(r.calls.items()) if c.line is line]
-            stopped = [r.step for r in self._running.values() if r.pump is not None and r.pump is self._busy.get(line)]
+            runs = [r for r in self._running.values() if stream in r.streams]
+            calls = [(n, r.calls.pop(n)) for r in runs for n, c in list(r.calls.items()) if c.stream is stream]
+            mine = self._busy.get(stream)
+            stopped = [r.step for r in self._running.values() if r.pump is not None and r.pump is mine]
         for step in stopped:
             self.stop(step, UnavailableError(f"the master of the step is gone: {error}"))
         for run in runs:
-            run.lines.pop(line, None)
-            self.channel.give_up(line)
+            run.streams.pop(stream, None)
+            self.channel.close_stream(stream)
         for name, call in calls:
             text = f"the task {name} was lost during the step: {error}"
             call.reply(Reply(name, UnavailableError(text), True))
@@ -356,7 +357,7 @@ class Task:
         with contextlib.suppress(OpError):
             self.channel.send(self.peer(target), Message(Kind.STOP, step, self.name, told(error, self.name)))
 
-    def _receive(self, head: Head, value: np.ndarray, line: Stream) -> None:
+    def _receive(self, head: Head, value: np.ndarray, stream: Stream) -> None:
         try:
             if head.kind is Kind.TENSOR:
                 run = self._running.get(head.step)
@@ -368,16 +369,16 @@ class Task:
                         run.rendezvous.arrived(head.subject.key, value, head.is_dead)
                 finally:
                     if head.ends and run is not None:
-                        self._replied(run, run.lines.get(line, ""), None)
+                        self._replied(run, run.streams.get(stream, ""), None)
             elif head.kind is Kind.CALL:
                 timeout, trace = value if value.shape == (2,) and value.dtype == np.float64 else (0.0, 0.0)
                 # a master that has gone on without this task, which was paused, does not want the step any more
-                if time.monotonic() - line.used < _FRESH or not line.has_ended():
-                    if not (timeout or trace) and self._answer_reading(line, head.step, head.key):
+                if time.monotonic() - stream.used < _FRESH or not stream.has_ended():
+                    if not (timeout or trace) and self._answer_reading(stream, head.step, head.key):
                         return
                     first, run = self._first_call(head.step)
                     if first:
-                        self._answer(line, run, head.step, head.key, float(timeout) or None, bool(trace))
+                        self._answer(stream, run, head.step, head.key, float(timeout) or None, bool(trace))
             elif head.kind is Kind.REPLY:
                 self._replied(self._running.get(head.step), head.key, heard(value))
             else:
@@ -385,11 +386,11 @@ class Task:
         except OpError as e:
             self.refusals.add(e)
 
-    def _answer_reading(self, line: Stream, step: int, handle: str) -> bool:
+    def _answer_reading(self, stream: Stream, step: int, handle: str) -> bool:
         """Answers at once where all that the step does here is to read; did it? Whatever is not as always is left to
         `_answer`, errors too."""
         known = self._registered.get(handle)
-        if known is None or known.reading is None or line in self._busy:
+        if known is None or known.reading is None or stream in self._busy:
             return False
         try:
             messages = known.reading.messages(step)
@@ -401,16 +402,16 @@ class Task:
                 return False
             self.steps += 1
             self._over(step, True)
-        line.used = time.monotonic()
+        stream.used = time.monotonic()
         with contextlib.suppress(OSError):  # the master is gone; nobody is left to tell
-            self.channel.post(line, master.peer.endpoint, messages)
+            self.channel.post(stream, master.peer.endpoint, messages)
         return True
 
     def _answer(
-        self, line: Stream, run: Run | None, step: int, handle: str, timeout: float | None, trace: bool
+        self, stream: Stream, run: Run | None, step: int, handle: str, timeout: float | None, trace: bool
     ) -> None:
         """Runs a step for its master in this thread, and sends it the fetches, its times, and how it ended."""
-        if line in self._busy:
+        if stream in self._busy:
             raise InvalidArgumentError(f"step {step} was called on the connection of a step that runs")
         messages: list[Message] = []
         master = self._masters.get(step >> _PREFIX)
@@ -420,15 +421,15 @@ class Task:
             recorder = StepStats() if trace else None
             waits = trace or timeout is not None or known.executor.waits
             if waits:  # and reads its master's connection meanwhile
-                self._busy[line] = pump = self.pump_of(run)
-                pump.add(line)
+                self._busy[stream] = pump = self.pump_of(run)
+                pump.add(stream)
             try:
                 found = self._run(run, known.executor, self._feeds(run, share), timeout, recorder)
                 messages = run.rendezvous.rest("" if master is None else master.name)
             finally:
                 if waits:
-                    pump.discard(line)
-                    del self._busy[line]
+                    pump.discard(stream)
+                    del self._busy[stream]
             for k, v in zip(share.fetches, found, strict=True):
                 messages.append(Message(Kind.TENSOR, step, f"{FETCH}{k}", v))
             if recorder is not None:
@@ -441,9 +442,9 @@ class Task:
             messages[-1] = Message(*messages[-1][:-1], ends=True)
         else:
             messages.append(Message(Kind.REPLY, step, self.name, said))
-        line.used = time.monotonic()
+        stream.used = time.monotonic()
         try:
-            self.channel.post(line, "" if master is None else master.peer.endpoint, messages)
+            self.channel.post(stream, "" if master is None else master.peer.endpoint, messages)
         except OSError:
             return  # the master is gone; nobody is left to tell
 
@@ -462,9 +463,9 @@ class Task:
             call = run.calls.pop(task, None)
         if call is None or run.pump is None:
             return
-        run.pump.discard(call.line)
-        run.lines.pop(call.line, None)
-        self._lines.put_back(call.peer, call.line)
+        run.pump.discard(call.stream)
+        run.streams.pop(call.stream, None)
+        self._connections.put_back(call.peer, call.stream)
         call.reply(Reply(task, error))
 
     # ---- the end ---------------------------------------------------------------------------
@@ -483,7 +484,7 @@ class Task:
             running = list(self._running.values())
         for run in running:
             run.stop(CancelledError(f"the task {self.name} was closed"))
-        self._lines.close()
+        self._connections.close()
         self.channel.close()
         self.threads.close(_PATIENCE)
         self.resources.reset()

@@ -1,9 +1,10 @@
 """The tensors' own way from task to task, on sockets of their own (OSDI'16, section 3.3).
 
-Every task has one `Channel`: a listening socket, and a thread for each connection that a peer made to it. Pushes to a
-peer share one connection; a master leases a whole `line`, both ways, to each task of a step, and what comes on it is
-received in the one thread that also answers. Invariant: only who was told the password is heard, which Dask's own comm
-does; off loopback both sides have shown certificates of Dask's authority before, and all is encrypted.
+Every task has one `Channel`: a listening socket, and one thread for each connection that a peer opened. All pushes to a
+peer share one connection. A step of a master leases one more connection to each of its tasks and uses it in both
+directions: the thread that reads it at the task also runs the step and answers. Invariant: messages are read from a peer
+only after it has sent the password, which travels over Dask's comm; beyond loopback both sides have shown certificates
+of Dask's authority before that, and everything is encrypted.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Channel:
         password = secrets.token_hex(_PASSWORD // 2)
         self.peer = Peer(host, int(self._listener.getsockname()[1]), password, wide)
         self._lock = threading.Lock()
-        self._ways: dict[Peer, Stream] = {}  # to push on
+        self._push_streams: dict[Peer, Stream] = {}  # to push on
         self._streams: set[Stream] = set()  # all of them
         self._gone = 0  # bytes sent on those that were closed
         self._threads: set[threading.Thread] = set()
@@ -108,29 +109,29 @@ class Channel:
         """
         start = time.monotonic()
         with self._lock:
-            way = self._ways.get(peer)
+            stream = self._push_streams.get(peer)
         try:
-            if way is None:
-                way = self.line(peer)
+            if stream is None:
+                stream = self.connect(peer)
                 with self._lock:
-                    other, way = way, self._ways.setdefault(peer, way)
-                if way is not other:  # another thread was quicker
-                    self.give_up(other)
-            return self.post(way, peer.endpoint, messages)
+                    other, stream = stream, self._push_streams.setdefault(peer, stream)
+                if stream is not other:  # another thread was quicker
+                    self.close_stream(other)
+            return self.post(stream, peer.endpoint, messages)
         except OSError as e:
             with self._lock:
-                if self._ways.get(peer) is way:
-                    del self._ways[peer]
-            if way is not None:
-                self.give_up(way)
+                if self._push_streams.get(peer) is stream:
+                    del self._push_streams[peer]
+            if stream is not None:
+                self.close_stream(stream)
             what = f"{messages[0].key!r} of step {messages[0].step}"
             raise UnavailableError(
                 f"{peer.endpoint} cannot be reached: {e}; {what} waited {time.monotonic() - start:.1f} s to be sent"
             ) from e
 
-    def post(self, line: Stream, endpoint: str, messages: Sequence[Message], idle: Idle | None = None) -> int:
+    def post(self, stream: Stream, endpoint: str, messages: Sequence[Message], idle: Idle | None = None) -> int:
         """As `Stream.send`, on a connection to or from the peer at `endpoint`."""
-        return line.send(messages, idle)
+        return stream.send(messages, idle)
 
     @property
     def bytes_sent(self) -> int:
@@ -138,12 +139,12 @@ class Channel:
         with self._lock:
             return self._gone + sum(s.bytes_sent for s in self._streams)
 
-    def line(self, peer: Peer) -> Stream:
+    def connect(self, peer: Peer) -> Stream:
         """A new connection, for who reads and writes it alone. Raises as `send`."""
         if self._closed:
             raise ClosedSessionError("the channel between the tasks was closed")
         try:
-            sock = self._connect(peer)
+            sock = self._open_socket(peer)
         except OSError as e:
             raise UnavailableError(f"{peer.endpoint} cannot be reached: {e}") from e
         stream = Stream(sock, self._budget, peer.endpoint)
@@ -151,11 +152,11 @@ class Channel:
             self._streams.add(stream)
             closed = self._closed
         if closed:
-            self.give_up(stream)
+            self.close_stream(stream)
             raise ClosedSessionError("the channel between the tasks was closed")
         return stream
 
-    def give_up(self, stream: Stream) -> None:
+    def close_stream(self, stream: Stream) -> None:
         """Closes a connection, which nobody reads any more."""
         with self._lock:
             if stream in self._streams:
@@ -167,12 +168,12 @@ class Channel:
         """Gives the connections to a peer up: what waits to be sent to it raises `UnavailableError`. What comes later
         is sent on another."""
         with self._lock:
-            self._ways.pop(peer, None)
+            self._push_streams.pop(peer, None)
             streams = [s for s in self._streams if s.endpoint == peer.endpoint]
         for stream in streams:
             stream.cut()
 
-    def _connect(self, peer: Peer) -> socket.socket:
+    def _open_socket(self, peer: Peer) -> socket.socket:
         sock = socket.create_connection((peer.host.strip("[]"), peer.port), _CONNECT)
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -239,7 +240,7 @@ class Channel:
         except Exception as e:  # the connection ends, which is told as any refusal is; the task goes on
             self._refuse(UnknownError(f"{type(e).__name__}: {e}"))
         finally:
-            self.give_up(stream)
+            self.close_stream(stream)
 
     def _greeted(self, sock: socket.socket) -> Stream:
         """The connection of one who knows the password; any other is closed."""
@@ -306,7 +307,7 @@ class Channel:
         with self._lock:
             left = list(self._streams)
         for stream in left:
-            self.give_up(stream)
+            self.close_stream(stream)
 
     def _others(self) -> list[threading.Thread]:
         with self._lock:

@@ -1,7 +1,7 @@
 """Connections that a master's steps lease, one to each task (OSDI'16, section 3.3).
 
-Invariant: a line serves one step at a time, and comes back only when its task has answered: nothing of another step
-can come on it.
+Invariant: a connection serves one step at a time and returns to the pool only after its task has answered, so no
+message of an earlier step can arrive on it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from tfnb.session.dask.transport.channel import Channel, Peer
 from tfnb.session.dask.transport.pump import Pump
 from tfnb.session.dask.transport.stream import Stream
 
-__all__ = ["Lines"]
+__all__ = ["ConnectionPool"]
 
 _MOST_IDLE = 64  # connections to one task, and pumps, that are kept for steps to come
 
 
-class Lines:
+class ConnectionPool:
     """Those of one task, and the pumps that read them: as many as steps that ran at once, up to a limit."""
 
     def __init__(self, channel: Channel, make_pump: Callable[[], Pump]) -> None:
@@ -29,29 +29,29 @@ class Lines:
         self._closed = False
 
     def take(self, peer: Peer) -> Stream:
-        """A line to this peer, an idle one if there is one. Raises as `Channel.line`."""
+        """A connection to this peer, an idle one if there is one. Raises as `Channel.connect`."""
         with self._lock:
             idle = self._idle.get(peer)
             if idle:
                 return idle.pop()
-        return self._channel.line(peer)
+        return self._channel.connect(peer)
 
-    def put_back(self, peer: Peer, line: Stream) -> None:
+    def put_back(self, peer: Peer, stream: Stream) -> None:
         """For steps to come."""
         with self._lock:
             idle = self._idle.setdefault(peer, [])
-            kept = not self._closed and not line.is_cut and len(idle) < _MOST_IDLE
+            kept = not self._closed and not stream.is_cut and len(idle) < _MOST_IDLE
             if kept:
-                idle.append(line)
+                idle.append(stream)
         if not kept:
-            self._channel.give_up(line)
+            self._channel.close_stream(stream)
 
     def drop(self, peer: Peer) -> None:
         """The peer is gone, or seems so."""
         with self._lock:
-            lines = self._idle.pop(peer, [])
-        for line in lines:
-            self._channel.give_up(line)
+            streams = self._idle.pop(peer, [])
+        for stream in streams:
+            self._channel.close_stream(stream)
 
     def take_pump(self) -> Pump:
         """What a step waits with."""
@@ -61,7 +61,7 @@ class Lines:
         return self._make_pump()
 
     def put_pump_back(self, pump: Pump) -> None:
-        """It reads no line any more."""
+        """It reads no connection any more."""
         with self._lock:
             if not self._closed and len(self._pumps) < _MOST_IDLE:
                 self._pumps.append(pump)
@@ -72,10 +72,10 @@ class Lines:
         """What comes back from now on is closed."""
         with self._lock:
             self._closed = True
-            lines = [line for idle in self._idle.values() for line in idle]
+            streams = [stream for idle in self._idle.values() for stream in idle]
             pumps = self._pumps
             self._idle, self._pumps = {}, []
-        for line in lines:
-            self._channel.give_up(line)
+        for stream in streams:
+            self._channel.close_stream(stream)
         for pump in pumps:
             pump.close()
