@@ -77,7 +77,7 @@ def measure(peers: list[Peer], steps: int) -> float:
         start = time.perf_counter()
         number = (master.prefix << 40) | (i + 1)
         run = home.begin(number)
-        gathering = _Gathering(names, lambda e, k=number: home.stop(k, e), run.pump, None)  # type: ignore[misc]
+        gathering = _Gathering(names, lambda e, k=number: home.stop(k, e), run.poller, None)  # type: ignore[misc]
         # the handle is the task's name, which is what a null task answers with
         for name in names:
             home.call(run, Share(name, (), (), 0), name, [], None, gathering.reply)

@@ -23,8 +23,8 @@ from tfnb.errors import (
 )
 from tfnb.session.dask.transport import channel as channels
 from tfnb.session.dask.transport.channel import Channel, Peer, Tls
-from tfnb.session.dask.transport.pump import Inbox as Waiting
-from tfnb.session.dask.transport.pump import Pump
+from tfnb.session.dask.transport.poller import Inbox as Waiting
+from tfnb.session.dask.transport.poller import Poller
 from tfnb.session.dask.transport.wire import Kind, Message, frames
 
 
@@ -302,27 +302,27 @@ def test_a_line_answers_where_it_was_asked():
     one = Channel("127.0.0.1", lambda *a: None, ended.append)
     two = Channel("127.0.0.1", answer, ended.append)
     stream, got = one.connect(two.peer), []
-    pump = Pump(lambda head, value, stream: got.append((head.key, value)), lambda stream, e: ended.append(e))
-    pump.add(stream)
+    poller = Poller(lambda head, value, stream: got.append((head.key, value)), lambda stream, e: ended.append(e))
+    poller.add(stream)
     values = [np.full(n, i) for i, n in enumerate((1, 1_000_000, 3, 2_000_000))]
     for i, v in enumerate(values):
-        stream.send([tensor(1, str(i), v)], pump.room(stream))
+        stream.send([tensor(1, str(i), v)], poller.wait_until_writable(stream))
     while len(got) < len(values):
-        pump.turn(lambda: False, 20)
+        poller.poll(lambda: False, 20)
     assert not ended
     for i, (key, value) in enumerate(got):
         assert key == f"{i} back"
         np.testing.assert_array_equal(value, values[i])
     two.close()
-    pump.turn(lambda: False, 20)
+    poller.poll(lambda: False, 20)
     assert isinstance(ended[0], EOFError | OSError)
-    pump.close()
+    poller.close()
     one.close()
 
 
-def test_who_waits_at_a_pump_is_woken_from_elsewhere():
-    pump = Pump(lambda *a: None, lambda *a: None)
-    queue = Waiting(pump)
+def test_another_thread_wakes_one_that_waits_at_a_poller():
+    poller = Poller(lambda *a: None, lambda *a: None)
+    queue = Waiting(poller)
     timer = threading.Timer(0.3, queue.put, ["came"])
     start = time.monotonic()
     timer.start()
@@ -331,7 +331,7 @@ def test_who_waits_at_a_pump_is_woken_from_elsewhere():
     with pytest.raises(Empty):
         queue.get(timeout=0.05)
     timer.join()
-    pump.close()
+    poller.close()
 
 
 @pytest.fixture
@@ -386,14 +386,14 @@ def test_a_line_over_tls_both_ways(tls):
     one = Channel("0.0.0.0", lambda *a: None, lambda e: None, keys)
     two = Channel("0.0.0.0", lambda head, value, stream: stream.send([tensor(1, "back", value)]), lambda e: None, keys)
     stream, got = one.connect(two.peer._replace(host="127.0.0.1")), []
-    pump = Pump(lambda head, value, stream: got.append(value), lambda stream, e: got.append(e))
-    pump.add(stream)
+    poller = Poller(lambda head, value, stream: got.append(value), lambda stream, e: got.append(e))
+    poller.add(stream)
     for n in (1, 300_000, 2):
-        stream.send([tensor(1, "k", np.full(n, n))], pump.room(stream))
+        stream.send([tensor(1, "k", np.full(n, n))], poller.wait_until_writable(stream))
     while len(got) < 3:
-        pump.turn(lambda: False, 20)
+        poller.poll(lambda: False, 20)
     assert [(len(v), v[-1]) for v in got] == [(1, 1), (300_000, 300_000), (2, 2)]
-    pump.close()
+    poller.close()
     one.close()
     two.close()
 
@@ -444,23 +444,23 @@ def test_a_stranger_without_keys_leaves_no_open_socket(tls):
     assert not [str(w.message) for w in found if w.category is ResourceWarning]
 
 
-def test_a_pump_may_be_closed_while_others_wake_it():
-    pumps, ended, errors = [Pump(lambda *a: None, lambda *a: None)], threading.Event(), []
+def test_a_poller_may_be_closed_while_others_wake_it():
+    pollers, ended, errors = [Poller(lambda *a: None, lambda *a: None)], threading.Event(), []
 
     def wake():
         try:
             while not ended.is_set():
-                pumps[0].wake()
+                pollers[0].wake()
         except OSError as e:
             errors.append(e)
 
     thread = threading.Thread(target=wake)
     thread.start()
     for _ in range(2000):
-        pumps[0]._asleep = True  # as while it waits
-        pumps[0].close()
-        pumps[0] = Pump(lambda *a: None, lambda *a: None)
+        pollers[0]._is_waiting = True  # as while it waits
+        pollers[0].close()
+        pollers[0] = Poller(lambda *a: None, lambda *a: None)
     ended.set()
     thread.join()
-    pumps[0].close()
+    pollers[0].close()
     assert not errors

@@ -42,7 +42,7 @@ from tfnb.session.dask.task.meeting import Reply, Run, task_of
 from tfnb.session.dask.task.parts import encode_part
 from tfnb.session.dask.task.share import FETCH, TIMES, Share
 from tfnb.session.dask.task.task import Task
-from tfnb.session.dask.transport.pump import Pump
+from tfnb.session.dask.transport.poller import Poller
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
 from tfnb.session.recording import Recording, Trace, traced
@@ -75,7 +75,7 @@ class _Gathering:
     """
 
     def __init__(
-        self, tasks: Sequence[str], failed: Callable[[OpError], None], pump: Pump | None, deadline: Deadline | None
+        self, tasks: Sequence[str], failed: Callable[[OpError], None], poller: Poller | None, deadline: Deadline | None
     ) -> None:
         self.tasks, self.deadline = tasks, deadline
         self.end = None if deadline is None else deadline.end
@@ -83,7 +83,7 @@ class _Gathering:
         self.heard: dict[str, float] = {}  # task -> when its reply came, by `time.perf_counter`
         self._lock = threading.Lock()
         self._failed = failed
-        self._pump = pump
+        self._poller = poller
         self.held = HeldInterrupts()
         self.error: OpError | None = None
         self.late: list[DeadlineExceededError] = []
@@ -109,8 +109,8 @@ class _Gathering:
             alone = first and not self.late
         if alone:
             self._failed(error)
-        if self._pump is not None:
-            self._pump.wake()
+        if self._poller is not None:
+            self._poller.wake()
 
     def wait(self, end: float | None, until_error: bool) -> bool:
         """Waits for all replies, or for the first error; False when `end` came first."""
@@ -120,9 +120,9 @@ class _Gathering:
 
         while not is_over():
             left = None if end is None else end - time.monotonic()
-            if self._pump is None or (left is not None and left <= 0):
+            if self._poller is None or (left is not None and left <= 0):
                 return False
-            self._pump.turn(is_over, left)
+            self._poller.poll(is_over, left)
         if until_error:
             self.held.check()
         return True
@@ -277,10 +277,10 @@ class Master:
             self._next += 1
             number = (self.prefix << 40) | self._next
             run = self.home.begin(number)
-            gathering = _Gathering(registered.tasks, lambda e: self.home.stop(number, e), run.pump, deadline)
+            gathering = _Gathering(registered.tasks, lambda e: self.home.stop(number, e), run.poller, deadline)
             gathering.held = held
-            if run.pump is not None:
-                held.wake = run.pump.wake
+            if run.poller is not None:
+                held.wake = run.poller.wake
             self._running[number] = gathering
         try:
             recorder = None if trace is None else trace.recorder

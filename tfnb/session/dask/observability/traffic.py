@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from tfnb.session.dask.transport.channel import Channel
-from tfnb.session.dask.transport.stream import Idle, Stream
+from tfnb.session.dask.transport.stream import OnBlocked, Stream
 from tfnb.session.dask.transport.wire import Kind, Message
 
 __all__ = ["OTHERS", "CountingChannel", "Traffic"]
@@ -119,10 +119,10 @@ class CountingChannel(Channel):
         self.traffic = Traffic()
         super().__init__(*args, **more)
 
-    def post(self, stream: Stream, endpoint: str, messages: Sequence[Message], idle: Idle | None = None) -> int:
+    def post(self, stream: Stream, endpoint: str, messages: Sequence[Message], on_blocked: OnBlocked = None) -> int:
         """As `Channel.post`."""
         start = time.perf_counter()
-        sent = stream.send(messages, idle)
+        sent = stream.send(messages, on_blocked)
         self.traffic.note(endpoint, messages, sent, time.perf_counter() - start)
         return sent
 

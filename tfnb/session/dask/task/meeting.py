@@ -22,7 +22,7 @@ from tfnb.runtime.transfer import Key
 from tfnb.runtime.values import Value, nbytes_of, to_host
 from tfnb.session.dask.observability.tracing import note_sent
 from tfnb.session.dask.transport.channel import Peer
-from tfnb.session.dask.transport.pump import Inbox, Pump
+from tfnb.session.dask.transport.poller import Inbox, Poller
 from tfnb.session.dask.transport.stream import Stream
 from tfnb.session.dask.transport.wire import Kind, Message
 
@@ -88,8 +88,8 @@ class Meeting(Rendezvous):
         self.sending: list[threading.Event] = []  # of a traced step: set when a value has left the pool
 
     def inbox(self) -> Any:
-        pump = None if self._run is None else self._run.pump
-        return super().inbox() if pump is None else Inbox(pump)
+        poller = None if self._run is None else self._run.poller
+        return super().inbox() if poller is None else Inbox(poller)
 
     def send(self, key: Any, value: Any, is_dead: bool = False) -> None:
         target = task_of(key.target) if isinstance(key, Key) else self._task.name
@@ -157,7 +157,7 @@ class Run:
 
     def __init__(self, task: Sender, step: int) -> None:
         self.step = step
-        self.pump: Pump | None = None  # reads the step's connections, in the thread that runs it
+        self.poller: Poller | None = None  # reads the step's connections, in the thread that runs it
         self.calls: dict[str, Call] = {}  # at its master: the tasks that have not replied
         self.streams: dict[Stream, str] = {}  # that it leases, and to which task
         self.called = False  # by its master: only the first call counts

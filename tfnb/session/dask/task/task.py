@@ -41,7 +41,7 @@ from tfnb.session.dask.task.share import FEED, FETCH, TIMES, MasterHere, Registe
 from tfnb.session.dask.transport.channel import Peer, Tls
 from tfnb.session.dask.transport.connection_pool import ConnectionPool
 from tfnb.session.dask.transport.failures import Refusals, heard, told
-from tfnb.session.dask.transport.pump import Pump
+from tfnb.session.dask.transport.poller import Poller
 from tfnb.session.dask.transport.stream import Stream
 from tfnb.session.dask.transport.wire import Head, Kind, Message
 from tfnb.session.functions import Functions
@@ -83,7 +83,7 @@ class Task:
         self._running: dict[int, Run] = {}
         self._masters: dict[int, MasterHere] = {}  # what their steps' numbers begin with -> who they are
         self._ended: OrderedDict[int, bool] = OrderedDict()  # step -> was it called
-        self._busy: dict[Stream, Pump] = {}  # the connections on which a step runs now, for its master
+        self._busy: dict[Stream, Poller] = {}  # the connections on which a step runs now, for its master
         self._closed = False
         self.refusals = Refusals(name)
         self.steps = 0  # that ended here
@@ -93,7 +93,7 @@ class Task:
             for device in made:
                 device.close()
             raise
-        self._connections = ConnectionPool(self.channel, lambda: Pump(self._receive, self._broke))
+        self._connections = ConnectionPool(self.channel, lambda: Poller(self._receive, self._broke))
 
     # ---- who is there ----------------------------------------------------------------------
 
@@ -203,7 +203,7 @@ class Task:
         """A step of a master that runs in this process, in this thread; who begins it ends it."""
         run = self.begun(step)
         run.called = True
-        self.pump_of(run)
+        self.poller_of(run)
         return run
 
     def stop(self, step: int, error: OpError) -> None:
@@ -262,22 +262,22 @@ class Task:
         if run is None:
             return
         run.rendezvous.end(CancelledError(f"step {step} is over"))
-        if run.pump is not None:
+        if run.poller is not None:
             for stream in run.streams:  # what still comes on these is of no use to another step
-                run.pump.discard(stream)
+                run.poller.discard(stream)
                 self.channel.close_stream(stream)
-            self._connections.put_pump_back(run.pump)
+            self._connections.return_poller(run.poller)
 
     # ---- messages --------------------------------------------------------------------------
 
     def send(self, run: Run, target: str, messages: Sequence[Message]) -> None:
         """Sends a step's messages to another task, by the step's own connection to it if there is one."""
         call = run.calls.get(target)
-        if call is None or run.pump is None:
+        if call is None or run.poller is None:
             self.channel.send(self.peer(target, run.step), *messages)
             return
         try:
-            self.channel.post(call.stream, call.peer.endpoint, messages, run.pump.room(call.stream))
+            self.channel.post(call.stream, call.peer.endpoint, messages, run.poller.wait_until_writable(call.stream))
         except OSError as e:
             raise UnavailableError(f"the task {target} cannot be reached: {e}") from e
 
@@ -317,24 +317,24 @@ class Task:
         messages.append(Message(Kind.CALL, step, handle, asked))
         try:
             peer = self.peer(target)
-            stream = self._connections.take(peer)
+            stream = self._connections.take_stream(peer)
         except OpError as e:
             reply(Reply(target, e, isinstance(e, UnavailableError)))
             return
-        pump = self.pump_of(run)
+        poller = self.poller_of(run)
         run.calls[target] = Call(stream, peer, reply)
         run.streams[stream] = target
-        pump.add(stream)
+        poller.add(stream)
         try:
-            self.channel.post(stream, stream.endpoint, messages, pump.room(stream))
+            self.channel.post(stream, stream.endpoint, messages, poller.wait_until_writable(stream))
         except OSError as e:
             self._broke(stream, e)
 
-    def pump_of(self, run: Run) -> Pump:
+    def poller_of(self, run: Run) -> Poller:
         """What the thread that runs this step waits with."""
-        if run.pump is None:
-            run.pump = self._connections.take_pump()
-        return run.pump
+        if run.poller is None:
+            run.poller = self._connections.take_poller()
+        return run.poller
 
     def _broke(self, stream: Stream, error: Exception) -> None:
         """A connection of a step has ended before the step."""
@@ -342,7 +342,7 @@ class Task:
             runs = [r for r in self._running.values() if stream in r.streams]
             calls = [(n, r.calls.pop(n)) for r in runs for n, c in list(r.calls.items()) if c.stream is stream]
             mine = self._busy.get(stream)
-            stopped = [r.step for r in self._running.values() if r.pump is not None and r.pump is mine]
+            stopped = [r.step for r in self._running.values() if r.poller is not None and r.poller is mine]
         for step in stopped:
             self.stop(step, UnavailableError(f"the master of the step is gone: {error}"))
         for run in runs:
@@ -421,14 +421,14 @@ class Task:
             recorder = StepStats() if trace else None
             waits = trace or timeout is not None or known.executor.waits
             if waits:  # and reads its master's connection meanwhile
-                self._busy[stream] = pump = self.pump_of(run)
-                pump.add(stream)
+                self._busy[stream] = poller = self.poller_of(run)
+                poller.add(stream)
             try:
                 found = self._run(run, known.executor, self._feeds(run, share), timeout, recorder)
                 messages = run.rendezvous.rest("" if master is None else master.name)
             finally:
                 if waits:
-                    pump.discard(stream)
+                    poller.discard(stream)
                     del self._busy[stream]
             for k, v in zip(share.fetches, found, strict=True):
                 messages.append(Message(Kind.TENSOR, step, f"{FETCH}{k}", v))
@@ -461,11 +461,11 @@ class Task:
             return
         with self._lock:
             call = run.calls.pop(task, None)
-        if call is None or run.pump is None:
+        if call is None or run.poller is None:
             return
-        run.pump.discard(call.stream)
+        run.poller.discard(call.stream)
         run.streams.pop(call.stream, None)
-        self._connections.put_back(call.peer, call.stream)
+        self._connections.return_stream(call.peer, call.stream)
         call.reply(Reply(task, error))
 
     # ---- the end ---------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""The tensors' own way from task to task, on sockets of their own (OSDI'16, section 3.3).
+"""`Channel`: the sockets by which tensors go from task to task (OSDI'16, section 3.3).
 
-Every task has one `Channel`: a listening socket, and one thread for each connection that a peer opened. All pushes to a
+Every task has one channel: a listening socket, and one thread for each connection that a peer opened. All pushes to a
 peer share one connection. A step of a master leases one more connection to each of its tasks and uses it in both
-directions: the thread that reads it at the task also runs the step and answers. Invariant: messages are read from a peer
-only after it has sent the password, which travels over Dask's comm; beyond loopback both sides have shown certificates
-of Dask's authority before that, and everything is encrypted.
+directions: the thread that reads it at the task also runs the step and answers. Invariant: messages are read from a
+peer only after it has sent the password, which travels over Dask's comm; beyond loopback both sides have shown
+certificates of Dask's authority before that, and everything is encrypted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tfnb.errors import (
     UnavailableError,
     UnknownError,
 )
-from tfnb.session.dask.transport.stream import Budget, Idle, Stream
+from tfnb.session.dask.transport.stream import Budget, OnBlocked, Stream
 from tfnb.session.dask.transport.wire import Head, Message
 
 __all__ = ["MAX_UNFINISHED", "Channel", "Peer", "Tls"]
@@ -129,9 +129,9 @@ class Channel:
                 f"{peer.endpoint} cannot be reached: {e}; {what} waited {time.monotonic() - start:.1f} s to be sent"
             ) from e
 
-    def post(self, stream: Stream, endpoint: str, messages: Sequence[Message], idle: Idle | None = None) -> int:
+    def post(self, stream: Stream, endpoint: str, messages: Sequence[Message], on_blocked: OnBlocked = None) -> int:
         """As `Stream.send`, on a connection to or from the peer at `endpoint`."""
-        return stream.send(messages, idle)
+        return stream.send(messages, on_blocked)
 
     @property
     def bytes_sent(self) -> int:

@@ -32,7 +32,7 @@ from tfnb.session.dask.transport.wire import (
     unpack,
 )
 
-__all__ = ["Budget", "Idle", "Stream"]
+__all__ = ["Budget", "OnBlocked", "Stream"]
 
 _SMALL = 1 << 14  # bytes: what waits in the buffer until all of it is there
 _BUFFER = LONGEST_HEAD + _SMALL
@@ -41,7 +41,7 @@ _BESIDE = 1 << 10  # bytes that an unfinished message takes beside its data
 _PARTS = 512  # buffers that one call of the system takes
 _Waits = ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError
 
-Idle = Callable[[], None]
+OnBlocked = Callable[[], None] | None
 
 
 class Budget:
@@ -191,16 +191,16 @@ class Stream:
 
     # ---- writing ---------------------------------------------------------------------------
 
-    def send(self, messages: Sequence[Message], idle: Idle | None = None) -> int:
+    def send(self, messages: Sequence[Message], on_blocked: OnBlocked = None) -> int:
         """Sends messages, small neighbours in one piece; the bytes of their data. Other threads may send in between.
 
-        Values may be changed as soon as this returns. While the peer does not keep up, it calls `idle`, or waits
+        Values may be changed as soon as this returns. While the peer does not keep up, it calls `on_blocked`, or waits
         where there is none. Raises `OSError` at the connection's end.
         """
         whole = in_one(messages[0], next(self._numbers)) if len(messages) == 1 else None
         if whole is not None:
             sent = messages[0].value.nbytes
-            self._write([whole], len(whole), idle, sent)
+            self._write([whole], len(whole), on_blocked, sent)
             return sent
         parts: list[bytes | memoryview] = []
         size = sent = counted = 0
@@ -217,25 +217,25 @@ class Stream:
                     size += len(data)
                     sent += len(data)
                 if size >= CHUNK or len(parts) >= _PARTS:
-                    self._write(parts, size, idle, sent - counted)
+                    self._write(parts, size, on_blocked, sent - counted)
                     parts, size, counted = [], 0, sent
         if parts:
             if size <= _SMALL and len(parts) > 1:
                 parts = [b"".join(parts)]
-            self._write(parts, size, idle, sent - counted)
+            self._write(parts, size, on_blocked, sent - counted)
         return sent
 
-    def _write(self, parts: list[bytes | memoryview], size: int, idle: Idle | None, count: int) -> None:
+    def _write(self, parts: list[bytes | memoryview], size: int, on_blocked: OnBlocked, count: int) -> None:
         with self._writing:
             self.bytes_sent += count  # before: who has received it may ask
             while True:
-                count = self._put(parts, idle is None)
+                count = self._put(parts, on_blocked is None)
                 size -= count
                 if not size:
                     return
                 parts = _after(parts, count)
-                if idle is not None:
-                    idle()
+                if on_blocked is not None:
+                    on_blocked()
 
     def _put(self, parts: list[bytes | memoryview], wait: bool) -> int:
         """Writes some of it; how many bytes."""
