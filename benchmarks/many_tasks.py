@@ -19,9 +19,9 @@ import numpy as np
 
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.master.master import Master, _Gathering, _Registered
-from tfnb.session.dask.server import full_name
 from tfnb.session.dask.task.share import Share
 from tfnb.session.dask.task.task import Task
+from tfnb.session.dask.task_names import task_name
 from tfnb.session.dask.transport.channel import Channel, Peer
 from tfnb.session.dask.transport.wire import Kind, Message
 
@@ -68,8 +68,8 @@ class _Known:
 
 def measure(peers: list[Peer], steps: int) -> float:
     """Median seconds of a step of this master that has all these tasks."""
-    names = [full_name("worker", i) for i in range(len(peers))]
-    home = Task(full_name("client", 0), "127.0.0.1", ConfigProto())
+    names = [task_name("worker", i) for i in range(len(peers))]
+    home = Task(task_name("client", 0), "127.0.0.1", ConfigProto())
     master = Master(ConfigProto(), home, _Known(), [home.name], home.name)  # type: ignore[arg-type]
     home.meet(dict(zip(names, peers, strict=True)))
     took = []

@@ -19,7 +19,7 @@ from tfnb.session.dask.observability.tracing import (
     merge,
     note_arrivals,
 )
-from tfnb.session.dask.task.meeting import Run
+from tfnb.session.dask.task.task_rendezvous import RunningStep
 
 pytestmark = pytest.mark.opencl
 
@@ -90,7 +90,7 @@ def test_a_step_leaves_nothing_for_the_collector(cluster):
         try:
             for _ in range(5):
                 sess.run(total, feed)
-            left = [o for o in gc.get_objects() if isinstance(o, (Run, Cancellation))]
+            left = [o for o in gc.get_objects() if isinstance(o, (RunningStep, Cancellation))]
         finally:
             gc.enable()
     assert not left

@@ -38,10 +38,11 @@ from tfnb.session.dask.membership.census import Census
 from tfnb.session.dask.membership.directory import Directory, Entry
 from tfnb.session.dask.observability.clocks import Clock
 from tfnb.session.dask.observability.tracing import Noted, decode_times, merge
-from tfnb.session.dask.task.meeting import Reply, Run, task_of
 from tfnb.session.dask.task.parts import encode_part
 from tfnb.session.dask.task.share import FETCH, TIMES, Share
 from tfnb.session.dask.task.task import Task
+from tfnb.session.dask.task.task_rendezvous import Reply, RunningStep
+from tfnb.session.dask.task_names import task_of
 from tfnb.session.dask.transport.poller import Poller
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
@@ -301,14 +302,14 @@ class Master:
             raise ClosedSessionError("the session is closed") from why
 
     def _run(
-        self, run: Run, registered: _Registered, gathering: _Gathering, feeds: Sequence[np.ndarray],
+        self, run: RunningStep, registered: _Registered, gathering: _Gathering, feeds: Sequence[np.ndarray],
         deadline: Deadline | None, count: int, recorder: StepStats | None,
     ) -> list[np.ndarray]:  # fmt: skip
         home, found, number = registered.home, [_NOTHING] * count, run.step
         timeout = None if deadline is None else deadline.left()
         end = gathering.end
         try:
-            meeting, tell = run.rendezvous, partial(self._replied, gathering)
+            rendezvous, tell = run.rendezvous, partial(self._replied, gathering)
             lost = self._lost(registered.links) if self.directory.changes != registered.seen else ()
             if lost:
                 raise UnavailableError(f"the tasks {lost} were lost before the step began")
@@ -320,7 +321,7 @@ class Master:
                 made = self.home.run(number, registered.handle, feeds, timeout, recorder)
                 for k, v in zip(home.fetches, made, strict=True):
                     found[k] = v
-                meeting.rest(self.home.name)
+                rendezvous.send_remaining(self.home.name)
             if not gathering.wait(end if end is None else end + _GRACE, until_error=True):
                 assert deadline is not None
                 raise deadline.exceeded(f"{gathering.open} did not answer")
@@ -328,9 +329,9 @@ class Master:
                 raise gathering.error
             for share in registered.shares:
                 for k in share.fetches:
-                    found[k] = meeting.recv(f"{FETCH}{k}", 0.0).value
+                    found[k] = rendezvous.recv(f"{FETCH}{k}", 0.0).value
             if recorder is not None:
-                told = [decode_times(meeting.recv(f"{TIMES}{s.task}", 0.0).value) for s in registered.shares]
+                told = [decode_times(rendezvous.recv(f"{TIMES}{s.task}", 0.0).value) for s in registered.shares]
                 bounds = [self._ahead(n, asked[n.task], gathering.heard[n.task]) for n in told]
                 merge(recorder, self.home.name, told, bounds)
             return found

@@ -8,7 +8,6 @@ host threads under the task's name.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.runtime.stats import HOST, TRANSFER, NodeTime, StepStats
 from tfnb.session.dask.observability.clocks import agreed
+from tfnb.session.dask.task_names import short_task_name, task_of
 
 __all__ = ["Noted", "decode_times", "encode_times", "host_of", "join_transfers", "merge", "note_arrivals", "note_sent"]
 
@@ -94,7 +94,7 @@ def merge(into: StepStats, home: str, told: Sequence[Noted], ahead: Sequence[tup
 def note_sent(stats: StepStats, target: str, sent: Iterable[tuple[str, int]], start_us: float) -> None:
     """Tensors, as rendezvous keys and their bytes, are on their way to the task `target` since `start_us`."""
     for key, nbytes in sent:
-        stats.span(TRANSFER, key, start_us, nbytes, lane=f"to {_short(target)}")
+        stats.span(TRANSFER, key, start_us, nbytes, lane=f"to {short_task_name(target)}")
 
 
 def note_arrivals(stats: StepStats, came: Iterable[tuple[str, float]]) -> None:
@@ -110,10 +110,6 @@ def _tensor(t: NodeTime) -> list[str] | None:
     return parts if t.kind == TRANSFER and len(parts) == 4 else None
 
 
-def _task_of(device: str) -> str:
-    return device.rpartition("/device:")[0]
-
-
 def _late(told: Sequence[Noted]) -> dict[tuple[str, str], float]:
     """(sender, receiver) -> the least of what their clocks say of the seconds that a tensor took."""
     came = {(n.task, t.label): n.begin + t.start_us / 1e6 for n in told for t in n.times if t.lane == _ARRIVED}
@@ -123,7 +119,7 @@ def _late(told: Sequence[Noted]) -> dict[tuple[str, str], float]:
             parts = _tensor(t)
             if parts is None or t.lane == _ARRIVED:
                 continue
-            there = _task_of(parts[1])
+            there = task_of(parts[1])
             at = came.get((there, t.label))
             if at is not None and there != noted.task:
                 took = at - (noted.begin + t.start_us / 1e6)
@@ -146,14 +142,8 @@ def join_transfers(stats: StepStats, home: str) -> None:
             continue
         if parts is not None:
             source, target, tensor, tag = parts
-            end = came.get((host_of(_task_of(target)), t.label), t.end_us)
+            end = came.get((host_of(task_of(target)), t.label), t.end_us)
             detail = f"from {source} to {target}{f', iteration {tag}' if tag else ''}"
             t = t._replace(label=tensor, end_us=max(end, t.start_us), detail=detail)
         joined.append(t)
     stats.times[:] = joined
-
-
-def _short(task: str) -> str:
-    """ "worker 0" of "/job:worker/replica:0/task:0"."""
-    found = re.fullmatch(r"/job:([^/]+)/.*task:(\d+)", task)
-    return f"{found[1]} {found[2]}" if found else task

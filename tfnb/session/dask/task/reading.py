@@ -17,7 +17,8 @@ from tfnb.runtime.plan import PlanKind
 from tfnb.runtime.step import PlanPart
 from tfnb.runtime.transfer import SendKernel
 from tfnb.runtime.values import to_host
-from tfnb.session.dask.task.meeting import key_text, task_of
+from tfnb.session.dask.task.task_rendezvous import key_text
+from tfnb.session.dask.task_names import task_of
 from tfnb.session.dask.transport.wire import Kind, Message
 
 __all__ = ["Reading"]

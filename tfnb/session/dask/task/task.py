@@ -35,9 +35,9 @@ from tfnb.session.compile import Context
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.observability.tracing import encode_times, note_arrivals, note_sent
 from tfnb.session.dask.observability.traffic import CountingChannel
-from tfnb.session.dask.task.meeting import Call, Meeting, Reply, Run
 from tfnb.session.dask.task.reading import Reading
 from tfnb.session.dask.task.share import FEED, FETCH, TIMES, MasterHere, Registered, Share
+from tfnb.session.dask.task.task_rendezvous import Call, Reply, RunningStep, TaskRendezvous
 from tfnb.session.dask.transport.channel import Peer, Tls
 from tfnb.session.dask.transport.connection_pool import ConnectionPool
 from tfnb.session.dask.transport.failures import Refusals, heard, told
@@ -80,7 +80,7 @@ class Task:
         self._lock = threading.Lock()
         self._peers: dict[str, Peer] = {}
         self._registered: dict[str, Registered] = {}
-        self._running: dict[int, Run] = {}
+        self._running: dict[int, RunningStep] = {}
         self._masters: dict[int, MasterHere] = {}  # what their steps' numbers begin with -> who they are
         self._ended: OrderedDict[int, bool] = OrderedDict()  # step -> was it called
         self._busy: dict[Stream, Poller] = {}  # the connections on which a step runs now, for its master
@@ -172,17 +172,18 @@ class Task:
         return self._run(self.begun(step), self._known(handle).executor, feeds, timeout, recorder)
 
     def _run(
-        self, run: Run, executor: Executor, feeds: Sequence[Value], timeout: float | None, recorder: StepStats | None
+        self, run: RunningStep, executor: Executor, feeds: Sequence[Value], timeout: float | None,
+        recorder: StepStats | None,
     ) -> list[np.ndarray]:
         run.rendezvous.recorder = recorder
         found = executor.run(
             feeds, timeout=timeout, recorder=recorder, rendezvous=run.rendezvous, cancellation=run.cancellation
         )
         if recorder is not None:  # what is told of its times has all of them
-            run.rendezvous.rest("")
-            for gone in run.rendezvous.sending:
+            run.rendezvous.send_remaining("")
+            for gone in run.rendezvous.pending_sends:
                 gone.wait(_NOTED)
-            note_arrivals(recorder, run.rendezvous.came)
+            note_arrivals(recorder, run.rendezvous.arrivals)
         return found
 
     def _known(self, handle: str) -> Registered:
@@ -191,7 +192,7 @@ class Task:
             raise AbortedError(f"{self.name} knows no step {handle!r}: it was restarted, or lost its master")
         return found
 
-    def begun(self, step: int) -> Run:
+    def begun(self, step: int) -> RunningStep:
         """A step that has not ended. Raises `AbortedError` when it has."""
         with self._lock:
             run = self._of(step)
@@ -199,10 +200,10 @@ class Task:
             raise AbortedError(f"step {step} has ended already")
         return run
 
-    def begin(self, step: int) -> Run:
+    def begin(self, step: int) -> RunningStep:
         """A step of a master that runs in this process, in this thread; who begins it ends it."""
         run = self.begun(step)
-        run.called = True
+        run.was_called = True
         self.poller_of(run)
         return run
 
@@ -210,13 +211,13 @@ class Task:
         """Stops a step here, or whatever comes of it later."""
         with self._lock:
             run = self._running.get(step)
-            if run is not None and not run.called:  # nobody here will end it
+            if run is not None and not run.was_called:  # nobody here will end it
                 del self._running[step]
-            self._over(step, run is not None and run.called)
+            self._over(step, run is not None and run.was_called)
         if run is not None:
             run.stop(error)
 
-    def _of(self, step: int) -> Run | None:
+    def _of(self, step: int) -> RunningStep | None:
         """With the lock: the step, from its first message on; None when it has ended, or its master is not known."""
         if self._closed:
             raise ClosedSessionError(f"the task {self.name} is closed")
@@ -226,17 +227,17 @@ class Task:
         if run is None:
             master = self._masters.get(step >> _PREFIX)
             if master is not None and step > master.floor:
-                run = self._running[step] = Run(self, step)
+                run = self._running[step] = RunningStep(self.name, self, step)
         return run
 
-    def _first_call(self, step: int) -> tuple[bool, Run | None]:
+    def _first_call(self, step: int) -> tuple[bool, RunningStep | None]:
         """Is this the first time that its master calls the step? One that was stopped before must answer too.
 
         And the step, if it has not ended."""
         with self._lock:
             run = self._of(step)
             if run is not None:
-                before, run.called = run.called, True
+                before, run.was_called = run.was_called, True
             else:
                 before = self._ended.get(step, True)
                 if not before:
@@ -258,7 +259,7 @@ class Task:
         with self._lock:
             run = self._running.pop(step, None)
             self.steps += run is not None
-            self._over(step, run is not None and run.called)
+            self._over(step, run is not None and run.was_called)
         if run is None:
             return
         run.rendezvous.end(CancelledError(f"step {step} is over"))
@@ -270,7 +271,7 @@ class Task:
 
     # ---- messages --------------------------------------------------------------------------
 
-    def send(self, run: Run, target: str, messages: Sequence[Message]) -> None:
+    def send(self, run: RunningStep, target: str, messages: Sequence[Message]) -> None:
         """Sends a step's messages to another task, by the step's own connection to it if there is one."""
         call = run.calls.get(target)
         if call is None or run.poller is None:
@@ -281,11 +282,11 @@ class Task:
         except OSError as e:
             raise UnavailableError(f"the task {target} cannot be reached: {e}") from e
 
-    def push(self, target: str, message: Message, value: Value, traced: Meeting | None = None) -> None:
+    def push(self, target: str, message: Message, value: Value, traced: TaskRendezvous | None = None) -> None:
         """Sends a value to another task once it is computed, from the pool."""
         recorder, gone = None if traced is None else traced.recorder, threading.Event()
         if traced is not None:
-            traced.sending.append(gone)
+            traced.pending_sends.append(gone)
 
         def send() -> None:
             try:
@@ -303,7 +304,7 @@ class Task:
         self.threads.submit(send)
 
     def call(
-        self, run: Run, share: Share, handle: str, feeds: Sequence[np.ndarray], timeout: float | None,
+        self, run: RunningStep, share: Share, handle: str, feeds: Sequence[np.ndarray], timeout: float | None,
         reply: Callable[[Reply], None], trace: bool = False,
     ) -> None:  # fmt: skip
         """Has another task run its share of a step; `reply` is called once, when it says how that ended.
@@ -330,7 +331,7 @@ class Task:
         except OSError as e:
             self._broke(stream, e)
 
-    def poller_of(self, run: Run) -> Poller:
+    def poller_of(self, run: RunningStep) -> Poller:
         """What the thread that runs this step waits with."""
         if run.poller is None:
             run.poller = self._connections.take_poller()
@@ -366,7 +367,7 @@ class Task:
                         run = self._of(head.step)
                 try:
                     if run is not None and run.rendezvous.error is None:
-                        run.rendezvous.arrived(head.subject.key, value, head.is_dead)
+                        run.rendezvous.receive(head.subject.key, value, head.is_dead)
                 finally:
                     if head.ends and run is not None:
                         self._replied(run, run.streams.get(stream, ""), None)
@@ -408,7 +409,7 @@ class Task:
         return True
 
     def _answer(
-        self, stream: Stream, run: Run | None, step: int, handle: str, timeout: float | None, trace: bool
+        self, stream: Stream, run: RunningStep | None, step: int, handle: str, timeout: float | None, trace: bool
     ) -> None:
         """Runs a step for its master in this thread, and sends it the fetches, its times, and how it ended."""
         if stream in self._busy:
@@ -425,7 +426,7 @@ class Task:
                 poller.add(stream)
             try:
                 found = self._run(run, known.executor, self._feeds(run, share), timeout, recorder)
-                messages = run.rendezvous.rest("" if master is None else master.name)
+                messages = run.rendezvous.send_remaining("" if master is None else master.name)
             finally:
                 if waits:
                     poller.discard(stream)
@@ -448,14 +449,14 @@ class Task:
         except OSError:
             return  # the master is gone; nobody is left to tell
 
-    def _feeds(self, run: Run, share: Share) -> list[Value]:
+    def _feeds(self, run: RunningStep, share: Share) -> list[Value]:
         """The values of a step's feeds; those that no part here reads were not sent and are not looked at."""
         found: list[Value] = [_NOTHING] * share.n_feeds
         for k in share.feeds:  # they came before the call
             found[k] = run.rendezvous.recv(f"{FEED}{k}", 0.0).value
         return found
 
-    def _replied(self, run: Run | None, task: str, error: OpError | None) -> None:
+    def _replied(self, run: RunningStep | None, task: str, error: OpError | None) -> None:
         """A task says how its share of a step ended."""
         if run is None:
             return
