@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from tfnb.session.config import ConfigProto
-from tfnb.session.dask.master.master import Master, _Gathering, _Registered
-from tfnb.session.dask.task.share import Share
+from tfnb.session.dask.master.master import Master, _Gathering, _RegisteredAtTasks
+from tfnb.session.dask.task.assignment import Assignment
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task_names import task_name
 from tfnb.session.dask.transport.channel import Channel, Peer
@@ -80,8 +80,8 @@ def measure(peers: list[Peer], steps: int) -> float:
         gathering = _Gathering(names, lambda e, k=number: home.stop(k, e), run.poller, None)  # type: ignore[misc]
         # the handle is the task's name, which is what a null task answers with
         for name in names:
-            home.call(run, Share(name, (), (), 0), name, [], None, gathering.reply)
-        registered = _Registered("", None, (), {}, (), 0)
+            home.call(run, Assignment(name, (), (), 0), name, [], None, gathering.reply)
+        registered = _RegisteredAtTasks("", None, (), {}, (), 0)
         gathering.wait(None, until_error=True)
         master._run(run, registered, gathering, [], None, 0, None)
         home.end(number)

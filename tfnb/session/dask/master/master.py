@@ -38,8 +38,8 @@ from tfnb.session.dask.membership.census import Census
 from tfnb.session.dask.membership.directory import Directory, Entry
 from tfnb.session.dask.observability.clocks import Clock
 from tfnb.session.dask.observability.tracing import Noted, decode_times, merge
+from tfnb.session.dask.task.assignment import FETCH, TIMES, Assignment
 from tfnb.session.dask.task.parts import encode_part
-from tfnb.session.dask.task.share import FETCH, TIMES, Share
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task.task_rendezvous import Reply, RunningStep
 from tfnb.session.dask.task_names import task_of
@@ -57,13 +57,13 @@ _FIND = 60.0  # seconds for all tasks to come up
 
 
 @dataclass
-class _Registered:
+class _RegisteredAtTasks:
     """A step whose parts the tasks hold under `handle`; `links` says which tasks those were, which was so after
     `seen` changes of the directory."""
 
     handle: str
-    home: Share | None
-    shares: tuple[Share, ...]
+    home: Assignment | None
+    assignments: tuple[Assignment, ...]
     links: dict[str, int]
     tasks: tuple[str, ...]
     seen: int
@@ -155,8 +155,8 @@ class Master:
         self._lock = threading.Lock()
         self._ended = threading.Condition(self._lock)
         self._closed = False
-        self._registered: weakref.WeakKeyDictionary[CompiledStep, _Registered] = weakref.WeakKeyDictionary()
-        self._unused: deque[_Registered] = deque()  # of steps that the session keeps no longer
+        self._registered: weakref.WeakKeyDictionary[CompiledStep, _RegisteredAtTasks] = weakref.WeakKeyDictionary()
+        self._unused: deque[_RegisteredAtTasks] = deque()  # of steps that the session keeps no longer
         self._others = [t for t in tasks if t != home.name]
         self._running: dict[int, _Gathering] = {}
         self._connecting = threading.Lock()
@@ -270,7 +270,7 @@ class Master:
             return self._execute(step, registered, feeds, deadline, trace, held)
 
     def _execute(
-        self, step: CompiledStep, registered: _Registered, feeds: Sequence[np.ndarray], deadline: Deadline | None,
+        self, step: CompiledStep, registered: _RegisteredAtTasks, feeds: Sequence[np.ndarray], deadline: Deadline | None,
         trace: Trace | None, held: HeldInterrupts,
     ) -> list[np.ndarray]:  # fmt: skip
         with self._lock:
@@ -302,7 +302,7 @@ class Master:
             raise ClosedSessionError("the session is closed") from why
 
     def _run(
-        self, run: RunningStep, registered: _Registered, gathering: _Gathering, feeds: Sequence[np.ndarray],
+        self, run: RunningStep, registered: _RegisteredAtTasks, gathering: _Gathering, feeds: Sequence[np.ndarray],
         deadline: Deadline | None, count: int, recorder: StepStats | None,
     ) -> list[np.ndarray]:  # fmt: skip
         home, found, number = registered.home, [_NOTHING] * count, run.step
@@ -314,9 +314,9 @@ class Master:
             if lost:
                 raise UnavailableError(f"the tasks {lost} were lost before the step began")
             asked = {}
-            for share in registered.shares:
-                asked[share.task] = time.perf_counter()
-                self.home.call(run, share, registered.handle, feeds, timeout, tell, recorder is not None)
+            for assignment in registered.assignments:
+                asked[assignment.task] = time.perf_counter()
+                self.home.call(run, assignment, registered.handle, feeds, timeout, tell, recorder is not None)
             if home is not None:
                 made = self.home.run(number, registered.handle, feeds, timeout, recorder)
                 for k, v in zip(home.fetches, made, strict=True):
@@ -327,11 +327,11 @@ class Master:
                 raise deadline.exceeded(f"{gathering.open} did not answer")
             if gathering.error is not None:
                 raise gathering.error
-            for share in registered.shares:
-                for k in share.fetches:
+            for assignment in registered.assignments:
+                for k in assignment.fetches:
                     found[k] = rendezvous.recv(f"{FETCH}{k}", 0.0).value
             if recorder is not None:
-                told = [decode_times(rendezvous.recv(f"{TIMES}{s.task}", 0.0).value) for s in registered.shares]
+                told = [decode_times(rendezvous.recv(f"{TIMES}{s.task}", 0.0).value) for s in registered.assignments]
                 bounds = [self._ahead(n, asked[n.task], gathering.heard[n.task]) for n in told]
                 merge(recorder, self.home.name, told, bounds)
             return found
@@ -370,13 +370,13 @@ class Master:
 
     # ---- registering -----------------------------------------------------------------------
 
-    def _known(self, step: CompiledStep) -> _Registered | None:
+    def _known(self, step: CompiledStep) -> _RegisteredAtTasks | None:
         """The step where it is registered and no task has come or gone since."""
         with self._lock:
             known = self._registered.get(step)
         return known if known is not None and known.seen == self.directory.changes else None
 
-    def _register(self, step: CompiledStep) -> _Registered:
+    def _register(self, step: CompiledStep) -> _RegisteredAtTasks:
         changes = self.directory.changes  # before looking
         with self._lock:
             known = self._registered.get(step)
@@ -400,36 +400,36 @@ class Master:
         handle = f"{self.prefix} {secrets.token_hex(6)}"
         home = None
         if step.parts:
-            home = _share(self.home.name, step.parts, len(step.graph.feeds))
+            home = _assignment_of(self.home.name, step.parts, len(step.graph.feeds))
             local = [p._replace(fetches=tuple(f)) for p, f in _local(step.parts)]
             self.home.register(handle, local, home)
         try:
-            shares = [self._send(task, handle, step) for task in sorted(needed)]
+            assignments = [self._send(task, handle, step) for task in sorted(needed)]
         except UnavailableError:
             self._lost(now)
             raise
-        found = _Registered(handle, home, tuple(shares), now, tuple(s.task for s in shares), changes)
+        found = _RegisteredAtTasks(handle, home, tuple(assignments), now, tuple(s.task for s in assignments), changes)
         with self._lock:
             self._registered[step] = found
         weakref.finalize(step, self._unused.append, found).atexit = False
         return found
 
-    def _forget(self, known: _Registered) -> None:
+    def _forget(self, known: _RegisteredAtTasks) -> None:
         """Parts whose step has lost another part are of no use any more."""
         if known.home is not None:
             self.home.deregister(known.handle)
-        for share in known.shares:
+        for assignment in known.assignments:
             with contextlib.suppress(OpError):
-                self.directory.call(share.task, "forget", prefix=known.handle)
+                self.directory.call(assignment.task, "forget", prefix=known.handle)
 
-    def _send(self, task: str, handle: str, step: CompiledStep) -> Share:
+    def _send(self, task: str, handle: str, step: CompiledStep) -> Assignment:
         parts = [p for p in step.elsewhere if task_of(p.device) == task]
         assert step.grouping is not None
         encoded = [encode_part(replace(p, fetches=tuple(f)), step.grouping) for p, f in _local(parts)]
-        share = _share(task, parts, len(step.graph.feeds))
+        assignment = _assignment_of(task, parts, len(step.graph.feeds))
         sent = [list(e) for e in encoded]
-        self.directory.call(task, "register", handle=handle, parts=sent, share=list(share))
-        return share
+        self.directory.call(task, "register", handle=handle, parts=sent, share=list(assignment))
+        return assignment
 
     # ---- the rest of what a session asks its worker for --------------------------------------
 
@@ -470,6 +470,6 @@ def _fetches(part: Any) -> tuple[int, ...]:
     return tuple(part.fetches if part.fetches is not None else range(len(part.plan.fetches)))
 
 
-def _share(task: str, parts: Sequence[Any], n_feeds: int) -> Share:
+def _assignment_of(task: str, parts: Sequence[Any], n_feeds: int) -> Assignment:
     feeds = {k for p in parts for k in (range(n_feeds) if p.feeds is None else p.feeds)}
-    return Share(task, tuple(sorted(feeds)), tuple(sorted(k for p in parts for k in _fetches(p))), n_feeds)
+    return Assignment(task, tuple(sorted(feeds)), tuple(sorted(k for p in parts for k in _fetches(p))), n_feeds)

@@ -23,8 +23,8 @@ from distributed.comm import CommClosedError
 from tfnb.errors import InvalidArgumentError, UnavailableError
 from tfnb.runtime.values import nbytes_of
 from tfnb.session.compile import plan_part
+from tfnb.session.dask.task.assignment import Assignment
 from tfnb.session.dask.task.parts import decode_part
-from tfnb.session.dask.task.share import Share
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.transport.channel import Peer
 from tfnb.session.dask.transport.failures import encode_error
@@ -100,7 +100,7 @@ class Host:
         decoded = [decode_part(*p) for p in parts]
         plans = [plan_part(part, known, self.task.context) for part, known in decoded]
         task, feeds, fetches, n_feeds = share
-        self.task.register(handle, plans, Share(task, tuple(feeds), tuple(fetches), n_feeds))
+        self.task.register(handle, plans, Assignment(task, tuple(feeds), tuple(fetches), n_feeds))
 
     def lose(self, peer: list[Any]) -> None:
         """A master lost another task: whoever waits to send to it waits no longer."""

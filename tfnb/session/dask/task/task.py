@@ -12,7 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,9 @@ from tfnb.session.compile import Context
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.observability.tracing import encode_times, note_arrivals, note_sent
 from tfnb.session.dask.observability.traffic import CountingChannel
+from tfnb.session.dask.task.assignment import FEED, FETCH, TIMES, Assignment
 from tfnb.session.dask.task.reading import Reading
-from tfnb.session.dask.task.share import FEED, FETCH, TIMES, MasterHere, Registered, Share
+from tfnb.session.dask.task.registered_steps import RegisteredStep, RegisteredSteps
 from tfnb.session.dask.task.task_rendezvous import Call, Reply, RunningStep, TaskRendezvous
 from tfnb.session.dask.transport.channel import Peer, Tls
 from tfnb.session.dask.transport.connection_pool import ConnectionPool
@@ -59,6 +60,17 @@ _FRESH = 0.5  # seconds since its last step in which a connection's master canno
 _NOTED = 1.0  # seconds that a traced step waits for each value that still leaves
 
 
+class MasterRecord(NamedTuple):
+    """A master that watches this task: the name of its own task, and how that is reached.
+
+    Of its steps up to number `done_up_to`, only those that run now are not over.
+    """
+
+    name: str
+    peer: Peer
+    done_up_to: int = 0
+
+
 class Task:
     """`name`: "/job:ps/replica:0/task:0". `host`: the address that its channel listens at. Close it."""
 
@@ -79,9 +91,9 @@ class Task:
         self.resources.compile_function = Functions(self.context, self.threads)
         self._lock = threading.Lock()
         self._peers: dict[str, Peer] = {}
-        self._registered: dict[str, Registered] = {}
+        self.registered = RegisteredSteps(name)
         self._running: dict[int, RunningStep] = {}
-        self._masters: dict[int, MasterHere] = {}  # what their steps' numbers begin with -> who they are
+        self._masters: dict[int, MasterRecord] = {}  # what their steps' numbers begin with -> who they are
         self._ended: OrderedDict[int, bool] = OrderedDict()  # step -> was it called
         self._busy: dict[Stream, Poller] = {}  # the connections on which a step runs now, for its master
         self._closed = False
@@ -127,7 +139,7 @@ class Task:
     def admit(self, prefix: int, name: str, peer: Peer) -> None:
         """From now on hears of the steps of a master, whose numbers begin with `prefix` (see `Master`)."""
         with self._lock:
-            self._masters[prefix] = MasterHere(name, peer)
+            self._masters[prefix] = MasterRecord(name, peer)
 
     def dismiss(self, prefix: int, error: OpError) -> None:
         """A master is gone: its steps are stopped and forgotten, and what still comes for them is dropped."""
@@ -142,34 +154,31 @@ class Task:
         """For tables: how much of what this task keeps of masters, and what it refused."""
         with self._lock:
             return {
-                "masters": len(self._masters), "registered": len(self._registered), "running": len(self._running),
+                "masters": len(self._masters), "registered": len(self.registered), "running": len(self._running),
                 "refused": self.refusals.count, "refused_last": self.refusals.last,
             }  # fmt: skip
 
     # ---- subgraphs and steps ---------------------------------------------------------------
 
-    def register(self, handle: str, parts: Sequence[PlanPart], share: Share) -> None:
+    def register(self, handle: str, parts: Sequence[PlanPart], assignment: Assignment) -> None:
         """Keeps the task's parts of a step under a handle of its master."""
         executor = Executor.of_parts(parts, self.threads, self.settings.fast_loops)
         prefix = handle.partition(" ")[0]
         master = self._masters.get(int(prefix)) if prefix.isdigit() else None
-        fetches = [f"{FETCH}{k}" for k in share.fetches]
+        fetches = [f"{FETCH}{k}" for k in assignment.fetches]
         reading = Reading.of(parts, fetches, master.name) if master is not None and master.name != self.name else None
-        with self._lock:
-            self._registered[handle] = Registered(executor, share, reading)
+        self.registered.add(handle, RegisteredStep(executor, assignment, reading))
 
     def deregister(self, prefix: str) -> None:
-        """Forgets the steps of a master, whose handles begin so."""
-        with self._lock:
-            for handle in [h for h in self._registered if h.startswith(prefix)]:
-                del self._registered[handle]
+        """Forgets the registered steps whose handles begin with `prefix`: one step, or all of a master."""
+        self.registered.remove(prefix)
 
     def run(
         self, step: int, handle: str, feeds: Sequence[Value], timeout: float | None = None,
         recorder: StepStats | None = None,
     ) -> list[np.ndarray]:
         """Runs a registered step in this thread; the fetches of the task's parts, in order. Then call `end`."""
-        return self._run(self.begun(step), self._known(handle).executor, feeds, timeout, recorder)
+        return self._run(self.begun(step), self.registered.get(handle).executor, feeds, timeout, recorder)
 
     def _run(
         self, run: RunningStep, executor: Executor, feeds: Sequence[Value], timeout: float | None,
@@ -184,12 +193,6 @@ class Task:
             for gone in run.rendezvous.pending_sends:
                 gone.wait(_NOTED)
             note_arrivals(recorder, run.rendezvous.arrivals)
-        return found
-
-    def _known(self, handle: str) -> Registered:
-        found = self._registered.get(handle)
-        if found is None:
-            raise AbortedError(f"{self.name} knows no step {handle!r}: it was restarted, or lost its master")
         return found
 
     def begun(self, step: int) -> RunningStep:
@@ -226,7 +229,7 @@ class Task:
         run = self._running.get(step)
         if run is None:
             master = self._masters.get(step >> _PREFIX)
-            if master is not None and step > master.floor:
+            if master is not None and step > master.done_up_to:
                 run = self._running[step] = RunningStep(self.name, self, step)
         return run
 
@@ -252,7 +255,7 @@ class Task:
             old, _ = self._ended.popitem(last=False)
             master = self._masters.get(old >> _PREFIX)
             if master is not None:
-                self._masters[old >> _PREFIX] = master._replace(floor=max(master.floor, old))
+                self._masters[old >> _PREFIX] = master._replace(done_up_to=max(master.done_up_to, old))
 
     def end(self, step: int) -> None:
         """The step is over here: what still comes for it is dropped."""
@@ -304,7 +307,7 @@ class Task:
         self.threads.submit(send)
 
     def call(
-        self, run: RunningStep, share: Share, handle: str, feeds: Sequence[np.ndarray], timeout: float | None,
+        self, run: RunningStep, assignment: Assignment, handle: str, feeds: Sequence[np.ndarray], timeout: float | None,
         reply: Callable[[Reply], None], trace: bool = False,
     ) -> None:  # fmt: skip
         """Has another task run its share of a step; `reply` is called once, when it says how that ended.
@@ -312,8 +315,8 @@ class Task:
         It says so to the thread that runs the step here, while that waits. With `trace`, a reply without an error comes
         after the task's times (see `TIMES`).
         """
-        target, step = share.task, run.step
-        messages = [Message(Kind.TENSOR, step, f"{FEED}{k}", feeds[k]) for k in share.feeds]
+        target, step = assignment.task, run.step
+        messages = [Message(Kind.TENSOR, step, f"{FEED}{k}", feeds[k]) for k in assignment.feeds]
         asked = _NO_LIMIT if timeout is None and not trace else np.array([timeout or 0.0, trace])
         messages.append(Message(Kind.CALL, step, handle, asked))
         try:
@@ -390,7 +393,7 @@ class Task:
     def _answer_reading(self, stream: Stream, step: int, handle: str) -> bool:
         """Answers at once where all that the step does here is to read; did it? Whatever is not as always is left to
         `_answer`, errors too."""
-        known = self._registered.get(handle)
+        known = self.registered.find(handle)
         if known is None or known.reading is None or stream in self._busy:
             return False
         try:
@@ -399,7 +402,7 @@ class Task:
             return False
         with self._lock:
             master = self._masters.get(step >> _PREFIX)
-            if master is None or step <= master.floor or step in self._ended or step in self._running or self._closed:
+            if master is None or step <= master.done_up_to or step in self._ended or step in self._running or self._closed:
                 return False
             self.steps += 1
             self._over(step, True)
@@ -417,21 +420,21 @@ class Task:
         messages: list[Message] = []
         master = self._masters.get(step >> _PREFIX)
         try:
-            known = self._known(handle)
-            run, share = run or self.begun(step), known.share
+            known = self.registered.get(handle)
+            run, assignment = run or self.begun(step), known.assignment
             recorder = StepStats() if trace else None
             waits = trace or timeout is not None or known.executor.waits
             if waits:  # and reads its master's connection meanwhile
                 self._busy[stream] = poller = self.poller_of(run)
                 poller.add(stream)
             try:
-                found = self._run(run, known.executor, self._feeds(run, share), timeout, recorder)
+                found = self._run(run, known.executor, self._feeds(run, assignment), timeout, recorder)
                 messages = run.rendezvous.send_remaining("" if master is None else master.name)
             finally:
                 if waits:
                     poller.discard(stream)
                     del self._busy[stream]
-            for k, v in zip(share.fetches, found, strict=True):
+            for k, v in zip(assignment.fetches, found, strict=True):
                 messages.append(Message(Kind.TENSOR, step, f"{FETCH}{k}", v))
             if recorder is not None:
                 messages.append(Message(Kind.TENSOR, step, f"{TIMES}{self.name}", encode_times(recorder, self.name)))
@@ -449,10 +452,10 @@ class Task:
         except OSError:
             return  # the master is gone; nobody is left to tell
 
-    def _feeds(self, run: RunningStep, share: Share) -> list[Value]:
+    def _feeds(self, run: RunningStep, assignment: Assignment) -> list[Value]:
         """The values of a step's feeds; those that no part here reads were not sent and are not looked at."""
-        found: list[Value] = [_NOTHING] * share.n_feeds
-        for k in share.feeds:  # they came before the call
+        found: list[Value] = [_NOTHING] * assignment.n_feeds
+        for k in assignment.feeds:  # they came before the call
             found[k] = run.rendezvous.recv(f"{FEED}{k}", 0.0).value
         return found
 
