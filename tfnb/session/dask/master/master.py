@@ -39,7 +39,7 @@ from tfnb.session.dask.membership.directory import Directory, Entry
 from tfnb.session.dask.observability.clocks import Clock
 from tfnb.session.dask.observability.tracing import Noted, decode_times, merge
 from tfnb.session.dask.task.assignment import FETCH, TIMES, Assignment
-from tfnb.session.dask.task.parts import encode_part
+from tfnb.session.dask.task.partition_codec import encode_partition
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task.task_rendezvous import Reply, RunningStep
 from tfnb.session.dask.task_names import task_of
@@ -270,8 +270,8 @@ class Master:
             return self._execute(step, registered, feeds, deadline, trace, held)
 
     def _execute(
-        self, step: CompiledStep, registered: _RegisteredAtTasks, feeds: Sequence[np.ndarray], deadline: Deadline | None,
-        trace: Trace | None, held: HeldInterrupts,
+        self, step: CompiledStep, registered: _RegisteredAtTasks, feeds: Sequence[np.ndarray],
+        deadline: Deadline | None, trace: Trace | None, held: HeldInterrupts,
     ) -> list[np.ndarray]:  # fmt: skip
         with self._lock:
             self._refuse_if_closed()
@@ -425,7 +425,7 @@ class Master:
     def _send(self, task: str, handle: str, step: CompiledStep) -> Assignment:
         parts = [p for p in step.elsewhere if task_of(p.device) == task]
         assert step.grouping is not None
-        encoded = [encode_part(replace(p, fetches=tuple(f)), step.grouping) for p, f in _local(parts)]
+        encoded = [encode_partition(replace(p, fetches=tuple(f)), step.grouping) for p, f in _local(parts)]
         assignment = _assignment_of(task, parts, len(step.graph.feeds))
         sent = [list(e) for e in encoded]
         self.directory.call(task, "register", handle=handle, parts=sent, share=list(assignment))

@@ -24,7 +24,7 @@ from tfnb.errors import InvalidArgumentError, UnavailableError
 from tfnb.runtime.values import nbytes_of
 from tfnb.session.compile import plan_part
 from tfnb.session.dask.task.assignment import Assignment
-from tfnb.session.dask.task.parts import decode_part
+from tfnb.session.dask.task.partition_codec import decode_partition
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.transport.channel import Peer
 from tfnb.session.dask.transport.failures import encode_error
@@ -96,8 +96,8 @@ class Host:
         self.task.meet({name: Peer(*p) for name, p in peers.items()})
 
     def register(self, handle: str, parts: list[Any], share: list[Any]) -> None:
-        """Compiles the task's parts of a step, as `encode_part` made them. Their fetches count from 0 here."""
-        decoded = [decode_part(*p) for p in parts]
+        """Compiles the task's parts of a step, as `encode_partition` made them. Their fetches count from 0 here."""
+        decoded = [decode_partition(*p) for p in parts]
         plans = [plan_part(part, known, self.task.context) for part, known in decoded]
         task, feeds, fetches, n_feeds = share
         self.task.register(handle, plans, Assignment(task, tuple(feeds), tuple(fetches), n_feeds))

@@ -402,7 +402,9 @@ class Task:
             return False
         with self._lock:
             master = self._masters.get(step >> _PREFIX)
-            if master is None or step <= master.done_up_to or step in self._ended or step in self._running or self._closed:
+            if master is None or step <= master.done_up_to or self._closed:
+                return False
+            if step in self._ended or step in self._running:
                 return False
             self.steps += 1
             self._over(step, True)
