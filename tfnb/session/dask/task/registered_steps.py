@@ -11,17 +11,17 @@ from typing import NamedTuple
 from tfnb.errors import AbortedError
 from tfnb.runtime.executor import Executor
 from tfnb.session.dask.task.assignment import Assignment
-from tfnb.session.dask.task.reading import Reading
+from tfnb.session.dask.task.read_only_part import ReadOnlyPart
 
 __all__ = ["RegisteredStep", "RegisteredSteps"]
 
 
 class RegisteredStep(NamedTuple):
-    """The parts of one step at this task. `reading` runs them where all that they do is to read variables."""
+    """The parts of one step at this task. `read_only` runs them where all that they do is to read variables."""
 
     executor: Executor
     assignment: Assignment
-    reading: Reading | None
+    read_only: ReadOnlyPart | None
 
 
 class RegisteredSteps:

@@ -36,7 +36,7 @@ from tfnb.session.config import ConfigProto
 from tfnb.session.dask.observability.tracing import encode_times, note_arrivals, note_sent
 from tfnb.session.dask.observability.traffic import CountingChannel
 from tfnb.session.dask.task.assignment import FEED, FETCH, TIMES, Assignment
-from tfnb.session.dask.task.reading import Reading
+from tfnb.session.dask.task.read_only_part import ReadOnlyPart
 from tfnb.session.dask.task.registered_steps import RegisteredStep, RegisteredSteps
 from tfnb.session.dask.task.task_rendezvous import Call, Reply, RunningStep, TaskRendezvous
 from tfnb.session.dask.transport.channel import Peer, Tls
@@ -166,8 +166,9 @@ class Task:
         prefix = handle.partition(" ")[0]
         master = self._masters.get(int(prefix)) if prefix.isdigit() else None
         fetches = [f"{FETCH}{k}" for k in assignment.fetches]
-        reading = Reading.of(parts, fetches, master.name) if master is not None and master.name != self.name else None
-        self.registered.add(handle, RegisteredStep(executor, assignment, reading))
+        is_remote = master is not None and master.name != self.name
+        read_only = ReadOnlyPart.of(parts, fetches, master.name) if master is not None and is_remote else None
+        self.registered.add(handle, RegisteredStep(executor, assignment, read_only))
 
     def deregister(self, prefix: str) -> None:
         """Forgets the registered steps whose handles begin with `prefix`: one step, or all of a master."""
@@ -378,7 +379,7 @@ class Task:
                 timeout, trace = value if value.shape == (2,) and value.dtype == np.float64 else (0.0, 0.0)
                 # a master that has gone on without this task, which was paused, does not want the step any more
                 if time.monotonic() - stream.used < _FRESH or not stream.has_ended():
-                    if not (timeout or trace) and self._answer_reading(stream, head.step, head.key):
+                    if not (timeout or trace) and self._answer_read_only(stream, head.step, head.key):
                         return
                     first, run = self._first_call(head.step)
                     if first:
@@ -390,14 +391,14 @@ class Task:
         except OpError as e:
             self.refusals.add(e)
 
-    def _answer_reading(self, stream: Stream, step: int, handle: str) -> bool:
+    def _answer_read_only(self, stream: Stream, step: int, handle: str) -> bool:
         """Answers at once where all that the step does here is to read; did it? Whatever is not as always is left to
         `_answer`, errors too."""
         known = self.registered.find(handle)
-        if known is None or known.reading is None or stream in self._busy:
+        if known is None or known.read_only is None or stream in self._busy:
             return False
         try:
-            messages = known.reading.messages(step)
+            messages = known.read_only.messages(step)
         except Exception:
             return False
         with self._lock:

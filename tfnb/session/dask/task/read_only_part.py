@@ -21,14 +21,14 @@ from tfnb.session.dask.task.task_rendezvous import key_text
 from tfnb.session.dask.task_names import task_of
 from tfnb.session.dask.transport.wire import Kind, Message
 
-__all__ = ["Reading"]
+__all__ = ["ReadOnlyPart"]
 
 
-class Reading:
+class ReadOnlyPart:
     """`messages` may be called from many threads at once."""
 
     @classmethod
-    def of(cls, parts: Sequence[PlanPart], fetches: Sequence[str], master: str) -> Reading | None:
+    def of(cls, parts: Sequence[PlanPart], fetches: Sequence[str], master: str) -> ReadOnlyPart | None:
         """For the parts of a step at this task, whose fetches have these keys; None where they do anything else."""
         if len(parts) != 1 or parts[0].plan.feeds:
             return None

@@ -5,7 +5,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.errors import FailedPreconditionError
-from tfnb.session.dask.task.reading import Reading
+from tfnb.session.dask.task.read_only_part import ReadOnlyPart
 from tfnb.session.dask.task.task import Task
 
 pytestmark = pytest.mark.opencl
@@ -25,14 +25,14 @@ def target(addresses):
 @pytest.fixture
 def answers(monkeypatch):
     """How many messages each such answer had."""
-    found, messages = [], Reading.messages
+    found, messages = [], ReadOnlyPart.messages
 
     def noted(self, step):
         made = messages(self, step)
         found.append(len(made))
         return made
 
-    monkeypatch.setattr(Reading, "messages", noted)
+    monkeypatch.setattr(ReadOnlyPart, "messages", noted)
     return found
 
 
@@ -86,7 +86,7 @@ def test_the_values_are_those_of_a_whole_step(name, truncated, target, answers, 
         sess.run(tf.global_variables_initializer())
         found = [sess.run(fetches, feed) for _ in range(3)]
         assert answers == ([] if expected is None else [expected] * 3)
-        monkeypatch.setattr(Task, "_answer_reading", lambda *args: False)
+        monkeypatch.setattr(Task, "_answer_read_only", lambda *args: False)
         whole = sess.run(fetches, feed)
     for values in found:
         for value, wanted in zip(values, whole, strict=True):
