@@ -20,6 +20,7 @@ import numpy as np
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.master.master import Master, _Gathering, _RegisteredAtTasks
 from tfnb.session.dask.task.assignment import Assignment
+from tfnb.session.dask.task.step_table import step_number
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task_names import task_name
 from tfnb.session.dask.transport.channel import Channel, Peer
@@ -75,7 +76,7 @@ def measure(peers: list[Peer], steps: int) -> float:
     took = []
     for i in range(steps):
         start = time.perf_counter()
-        number = (master.prefix << 40) | (i + 1)
+        number = step_number(master.prefix, i + 1)
         run = home.begin(number)
         gathering = _Gathering(names, lambda e, k=number: home.stop(k, e), run.poller, None)  # type: ignore[misc]
         # the handle is the task's name, which is what a null task answers with

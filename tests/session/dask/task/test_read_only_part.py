@@ -5,8 +5,8 @@ import pytest
 
 import tfnb as tf
 from tfnb.errors import FailedPreconditionError
+from tfnb.session.dask.task.inbound_calls import InboundCalls
 from tfnb.session.dask.task.read_only_part import ReadOnlyPart
-from tfnb.session.dask.task.task import Task
 
 pytestmark = pytest.mark.opencl
 
@@ -86,7 +86,7 @@ def test_the_values_are_those_of_a_whole_step(name, truncated, target, answers, 
         sess.run(tf.global_variables_initializer())
         found = [sess.run(fetches, feed) for _ in range(3)]
         assert answers == ([] if expected is None else [expected] * 3)
-        monkeypatch.setattr(Task, "_answer_read_only", lambda *args: False)
+        monkeypatch.setattr(InboundCalls, "_answer_read_only", lambda *args: False)
         whole = sess.run(fetches, feed)
     for values in found:
         for value, wanted in zip(values, whole, strict=True):

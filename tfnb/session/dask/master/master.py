@@ -40,6 +40,7 @@ from tfnb.session.dask.observability.clocks import Clock
 from tfnb.session.dask.observability.tracing import Noted, decode_times, merge
 from tfnb.session.dask.task.assignment import FETCH, TIMES, Assignment
 from tfnb.session.dask.task.partition_codec import encode_partition
+from tfnb.session.dask.task.step_table import step_number
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task.task_rendezvous import Reply, RunningStep
 from tfnb.session.dask.task_names import task_of
@@ -276,7 +277,7 @@ class Master:
         with self._lock:
             self._refuse_if_closed()
             self._next += 1
-            number = (self.prefix << 40) | self._next
+            number = step_number(self.prefix, self._next)
             run = self.home.begin(number)
             gathering = _Gathering(registered.tasks, lambda e: self.home.stop(number, e), run.poller, deadline)
             gathering.held = held

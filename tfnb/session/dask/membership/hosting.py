@@ -125,14 +125,14 @@ def report_of(task: Task, incarnation: int) -> dict[str, Any]:
     stats = [(d, d.memory_stats()) for d in task.devices.values()]
     return {
         "name": task.name, "incarnation": incarnation, "host": socket.gethostname(), "pid": os.getpid(),
-        "memory": psutil.Process().memory_info().rss, "steps": task.steps, **task.counts(),
+        "memory": psutil.Process().memory_info().rss, "steps": task.steps.completed, **task.counts(),
         "variables": len(held), "variable_bytes": sum(_size(t) for _, t in held),
         "largest": [[name, _size(t), list(t.shape)] for name, t in held[:_MOST] if t is not None],
         "devices": [
             {"name": d.name, "kind": d.facts.kind, "in_use": s.in_use, "peak": s.peak, "cached": s.cached,
              "limit": s.limit} for d, s in stats
         ],
-        "sent": task.channel.traffic.report(task.names(), _MOST), "clock": time.monotonic(),
+        "sent": task.channel.traffic.report(task.task_names(), _MOST), "clock": time.monotonic(),
     }  # fmt: skip
 
 

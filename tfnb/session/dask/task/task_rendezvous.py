@@ -17,11 +17,12 @@ import numpy as np
 
 from tfnb.errors import OpError
 from tfnb.runtime.cancel import Cancellation
+from tfnb.runtime.executor import Executor
 from tfnb.runtime.rendezvous import Callback, Rendezvous
 from tfnb.runtime.stats import StepStats
 from tfnb.runtime.transfer import Key
 from tfnb.runtime.values import Value, nbytes_of, to_host
-from tfnb.session.dask.observability.tracing import note_sent
+from tfnb.session.dask.observability.tracing import note_arrivals, note_sent
 from tfnb.session.dask.task_names import task_of
 from tfnb.session.dask.transport.channel import Peer
 from tfnb.session.dask.transport.poller import Inbox, Poller
@@ -32,6 +33,7 @@ __all__ = ["Call", "Reply", "RunningStep", "Sender", "TaskRendezvous", "key_text
 
 _DEAD = np.zeros((), np.int32)
 _SMALL = 1 << 14  # bytes: larger values are sent by the pool while the step goes on
+_RECORDED = 1.0  # seconds that a traced step waits for each value that is still being sent
 
 
 class Sender(Protocol):
@@ -175,6 +177,25 @@ class RunningStep:
         self.was_called = False  # by its master; later calls of the same step are dropped
         self.rendezvous = TaskRendezvous(task, sender, self)
         self.cancellation = Cancellation()
+
+    def execute(
+        self, executor: Executor, feeds: Sequence[Value], timeout: float | None, recorder: StepStats | None
+    ) -> list[np.ndarray]:
+        """Runs the parts of the step in this thread; returns their fetches, in order.
+
+        `timeout`: seconds, None for no limit. `recorder` takes the times, also those of values that came and left.
+        Raises what the kernels raise, or what `stop` was given.
+        """
+        self.rendezvous.recorder = recorder
+        fetches = executor.run(
+            feeds, timeout=timeout, recorder=recorder, rendezvous=self.rendezvous, cancellation=self.cancellation
+        )
+        if recorder is not None:  # the times are encoded after this, so all of them must be there
+            self.rendezvous.send_remaining("")
+            for has_left in self.rendezvous.pending_sends:
+                has_left.wait(_RECORDED)
+            note_arrivals(recorder, self.rendezvous.arrivals)
+        return fetches
 
     def stop(self, error: BaseException) -> None:
         """Aborts the rendezvous and cancels the kernels that wait. The step's thread then raises `error`."""
