@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from tfnb.session.config import ConfigProto
-from tfnb.session.dask.channel import Channel, Peer
-from tfnb.session.dask.master import Master, _Gathering, _Registered
-from tfnb.session.dask.server import full_name
-from tfnb.session.dask.share import Share
-from tfnb.session.dask.task import Task
-from tfnb.session.dask.wire import Kind, Message
+from tfnb.session.dask.master.master import Master, _Gathering, _RegisteredAtTasks
+from tfnb.session.dask.task.assignment import Assignment
+from tfnb.session.dask.task.step_table import step_number
+from tfnb.session.dask.task.task import Task
+from tfnb.session.dask.task_names import task_name
+from tfnb.session.dask.transport.channel import Channel, Peer
+from tfnb.session.dask.transport.wire import Kind, Message
 
 PROCESSES = 4
 WORK = (0.001, 0.01, 0.1)  # seconds that the tasks of a step work
@@ -34,9 +35,9 @@ def serve(n: int) -> None:
     nothing = np.zeros(0, np.uint8)
 
     def make() -> Channel:
-        def answer(head: Any, value: Any, line: Any) -> None:
+        def answer(head: Any, value: Any, stream: Any) -> None:
             if head.kind is Kind.CALL:  # its key says which task this is
-                line.send([Message(Kind.REPLY, head.step, head.key, nothing)])
+                stream.send([Message(Kind.REPLY, head.step, head.key, nothing)])
 
         return Channel("127.0.0.1", answer, lambda e: None)
 
@@ -68,20 +69,20 @@ class _Known:
 
 def measure(peers: list[Peer], steps: int) -> float:
     """Median seconds of a step of this master that has all these tasks."""
-    names = [full_name("worker", i) for i in range(len(peers))]
-    home = Task(full_name("client", 0), "127.0.0.1", ConfigProto())
+    names = [task_name("worker", i) for i in range(len(peers))]
+    home = Task(task_name("client", 0), "127.0.0.1", ConfigProto())
     master = Master(ConfigProto(), home, _Known(), [home.name], home.name)  # type: ignore[arg-type]
     home.meet(dict(zip(names, peers, strict=True)))
     took = []
     for i in range(steps):
         start = time.perf_counter()
-        number = (master.prefix << 40) | (i + 1)
+        number = step_number(master.prefix, i + 1)
         run = home.begin(number)
-        gathering = _Gathering(names, lambda e, k=number: home.stop(k, e), run.pump, None)  # type: ignore[misc]
+        gathering = _Gathering(names, lambda e, k=number: home.stop(k, e), run.poller, None)  # type: ignore[misc]
         # the handle is the task's name, which is what a null task answers with
         for name in names:
-            home.call(run, Share(name, (), (), 0), name, [], None, gathering.reply)
-        registered = _Registered("", None, (), {}, (), 0)
+            home.call(run, Assignment(name, (), (), 0), name, [], None, gathering.reply)
+        registered = _RegisteredAtTasks("", None, (), {}, (), 0)
         gathering.wait(None, until_error=True)
         master._run(run, registered, gathering, [], None, 0, None)
         home.end(number)

@@ -1,5 +1,6 @@
-// The messages of tfnb/notebook/cluster_view.py; what tasks tell is made by tfnb/session/dask/hosting.py (report_of) and
-// census.py. Of a task that never answered only the first fields are there.
+// The messages of tfnb/notebook/cluster_view.py. The reports of the tasks are made by report_of in
+// tfnb/session/dask/membership/hosting.py, and completed by
+// census.py. Only the first fields exist for a task that never answered.
 
 export type State = "alive" | "late" | "lost";
 

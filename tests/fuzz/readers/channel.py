@@ -13,10 +13,10 @@ import numpy as np
 from fuzz.mutate import NUMBERS, deep_list, mutate_tree, of_bytes
 from fuzz.target import Target
 from tfnb.errors import AbortedError
-from tfnb.session.dask import wire
-from tfnb.session.dask.failures import heard, told
-from tfnb.session.dask.stream import Budget, Stream
-from tfnb.session.dask.wire import Kind, Message, frames
+from tfnb.session.dask.transport import wire
+from tfnb.session.dask.transport.failures import heard, told
+from tfnb.session.dask.transport.stream import Budget, Stream
+from tfnb.session.dask.transport.wire import Kind, Message, frames
 
 _BUDGET = 32 << 20
 _ROOM = 1 << 20  # bytes of the sockets' buffers: an input is written before it is read

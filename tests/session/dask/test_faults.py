@@ -17,7 +17,7 @@ from distributed.utils import get_ip
 
 import tfnb as tf
 from tfnb.errors import AbortedError, PermissionDeniedError, UnavailableError
-from tfnb.session.dask.task import Task
+from tfnb.session.dask.task.task import Task
 
 pytestmark = pytest.mark.opencl
 

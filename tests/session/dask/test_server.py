@@ -18,7 +18,7 @@ from tfnb.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
-from tfnb.session.dask import directory
+from tfnb.session.dask.membership import directory
 from tfnb.session.dask.server import withdraw
 
 pytestmark = pytest.mark.opencl

@@ -1,6 +1,16 @@
-"""Tasks on Dask workers: Dask is membership, start-up, control and failure detection; tensors go beside it.
+"""Tasks on Dask workers: Dask starts processes, carries control requests and detects failures; tensors have sockets of
+their own.
 
-Its names are loaded when they are first asked for: importing the session must not import Dask.
+Each folder imports only those above it in this list:
+
+    transport/      message format, connections, the poller that reads them
+    observability/  clock offsets, times of a step, transfer counts
+    task/           one process: registered parts of steps, running steps, values on their way to other tasks
+    membership/     control requests, the tasks that a master watches, health reports
+    master/         a session's steps: registered once, started with one message for each task
+    server, cluster one process as a task; the workers of a Dask cluster as tasks
+
+The names in `__all__` are loaded when they are first used, because importing a session must not import Dask.
 """
 
 from __future__ import annotations
@@ -14,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskCluster", "Server", "connect"]
 
-_WHERE = {"DaskCluster": "cluster", "Server": "server", "connect": "server"}
+_MODULE_OF = {"DaskCluster": "cluster", "Server": "server", "connect": "server"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(importlib.import_module(f"tfnb.session.dask.{_WHERE[name]}"), name)
+    if name in _MODULE_OF:
+        return getattr(importlib.import_module(f"tfnb.session.dask.{_MODULE_OF[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

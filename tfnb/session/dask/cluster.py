@@ -30,12 +30,13 @@ from tfnb.errors import (
     UnavailableError,
 )
 from tfnb.session.config import ConfigProto
-from tfnb.session.dask.census import Census
-from tfnb.session.dask.directory import Directory
-from tfnb.session.dask.hosting import HANDLER, Host
-from tfnb.session.dask.master import Master
-from tfnb.session.dask.server import full_name, is_loopback, offer, tls_of, withdraw
-from tfnb.session.dask.task import Task
+from tfnb.session.dask.master.master import Master
+from tfnb.session.dask.membership.census import Census
+from tfnb.session.dask.membership.directory import Directory
+from tfnb.session.dask.membership.hosting import HANDLER, Host
+from tfnb.session.dask.server import is_loopback, offer, tls_of, withdraw
+from tfnb.session.dask.task.task import Task
+from tfnb.session.dask.task_names import task_name
 
 __all__ = ["DaskCluster"]
 
@@ -108,14 +109,14 @@ class DaskCluster:
         if not jobs or any(not isinstance(n, int) or n < 1 for n in jobs.values()):
             raise InvalidArgumentError(f"a cluster needs jobs with a number of tasks each, got {jobs}")
         self._client, self._config, self._patience = client, config or ConfigProto(), patience
-        self.tasks = tuple(full_name(job, i) for job, n in jobs.items() for i in range(n))
+        self.tasks = tuple(task_name(job, i) for job, n in jobs.items() for i in range(n))
         self._lock = threading.RLock()
         self._roles: dict[str, str] = {}  # task -> address of its worker
         self._closed = False
         self._silent: set[str] = set()  # addresses of workers that did not answer
         self._doubted: set[str] = set()  # those of them that still may
         first = next((j for j in ("chief", "master", "worker") if j in jobs), next(iter(jobs)))
-        self._default = full_name(first, 0)
+        self._default = task_name(first, 0)
         with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
             if timeout > 0:
                 client.wait_for_workers(len(self.tasks), timeout)
@@ -126,7 +127,7 @@ class DaskCluster:
         if wide:
             raise PermissionDeniedError(f"Dask's comm leaves this machine without TLS: {wide[0]}")
         own = "127.0.0.1" if all(is_loopback(str(urlsplit(w).hostname)) for w in workers) else get_ip()
-        self._home = Task(full_name("client", 0), own, self._config, tls_of(self._client.security))
+        self._home = Task(task_name("client", 0), own, self._config, tls_of(self._client.security))
         self.target = f"dask://{uuid.uuid4().hex[:12]}"
         try:
             for task in self.tasks:

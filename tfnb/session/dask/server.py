@@ -18,13 +18,14 @@ from distributed.utils import LoopRunner, get_ip, get_ipv6, sync
 
 from tfnb.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError, UnavailableError
 from tfnb.session.config import ConfigProto
-from tfnb.session.dask.channel import Tls
-from tfnb.session.dask.directory import Directory
-from tfnb.session.dask.hosting import HANDLER, Host
-from tfnb.session.dask.master import Master
-from tfnb.session.dask.task import Task
+from tfnb.session.dask.master.master import Master
+from tfnb.session.dask.membership.directory import Directory
+from tfnb.session.dask.membership.hosting import HANDLER, Host
+from tfnb.session.dask.task.task import Task
+from tfnb.session.dask.task_names import task_name
+from tfnb.session.dask.transport.channel import Tls
 
-__all__ = ["Server", "Target", "connect", "full_name", "is_loopback", "offer", "tls_of", "withdraw"]
+__all__ = ["Server", "Target", "connect", "is_loopback", "offer", "tls_of", "withdraw"]
 
 Target = Callable[[ConfigProto], Master]
 _targets: dict[str, Target] = {}  # what this process offers to its own sessions
@@ -39,11 +40,6 @@ def offer(target: str, make: Target) -> None:
 def withdraw(target: str) -> None:
     """`Session(target)` is an error from now on."""
     _targets.pop(target, None)
-
-
-def full_name(job: str, task: int) -> str:
-    """A task's full name."""
-    return f"/job:{job}/replica:0/task:{task}"
 
 
 def is_loopback(host: str) -> bool:
@@ -123,7 +119,7 @@ class Server:
         self._host, port = _split(tasks[mine[0]])
         self._security = _secure(security, self._host)
         self._config, self._port = config or ConfigProto(), port
-        self._addresses = {full_name(*t): a for t, a in tasks.items()}
+        self._addresses = {task_name(*t): a for t, a in tasks.items()}
         self._over = threading.Event()
         self._runner: LoopRunner | None = None
         self._comm: CommServer | None = None
@@ -138,7 +134,7 @@ class Server:
 
     @property
     def name(self) -> str:
-        return full_name(self._job, self._index)
+        return task_name(self._job, self._index)
 
     @property
     def target(self) -> str:
@@ -268,7 +264,7 @@ def _from_outside(address: str, config: ConfigProto) -> Master:
         own = "::1" if ":" in numeric else "127.0.0.1"
     else:
         own = get_ipv6(numeric, port) if ":" in numeric else get_ip(numeric, port)
-    home = Task(full_name("client", 0), own, config, tls_of(security))
+    home = Task(task_name("client", 0), own, config, tls_of(security))
     try:
         scheme = "tls" if security.require_encryption else "tcp"
         there = _url(scheme, numeric, port)

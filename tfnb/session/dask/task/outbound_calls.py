@@ -1,0 +1,184 @@
+"""What a task sends for its steps: values for other tasks, and a master's calls of them (OSDI'16, section 3.3).
+
+A master's call leases a connection until the reply. Invariant: each call gets exactly one reply, which is an error if
+the connection breaks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tfnb.errors import CancelledError, OpError, UnavailableError
+from tfnb.runtime.host_threads import HostThreads
+from tfnb.runtime.values import Value, to_host
+from tfnb.session.dask.observability.tracing import note_sent
+from tfnb.session.dask.task.assignment import FEED, Assignment
+from tfnb.session.dask.task.peer_table import PeerTable
+from tfnb.session.dask.task.step_table import StepTable
+from tfnb.session.dask.task.task_rendezvous import Call, Reply, RunningStep, TaskRendezvous
+from tfnb.session.dask.transport.channel import Channel, Peer
+from tfnb.session.dask.transport.connection_pool import ConnectionPool
+from tfnb.session.dask.transport.failures import told
+from tfnb.session.dask.transport.poller import Poller
+from tfnb.session.dask.transport.stream import Stream
+from tfnb.session.dask.transport.wire import Kind, Message
+
+__all__ = ["OutboundCalls"]
+
+_NO_OPTIONS = np.zeros(0)
+
+
+class OutboundCalls:
+    """The messages that the task named `task` sends on its own account. Methods that take a `RunningStep` belong
+    to the thread that runs it, the others may be called from any thread.
+
+    `threads` computes and sends large values; `make_poller` makes what a step's thread waits with.
+    """
+
+    def __init__(
+        self, task: str, channel: Channel, peers: PeerTable, steps: StepTable, threads: HostThreads,
+        make_poller: Callable[[], Poller],
+    ) -> None:  # fmt: skip
+        self._task, self._channel, self._threads = task, channel, threads
+        self._peers, self._steps = peers, steps
+        self._pool = ConnectionPool(channel, make_poller)
+        self._lock = threading.Lock()  # of `RunningStep.calls`: who removes a call answers it
+
+    def _peer(self, name: str, step: int) -> Peer:
+        """The peer of a task. It may be the master of the step, which is no member of the cluster itself."""
+        master = self._steps.master_of(step)
+        return master.peer if master is not None and master.name == name else self._peers.get(name)
+
+    # ---- values ----------------------------------------------------------------------------
+
+    def send(self, run: RunningStep, target: str, messages: Sequence[Message]) -> None:
+        """Sends messages of a step to another task, on the connection of the step's call to it if there is one.
+
+        Raises `UnavailableError` when the task cannot be reached.
+        """
+        call = run.calls.get(target)
+        if call is None or run.poller is None:
+            self._channel.send(self._peer(target, run.step), *messages)
+            return
+        try:
+            wait = run.poller.wait_until_writable(call.stream)
+            self._channel.post(call.stream, call.peer.endpoint, messages, wait)
+        except OSError as e:
+            raise UnavailableError(f"the task {target} cannot be reached: {e}") from e
+
+    def push(self, target: str, message: Message, value: Value, traced: TaskRendezvous | None = None) -> None:
+        """Has the pool send `message` with `value`, once that is computed. A failure stops the step.
+
+        The times are recorded for the step of `traced`, which can wait until the value has left.
+        """
+        recorder, has_left = None if traced is None else traced.recorder, threading.Event()
+        if traced is not None:
+            traced.pending_sends.append(has_left)
+
+        def send() -> None:
+            try:
+                whole = message._replace(value=np.asarray(to_host(value)))
+                start = 0.0 if recorder is None else recorder.now_us()
+                self._channel.send(self._peer(target, message.step), whole)
+                if recorder is not None:
+                    note_sent(recorder, target, [(message.key, whole.value.nbytes)], start)
+            except BaseException as e:
+                text = f"cannot send {message.key!r}: {e}"
+                self._steps.stop(message.step, e if isinstance(e, OpError) else UnavailableError(text))
+            finally:
+                has_left.set()
+
+        self._threads.submit(send)
+
+    # ---- calls of a master -----------------------------------------------------------------
+
+    def call(
+        self, run: RunningStep, assignment: Assignment, handle: str, feeds: Sequence[np.ndarray],
+        timeout: float | None, reply: Callable[[Reply], None], trace: bool = False,
+    ) -> None:  # fmt: skip
+        """Has another task run its parts of a step: those that it has registered under `handle`.
+
+        `feeds` are all feeds of the step; the task gets those of its `assignment`. `timeout`: seconds, None for no
+        limit. `reply` is called once, when the task has answered or is lost; always in the thread that runs the step
+        here, while that waits. With `trace`, the task's times arrive before a reply without an error (see `TIMES`).
+        """
+        target, step = assignment.task, run.step
+        messages = [Message(Kind.TENSOR, step, f"{FEED}{k}", feeds[k]) for k in assignment.feeds]
+        options = _NO_OPTIONS if timeout is None and not trace else np.array([timeout or 0.0, trace])
+        messages.append(Message(Kind.CALL, step, handle, options))
+        try:
+            peer = self._peers.get(target)
+            stream = self._pool.take_stream(peer)
+        except OpError as e:
+            reply(Reply(target, e, isinstance(e, UnavailableError)))
+            return
+        poller = self.poller_of(run)
+        run.calls[target] = Call(stream, peer, reply)
+        run.streams[stream] = target
+        poller.add(stream)
+        try:
+            self._channel.post(stream, stream.endpoint, messages, poller.wait_until_writable(stream))
+        except OSError as e:
+            self.connection_broke(stream, e)
+
+    def poller_of(self, run: RunningStep) -> Poller:
+        """What the thread that runs this step waits with; leased until `end_step`."""
+        if run.poller is None:
+            run.poller = self._pool.take_poller()
+        return run.poller
+
+    def finish_call(self, run: RunningStep, task: str, error: OpError | None) -> None:
+        """Answers the call to `task`, which has said how its parts ended. Does nothing where that was said before."""
+        with self._lock:
+            call = run.calls.pop(task, None)
+        if call is None or run.poller is None:
+            return
+        run.poller.discard(call.stream)
+        run.streams.pop(call.stream, None)
+        self._pool.return_stream(call.peer, call.stream)
+        call.reply(Reply(task, error))
+
+    def connection_broke(self, stream: Stream, error: Exception) -> None:
+        """Answers the calls that were made on a connection with an error, and closes it."""
+        runs = [r for r in self._steps.running() if stream in r.streams]
+        with self._lock:
+            calls = [(n, r.calls.pop(n)) for r in runs for n, c in list(r.calls.items()) if c.stream is stream]
+        for run in runs:
+            run.streams.pop(stream, None)
+            self._channel.close_stream(stream)
+        for name, call in calls:
+            text = f"the task {name} was lost during the step: {error}"
+            call.reply(Reply(name, UnavailableError(text), True))
+
+    def tell_to_stop(self, target: str, step: int, error: OpError) -> None:
+        """Tells another task to stop a step. Does nothing where it cannot be reached."""
+        with contextlib.suppress(OpError):
+            message = Message(Kind.STOP, step, self._task, told(error, self._task))
+            self._channel.send(self._peers.get(target), message)
+
+    # ---- the end ---------------------------------------------------------------------------
+
+    def end_step(self, step: int) -> None:
+        """Ends a step here, with or without an error: messages for it are dropped from now on, its leases are over."""
+        run = self._steps.end(step)
+        if run is None:
+            return
+        run.rendezvous.end(CancelledError(f"step {step} is over"))
+        if run.poller is None:
+            return
+        for stream in run.streams:  # without a reply: what still arrives on them must not reach another step
+            run.poller.discard(stream)
+            self._channel.close_stream(stream)
+        self._pool.return_poller(run.poller)
+
+    def drop(self, peer: Peer) -> None:
+        """Closes the idle connections to a peer that is gone."""
+        self._pool.drop(peer)
+
+    def close(self) -> None:
+        """Closes the idle connections and pollers."""
+        self._pool.close()

@@ -1,0 +1,67 @@
+"""A task's share of a step that only reads variables for the master, as a parameter server's mostly is (OSDI'16,
+section 4.2).
+
+It cannot wait, and doing it twice changes nothing, so it needs no rendezvous, nor anybody who could stop it. Invariant:
+the messages are those that the share would send as a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.runtime.kernels import ClusterKernel
+from tfnb.runtime.plan import PlanKind
+from tfnb.runtime.step import PlanPart
+from tfnb.runtime.transfer import SendKernel
+from tfnb.runtime.values import to_host
+from tfnb.session.dask.task.task_rendezvous import key_text
+from tfnb.session.dask.task_names import task_of
+from tfnb.session.dask.transport.wire import Kind, Message
+
+__all__ = ["ReadOnlyPart"]
+
+
+class ReadOnlyPart:
+    """`messages` may be called from many threads at once."""
+
+    @classmethod
+    def of(cls, parts: Sequence[PlanPart], fetches: Sequence[str], master: str) -> ReadOnlyPart | None:
+        """For the parts of a step at this task, whose fetches have these keys; None where they do anything else."""
+        if len(parts) != 1 or parts[0].plan.feeds:
+            return None
+        part = parts[0]
+        kernels: dict[int, ClusterKernel] = {}
+        sends: list[tuple[SendKernel, int, int]] = []
+        for i, (node, kernel) in enumerate(zip(part.plan.nodes, part.payloads, strict=True)):
+            if type(kernel) is ClusterKernel and not node.inputs and kernel.cluster.only_reads:
+                kernels[i] = kernel
+            elif type(kernel) is SendKernel and node.inputs and task_of(kernel.key.target) == master:
+                sends.append((kernel, *node.inputs[0]))
+            elif node.kind != PlanKind.NO_OP:
+                return None
+        places = part.fetches if part.fetches is not None else range(len(part.plan.fetches))
+        fetched = [(fetches[k], *source) for k, source in zip(places, part.plan.fetches, strict=True)]
+        sources = {s for _, s, _ in (*sends, *fetched)}
+        return cls(kernels, sends, fetched) if sources and sources <= kernels.keys() else None
+
+    def __init__(
+        self, kernels: dict[int, ClusterKernel], sends: Sequence[tuple[SendKernel, int, int]],
+        fetched: Sequence[tuple[str, int, int]],
+    ) -> None:  # fmt: skip
+        self._kernels = list(kernels.items())
+        self._sends = [(key_text(kernel.key), kernel, node, slot) for kernel, node, slot in sends]
+        self._fetched = fetched
+
+    def messages(self, step: int) -> list[Message]:
+        """What goes to the master, the last of it as the step's last. Raises what the kernels raise."""
+        outputs = {node: kernel.run(()) for node, kernel in self._kernels}
+        found: list[tuple[str, Any]] = [(key, k.value((outputs[node][slot],))) for key, k, node, slot in self._sends]
+        found += [(key, outputs[node][slot]) for key, node, slot in self._fetched]
+        last = len(found) - 1
+        return [
+            Message(Kind.TENSOR, step, key, np.asarray(to_host(value)), False, i == last)
+            for i, (key, value) in enumerate(found)
+        ]
