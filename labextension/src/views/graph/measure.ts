@@ -1,6 +1,6 @@
 // What is written in boxes and on edges, and how much room it takes.
 
-import { ASIDE } from "../../protocol/graph";
+import { EXTRACTED } from "../../protocol/graph";
 import { at, brief, count, type GraphModel, shapeOf } from "./model";
 
 export const FAMILY = '"Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif';
@@ -94,7 +94,7 @@ export function carried(model: GraphModel, bundle: number): string {
 export function stubsOf(
   model: GraphModel,
   scope: number,
-  asideOf: (box: number) => number,
+  extractedOf: (box: number) => number,
 ): Map<number, Stub[]> {
   const found = new Map<number, Stub[]>();
   const add = (box: number, other: number, side: Stub["side"]): void => {
@@ -105,10 +105,13 @@ export function stubsOf(
   const { start, stop } = model.ints;
   for (const k of model.bundles(scope)) {
     const [a, b] = [at(start, k), at(stop, k)];
-    const [from, to] = [asideOf(a), asideOf(b)];
-    if (!to && (from === ASIDE.hub || (from === ASIDE.attached && model.kind(b) !== "variable"))) {
+    const [from, to] = [extractedOf(a), extractedOf(b)];
+    if (
+      !to &&
+      (from === EXTRACTED.hub || (from === EXTRACTED.attached && model.kind(b) !== "variable"))
+    ) {
       add(b, a, "in");
-    } else if (!from && to === ASIDE.hub) add(a, b, "out");
+    } else if (!from && to === EXTRACTED.hub) add(a, b, "out");
   }
   for (const [box, stubs] of found) found.set(box, shown(stubs));
   return found;

@@ -1,6 +1,6 @@
 // One Bokeh chart made from a template: its sources by name, its ranges, and where a pixel lies on its axis.
 import type { Bokeh, BokehDocument, BokehModel, BokehView, BokehViews } from "../bokeh";
-import type { Box, Pen } from "./tail";
+import type { Box, Pen } from "./overlay";
 
 export class Chart {
   private readonly filled = new Set<string>();

@@ -37,14 +37,14 @@ export function keepKeys(root: HTMLElement): void {
   });
 }
 
-export interface Calm {
+export interface Throttled {
   (): void;
   cancel(): void;
 }
 
 // A function that is called at most so often, and once more after the last call. The pause is also a multiple of what
 // the act took, so that drawing never takes most of the page's time (the training may need the same processor).
-export function calmly(act: () => unknown, milliseconds: number, rest = 0): Calm {
+export function throttle(act: () => unknown, milliseconds: number, rest = 0): Throttled {
   let timer: ReturnType<typeof setTimeout> | null = null;
   let due = 0;
   let busy = false;

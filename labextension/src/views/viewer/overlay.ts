@@ -38,11 +38,11 @@ const RAW = 0.3; // opacity, as in the templates
 const HALF = 0.5; // of a pixel: as BokehJS draws
 const EDGE = 3; // pixels of a line's width that lie before its first point
 
-export class Tail {
+export class Overlay {
   private draw: CanvasRenderingContext2D | null = null; // on a canvas over the chart, if there are strokes
   private ends: End[] = [];
   private box: Box | null = null;
-  private left = 0; // where it begins: only what grows is covered, for all of a canvas is composed anew
+  private left = 0; // where it begins: only what appended is covered, for all of a canvas is composed anew
   private stale = 0; // the frame after which the canvas is emptied
 
   constructor(private readonly chart: Chart) {}
@@ -104,7 +104,7 @@ export class Tail {
   // A canvas that is desynchronized goes to the screen by itself, without a frame of the whole page. It would show what
   // was on it for a moment after it was made wider or narrower, so each time there is a new one.
   private cover({ frame }: Box): CanvasRenderingContext2D | null {
-    const canvas = h("canvas", { className: "tfnb-tail" });
+    const canvas = h("canvas", { className: "tfnb-overlay" });
     const [left, top, whole, height] = frame;
     const [x, y] = this.chart.cover(canvas);
     const { pen } = this.chart;
