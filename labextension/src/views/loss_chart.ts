@@ -1,6 +1,7 @@
 // The chart of a loss plot: a Bokeh document of the kernel's, filled with curves, and drawn over while they grow.
 import type { AppendLossPoints, LossCurve } from "../protocol/loss";
 import type { Bokeh } from "./bokeh";
+import { h } from "./dom";
 import { cut, lengthened } from "./viewer/appended_points";
 import { Chart } from "./viewer/chart";
 import type { Drawn } from "./viewer/curves";
@@ -25,7 +26,7 @@ export class LossChart {
 
   /** Shows another document, in place of the one before. */
   async show(bokeh: Bokeh, document: object, log: boolean, host: HTMLElement): Promise<void> {
-    const place = window.document.createElement("div");
+    const place = h("div");
     place.style.position = "relative";
     host.replaceChildren(place);
     this.close();

@@ -12,6 +12,7 @@ import type {
   Templates,
   Wanted,
 } from "../protocol/viewer";
+import { h } from "../views/dom";
 import { withAppended } from "../views/viewer/appended_points";
 import { floats } from "../views/viewer/numbers";
 import { firstOptions, type Options } from "../views/viewer/options";
@@ -87,7 +88,7 @@ class Live {
   /** What the reader chose holds for all places, and when one is drawn anew. */
   private readonly options: Options = firstOptions();
   private readonly source: ViewerSource;
-  private readonly hiding = document.createElement("style");
+  private readonly hiding = h("style");
   private readonly watcher = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       const place = this.places.get(target);

@@ -1,6 +1,7 @@
 // What is written in boxes and on edges, and how much room it takes.
 
 import { EXTRACTED } from "../../protocol/graph";
+import { h } from "../dom";
 import { at, brief, count, type GraphModel, shapeOf } from "./model";
 
 export const FAMILY = '"Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif';
@@ -9,7 +10,7 @@ export type TextSize = keyof typeof SIZES;
 
 const LONGEST = 30;
 const MOST_STUBS = 2;
-const pen = document.createElement("canvas").getContext("2d");
+const pen = h("canvas").getContext("2d");
 
 export function textWidth(text: string, size: TextSize): number {
   if (!pen) return text.length * SIZES[size] * 0.55;

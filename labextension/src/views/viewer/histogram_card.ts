@@ -1,7 +1,7 @@
 // The card of a histogram tag: percentile bands over steps, hills offset by step, or outlines over each other.
 import type { HistogramRun, Templates } from "../../protocol/viewer";
+import { h } from "../dom";
 import { Chart } from "./chart";
-import { h } from "./dom";
 import { ItemCard } from "./item_card";
 import { floats, span } from "./numbers";
 import type { PageContext } from "./options";

@@ -1,23 +1,10 @@
 // What was added to a chart's curves since Bokeh drew it: strokes on a canvas above it. A whole drawing costs some ten
 // milliseconds, a stroke next to nothing, so a training that is watched keeps the processor that it shares with the page.
-import type { Chart } from "./chart";
+
+import { h } from "../dom";
+import type { Box, Chart, Pen } from "./chart";
 import type { Drawn } from "./curves";
-import { h } from "./dom";
 import { before } from "./numbers";
-
-export interface Box {
-  /** Left, top, width, height. */
-  frame: readonly [number, number, number, number];
-  /** First and last x, first and last y. */
-  ranges: readonly [number, number, number, number];
-  /** Whether x and y are as the chart was told, and not as its reader has zoomed it. */
-  own: readonly [boolean, boolean];
-}
-
-export interface Pen {
-  x(value: number): number;
-  y(value: number): number;
-}
 
 /** `no`: the chart must be drawn whole. `out`: some of what was added lies outside of what it shows. */
 export type Added = "no" | "out" | "in";

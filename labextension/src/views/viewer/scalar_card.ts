@@ -1,8 +1,8 @@
 // The card of one scalar tag: a chart, the values under the shared cursor, and its exports.
 import type { ScalarContent } from "../../protocol/viewer";
+import { download, h } from "../dom";
 import { Chart } from "./chart";
 import { type Curve, type Drawn, decoded, drawing, FEW, lines } from "./curves";
-import { download, h } from "./dom";
 import { LiveUpdate } from "./live_update";
 import { count, duration, nearest, short } from "./numbers";
 import type { Card, PageContext } from "./options";

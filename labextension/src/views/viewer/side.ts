@@ -1,8 +1,11 @@
 // The side: which runs are shown and how curves are drawn. It changes the page's options and calls it.
+
+import { h } from "../dom";
 import { look } from "./curves";
-import { h, nameTest, throttle } from "./dom";
+import { nameTest } from "./name_filter";
 import { count } from "./numbers";
 import type { Axis, Form, Options, PageContext } from "./options";
+import { throttle } from "./throttle";
 
 const LISTED = 300;
 const AXES: Record<Axis, string> = {

@@ -1,6 +1,6 @@
 // Cards with a slider over the steps of each run: images, sounds, texts, tensors.
 import type { AudioItem, Bytes, ImageItem, TextItem } from "../../protocol/viewer";
-import { h } from "./dom";
+import { h } from "../dom";
 import { ItemCard, type ItemKind, type RunOf } from "./item_card";
 import { count } from "./numbers";
 import type { PageContext } from "./options";

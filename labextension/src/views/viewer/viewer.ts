@@ -12,14 +12,16 @@ import {
   type Wanted,
 } from "../../protocol/viewer";
 import { type Bokeh, startedBokeh } from "../bokeh";
-import { download, h, keepKeys, nameTest, throttle } from "./dom";
+import { download, h, keepKeys } from "../dom";
 import { HistogramCard } from "./histogram_card";
+import { nameTest } from "./name_filter";
 import { count } from "./numbers";
 import { type Card, firstOptions, type Options } from "./options";
 import { ScalarCard } from "./scalar_card";
 import { Side, type SideContext } from "./side";
 import { AudioCard, ImageCard, TensorCard, TextCard } from "./step_cards";
 import { tables } from "./tables";
+import { throttle } from "./throttle";
 
 const NAMES: Record<Kind, string> = {
   scalar: "Scalars",
