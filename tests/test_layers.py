@@ -35,7 +35,7 @@ MAY_IMPORT["notebook"] = set(MAY_IMPORT)
 # Jupyter's server loads our part of it at its start, and needs the rest when the first file is opened.
 LAZY_EDGES = (
     "tfnb", "tfnb.devices.opencl", "tfnb.session.dask", "tfnb.notebook", "tfnb.notebook.server",
-    "tfnb.notebook.viewer.looks",
+    "tfnb.notebook.viewer.chart_theme",
 )  # fmt: skip
 
 # A third-party package that only one place may import.

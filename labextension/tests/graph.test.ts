@@ -109,7 +109,7 @@ function packed(source: number[], target: number[]): Uint8Array {
     device: none,
     spec: zeros,
     nodes: [5, 2, 1, 1, 2, 1, 1, 1],
-    aside: zeros,
+    extracted: zeros,
     group: none,
     inlet: zeros,
     outlet: zeros,

@@ -1,4 +1,4 @@
-// Who may import whom in labextension/src, read from the syntax: protocol <- views <- widgets, plugins.
+// Who may import whom in labextension/src, read from the syntax: protocol <- views <- widgets, plugins, and no cycles.
 // Views and what is below know nothing of Jupyter, so that they draw in any page.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -21,13 +21,47 @@ function filesBelow(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
+/** The targets of all imports of a file: static ones, re-exports, import() and import types. */
+function targets(text: string): string[] {
+  return ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
+}
+
+/** The file that a relative import names: "./a" is a.ts, "./a.ts?worker" is a.ts too. */
+function resolved(path: string, target: string): string {
+  const bare = normalize(join(dirname(path), target.split("?")[0] ?? ""));
+  return /\.[a-z]+$/.test(bare) ? bare : `${bare}.ts`;
+}
+
+/** A cycle among the files, from a file back to itself, or null. Imports of types count too. */
+function cycle(texts: ReadonlyMap<string, string>): string[] | null {
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string): string[] | null => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return null;
+    path.push(file);
+    for (const target of targets(texts.get(file) ?? "")) {
+      const next = resolved(file, target);
+      const found = target.startsWith(".") && texts.has(next) ? visit(next) : null;
+      if (found) return found;
+    }
+    path.pop();
+    done.add(file);
+    return null;
+  };
+  for (const file of texts.keys()) {
+    const found = visit(file);
+    if (found) return found;
+  }
+  return null;
+}
+
 function breaks(path: string, text: string): string[] {
   const home = relative(SRC, path).split(sep)[0] ?? "";
   const may = MAY_IMPORT[home];
   if (!may) return path.endsWith(".d.ts") ? [] : [`${path}: ${home} is no layer`];
   const found: string[] = [];
-  // Static imports, re-exports, import() and import types all count.
-  for (const { fileName: target } of ts.preProcessFile(text, true, true).importedFiles) {
+  for (const target of targets(text)) {
     const where = `${relative(SRC, path)} imports ${target}`;
     if (!target.startsWith(".")) {
       if (JUPYTER.test(target) && !["widgets", "plugins"].includes(home)) found.push(where);
@@ -49,6 +83,26 @@ test("the layers hold", () => {
     [],
   );
 });
+
+test("no file imports itself by way of others", () => {
+  const texts = new Map(filesBelow(SRC).map((path) => [path, readFileSync(path, "utf8")]));
+  const found = cycle(texts)?.map((path) => relative(SRC, path));
+  assert.equal(found, undefined);
+});
+
+for (const [name, files] of [
+  ["of two files", { "a.ts": 'import { b } from "./b";', "b.ts": 'import type { a } from "./a";' }],
+  [
+    "of three",
+    { "a.ts": 'import "./b";', "b.ts": 'import "./c";', "c.ts": 'export * from "./a";' },
+  ],
+  ["through a worker", { "a.ts": 'import w from "./w.ts?worker";', "w.ts": 'import "./a";' }],
+] as const) {
+  test(`found: a cycle ${name}`, () => {
+    const texts = new Map(Object.entries<string>(files).map(([file, t]) => [join(SRC, file), t]));
+    assert.equal(cycle(texts)?.length, texts.size + 1);
+  });
+}
 
 for (const [name, text] of [
   ["protocol/a.ts", 'import { draw } from "../views/draw";'],

@@ -54,6 +54,32 @@ CHARTS = """within => {
     return canvases.filter(c => c.width > 100 && c.getContext('2d').getImageData(
         0, 0, c.width, c.height).data.some(v => v)).length;
 }"""
+# Whether the texts and the pixels of all canvases in the first visible match were the same in the last three calls.
+STILL = """within => {
+    const places = [...document.querySelectorAll(within)];
+    const root = places.find(place => place.checkVisibility()) ?? places[0];
+    if (!root) return false;
+    let sum = 0;
+    const add = number => { sum = (Math.imul(sum, 31) + number) | 0; };
+    const walk = node => {
+        if (node.shadowRoot) walk(node.shadowRoot);
+        for (const child of node.children ?? []) {
+            if (child.tagName === 'CANVAS' && child.width && child.height) {
+                const { data } = child.getContext('2d').getImageData(0, 0, child.width, child.height);
+                for (const four of new Int32Array(data.buffer)) add(four);
+            }
+            walk(child);
+        }
+    };
+    walk(root);
+    for (const letter of root.innerText) add(letter.codePointAt(0));
+    const style = getComputedStyle(root);
+    for (const letter of style.color + style.backgroundColor) add(letter.codePointAt(0));
+    const last = window.tfnbLastPicture;
+    const times = last?.within === within && last.sum === sum ? last.times + 1 : 1;
+    window.tfnbLastPicture = {within, sum, times};
+    return times >= 3;
+}"""
 ALL_RUN = """() => {
     const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
     return prompts.length && prompts.every(p => /\\[\\d+\\]/.test(p.textContent));
@@ -154,6 +180,12 @@ def browser(chromium):
         launched.close()
 
 
+def wait_until_still(page, within):
+    """Waits until what the first visible match shows, drawings included, no longer changes."""
+    page.evaluate("() => { delete window.tfnbLastPicture; }")
+    page.wait_for_function(STILL, arg=within, polling=100, timeout=30_000)
+
+
 @dataclass
 class Notebook:
     """A notebook open in the browser, with what its page complained of and asked for."""
@@ -224,6 +256,10 @@ class Notebook:
         """Waits until so many charts in the first match are drawn."""
         drawn = f"([within, many]) => ({CHARTS})(within) >= many"
         self.page.wait_for_function(drawn, arg=[within, many], timeout=30_000)
+
+    def wait_until_still(self, within):
+        """Waits until what the first visible match shows, drawings included, no longer changes."""
+        wait_until_still(self.page, within)
 
     def shot(self, name):
         SHOTS.mkdir(exist_ok=True)

@@ -30,6 +30,13 @@ while time.time() < until:
 KILL = "os.kill(next(t['pid'] for t in view.refresh()['tasks'] if t['job'] == 'ps'), signal.SIGKILL)"
 END = "sess.close(); cluster.close(); client.close(); local.close()"
 
+# Whether the row of a task says more steps than that.
+MORE_STEPS = """([task, steps]) => {
+    const rows = [...document.querySelectorAll('.tfnb-cluster-page section:first-of-type tbody tr')];
+    const row = rows.find(row => row.textContent.includes(task));
+    return Number(row?.cells[3].textContent.replaceAll(',', '')) > steps;
+}"""
+
 
 def steps_of(page, task):
     """What the row of a task says under "steps"."""
@@ -45,17 +52,12 @@ def test_cluster(notebook):
     page.wait_for_selector(".tfnb-cluster-page tbody tr", timeout=120_000)
     page.wait_for_function("() => document.querySelector('.tfnb-cluster-page .matrix td')")
     first = steps_of(page, "worker 1")
-    for _ in range(20):
-        if steps_of(page, "worker 1") > first >= 0:
-            break
-        page.wait_for_timeout(200)
+    page.wait_for_function(MORE_STEPS, arg=["worker 1", max(first, 0)], timeout=30_000)
     assert page.locator(".jp-CodeCell .jp-InputPrompt", has_text="[*]").count() == 1, "it came when the cell was over"
-    assert steps_of(page, "worker 1") > first >= 0
     notebook.wait_until_run()
     assert notebook.errors() == []
-    page.wait_for_timeout(700)
-    summary = page.locator(".tfnb-cluster-page .summary").inner_text()
-    assert "4 of 4 tasks alive" in summary and "1 variables of 117.2 KiB" in summary
+    summary = page.locator(".tfnb-cluster-page .summary")
+    summary.get_by_text(re.compile(r"4 of 4 tasks alive.*1 variables of 117\.2 KiB")).wait_for(timeout=30_000)
     link = page.locator(".tfnb-cluster-page a", has_text="Dask's dashboard")
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/status", link.get_attribute("href"))
     # By keys: from task to task, and from pair to pair.
@@ -77,7 +79,7 @@ def test_cluster(notebook):
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
         page.locator(".tfnb-cluster-page").evaluate("e => e.scrollIntoView({block: 'start'})")
-        page.wait_for_timeout(300)
+        notebook.wait_until_still(".tfnb-cluster-page .card")
         notebook.shot(f"cluster-{theme.lower()}")
     assert page.locator(".tfnb-cluster-picture").is_hidden()
     _lose_and_save(notebook)

@@ -28,10 +28,10 @@ plot = LossPlot()
 for k in range(40):
     plot.add(k, loss=1 / (k + 1))""",
     ".tfnb-view-picture svg": """
-with tf.summary.FileWriter("logs/a <b>") as writer:
+with tf.summary.FileWriter("export-logs/a <b>") as writer:
     for k in range(40):
         writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="accuracy", simple_value=k / 40)]), k)
-view = tf.view("logs")
+view = tf.view("export-logs")
 view""",
     ".tfnb-table": "tf.compare({'a': 1.0}, {'a': 2.0})",
 }

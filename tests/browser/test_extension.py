@@ -99,7 +99,7 @@ def test_a_double_click_opens_the_viewer(notebook, logs, kind):
         assert region.locator(drawn).first.bounding_box()["height"] > 400  # it fills the tab
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
-        notebook.page.wait_for_timeout(800)  # what draws on a canvas draws again
+        notebook.wait_until_still(".tfnb-served")  # what draws on a canvas draws again
         notebook.shot(f"extension_{kind}_{theme.lower()}")
 
 
@@ -135,7 +135,7 @@ def test_a_folder_of_runs_grows(notebook, logs):
     viewer.get_by_role("checkbox", name="later", exact=True).wait_for(timeout=20_000)
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
-        notebook.page.wait_for_timeout(800)
+        notebook.wait_until_still(".tfnb-served")
         notebook.shot(f"extension_folder_{theme.lower()}")
 
 
@@ -166,5 +166,5 @@ def test_launcher_palette_and_status(notebook, logs):
     assert "a graph of 1 operation" in panel.locator("[aria-label='Open sessions']").inner_text()
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
-        notebook.page.wait_for_timeout(800)
+        notebook.wait_until_still("#tfnb-status")
         notebook.shot(f"extension_status_{theme.lower()}")

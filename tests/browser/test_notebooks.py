@@ -60,7 +60,7 @@ def test_the_slowest_operation_is_one_click_away(notebook):
         notebook.theme(f"JupyterLab {theme}")
         notebook.show(".tfnb-tl .summary").evaluate("e => e.scrollIntoView({block: 'start'})")
         assert card.is_visible()
-        notebook.page.wait_for_timeout(200)
+        notebook.wait_until_still(".tfnb-tl")
         notebook.shot(f"07-slowest-{theme.lower()}")
 
 
@@ -70,7 +70,7 @@ def views(notebook, name, **selectors):
         notebook.theme(f"JupyterLab {theme}")
         for part, selector in selectors.items():
             notebook.show(selector).evaluate("e => e.scrollIntoView({block: 'start'})")
-            notebook.page.wait_for_timeout(300)
+            notebook.wait_until_still(selector)
             notebook.shot(f"{name}-{part}-{theme.lower()}")
 
 

@@ -9,7 +9,7 @@ import pytest
 import servers
 
 import tfnb as tf
-from tests.browser.conftest import SHOTS
+from tests.browser.conftest import SHOTS, wait_until_still
 
 
 @pytest.fixture
@@ -52,7 +52,8 @@ def test_pages_of_tensorboard(browser, tensorboard):
     SHOTS.mkdir(exist_ok=True)
     page.goto(f"{tensorboard}/#timeseries")
     page.get_by_text("train/loss").first.wait_for(timeout=60_000)
-    page.wait_for_timeout(1500)
+    page.locator("line-chart").first.wait_for(timeout=30_000)
+    wait_until_still(page, "body")
     page.screenshot(path=SHOTS / "tensorboard-scalars.png")
     page.goto(f"{tensorboard}/#graphs")
     page.reload()
@@ -62,9 +63,12 @@ def test_pages_of_tensorboard(browser, tensorboard):
     page.screenshot(path=SHOTS / "tensorboard-graph.png")
     # The step's run metadata: colours by compute time, and the times of a node in its card.
     page.locator("tf-graph-controls paper-item", has_text="step 20").first.evaluate("item => item.click()")
-    page.wait_for_timeout(1500)
-    page.locator("tf-graph-controls paper-radio-button", has_text="Compute time").evaluate("b => b.click()")
-    page.wait_for_timeout(800)
+    # TensorBoard enables these buttons when the metadata has come.
+    times = page.locator("tf-graph-controls paper-radio-button:not([disabled])", has_text="Compute time")
+    times.wait_for(state="attached", timeout=30_000)
+    times.evaluate("b => b.click()")
+    page.locator("tf-graph-controls paper-radio-button[checked]", has_text="Compute time").wait_for(state="attached")
+    wait_until_still(page, "tf-graph-scene")
     page.locator("tf-graph-scene g.node").filter(has_text="layer").first.click()
     page.get_by_text("Node Stats").first.wait_for(timeout=20_000)
     page.get_by_text(re.compile(r"^\s*[\d.]+ [µμm]s\s*$")).first.wait_for(timeout=20_000)  # how long it computed

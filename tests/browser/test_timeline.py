@@ -89,7 +89,7 @@ def test_timeline(notebook):
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
         card.scroll_into_view_if_needed()
-        page.wait_for_timeout(200)
+        notebook.wait_until_still(".tfnb-tl")
         notebook.shot(f"timeline-event-{theme.lower()}")
     canvas.focus()
     for _ in range(4):
@@ -103,10 +103,10 @@ def test_timeline(notebook):
     page.locator(".tfnb-tl th button", has_text="runs").click()
     assert page.locator(".tfnb-tl th[aria-sort=descending]").text_content() == "runs"
     page.locator(".tfnb-tl button", has_text="Fit").click()
-    page.wait_for_timeout(200)
+    notebook.wait_until_still(".tfnb-tl")
     notebook.shot("timeline-dark")
     notebook.theme("JupyterLab Light")
-    page.wait_for_timeout(200)
+    notebook.wait_until_still(".tfnb-tl")
     notebook.shot("timeline-light")
     with page.expect_download() as saved:
         page.locator(".tfnb-tl button", has_text="Save Chrome trace").click()

@@ -7,7 +7,7 @@ import numpy as np, time, tfnb as tf
 tf.Session().close()
 EVIL = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script> [link](javascript:window.hacked=1)'
 
-writers = {n: tf.summary.FileWriter(f"logs/{n}", flush_secs=1) for n in ("plain", "momentum", EVIL.replace("/", "|"))}
+writers = {n: tf.summary.FileWriter(f"viewer-logs/{n}", flush_secs=1) for n in ("plain", "momentum", EVIL.replace("/", "|"))}
 rng = np.random.default_rng(0)
 
 def log(writer, step, **values):
@@ -67,23 +67,22 @@ def test_a_training_is_seen_live(notebook):
     notebook.shot("viewer-live")
     notebook.wait_until_run()
     assert notebook.errors() == []
-    page.wait_for_timeout(700)
     notebook.show(".tfnb-viewer")
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
-        page.wait_for_timeout(200)
+        notebook.wait_until_still(".tfnb-viewer")
         notebook.shot(f"viewer-scalars-{theme.lower()}")
     _compare(notebook)
     for name, selector in (("Distributions", "canvas"), ("Images", "img"), ("Audio", "audio"), ("Text", "pre"),
                            ("Tensors", "pre"), ("Parameters", "table")):
         tab(notebook, name)
         page.locator(f".tfnb-main {selector}").first.wait_for(timeout=20_000)
-        page.wait_for_timeout(300)
+        notebook.wait_until_still(".tfnb-viewer")
         notebook.shot(f"viewer-{name.lower()}-dark")
         if name == "Distributions":
             for form in ("ridges", "overlay"):
                 page.get_by_label("shown as").select_option(form)
-                page.wait_for_timeout(400)
+                notebook.wait_until_still(".tfnb-viewer")
                 notebook.shot(f"viewer-{form}-dark")
     assert page.evaluate("() => window.hacked") is None
     assert page.locator(".tfnb-viewer :is(script, a)").count() == 0
@@ -103,7 +102,7 @@ def _compare(notebook):
     page.get_by_label("mean and band over runs").check()
     page.get_by_label("ignore outliers").check()
     page.get_by_label("log scale").check()
-    page.wait_for_timeout(400)
+    notebook.wait_until_still(".tfnb-viewer")
     notebook.shot("viewer-band-dark")
     page.get_by_label("mean and band over runs").uncheck()
     page.get_by_label("difference to").select_option("plain")

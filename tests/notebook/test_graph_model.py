@@ -1,4 +1,4 @@
-"""The graph view's model: lifted edges against brute force, totals, series, groups, files that mean harm."""
+"""The graph view's model: bundled edges against brute force, totals, series, groups, files that mean harm."""
 
 import json
 import struct
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tfnb as tf
 from tfnb.errors import DataLossError, DTypeError, InvalidArgumentError
 from tfnb.notebook.graph import graph_model, tree
-from tfnb.notebook.graph.aside import ATTACHED, BOOKKEEPING, HUB
+from tfnb.notebook.graph.extracted_nodes import ATTACHED, BOOKKEEPING, HUB
 from tfnb.notebook.graph.model import KINDS
 from tfnb.notebook.graph.tree import MAX_DEPTH, MOST_PARTS
 
@@ -80,7 +80,7 @@ def test_bundles_are_what_brute_force_finds(message):
         if parts:
             assert model.nodes[box] == model.nodes[parts].sum()
             assert len(parts) > 1 or box == 0 or tree.series[box]
-            assert (model.aside[parts] == 0).any()
+            assert (model.extracted[parts] == 0).any()
     assert model.nodes[0] == len(table.names)
     # A name leads to its box and back.
     for i, leaf in enumerate(tree.leaf):
@@ -100,7 +100,7 @@ def test_borders_are_what_brute_force_finds(message):
     for source, target in zip(table.source, table.target, strict=True):
         up, down = (ancestors(tree, int(tree.leaf[i])) for i in (source, target))
         k = next((k for k, (x, y) in enumerate(zip(up, down, strict=False)) if x != y), None)
-        if k is None or model.aside[up[k]] or model.aside[down[k]]:
+        if k is None or model.extracted[up[k]] or model.extracted[down[k]]:
             continue
         for box in up[k + 1 :]:
             outlet[box] += 1
@@ -136,11 +136,11 @@ def test_a_real_graph():
     assert KINDS[model.kind[series]] == "series" and model.parameters[series] == 5 * 64
     groups = {int(model.group[b]) for b in model.tree.parts(series)}
     assert len(groups) == 1 and groups != {-1}
-    why = {model.tree.label[b]: int(model.aside[b]) for b in model.tree.parts(0)}
+    why = {model.tree.label[b]: int(model.extracted[b]) for b in model.tree.parts(0)}
     assert why["gradients"] == why["init"] == why["Adam"] == BOOKKEEPING
     assert why["x"] == why["layer_[1…5]"] == why["loss"] == 0
     layer = model.box("layer_2")
-    inside = {model.tree.label[b]: int(model.aside[b]) for b in model.tree.parts(layer)}
+    inside = {model.tree.label[b]: int(model.extracted[b]) for b in model.tree.parts(layer)}
     assert inside["truncated_normal"] == ATTACHED
     assert inside["w"] == inside["MatMul"] == inside["out"] == 0
     assert model.inlet[model.box("layer_2/MatMul")] == 1 and model.outlet[model.box("layer_2/out")] == 1
@@ -151,15 +151,15 @@ def test_a_real_graph():
     assert told["transpose_a"] == "False" and "tf.matmul(x, w)" in told["made at"]
 
 
-def test_a_hub_goes_aside():
+def test_a_hub_is_extracted():
     with tf.Graph().as_default() as graph:
         rate = tf.placeholder(tf.float32, [], name="rate")
         y = tf.placeholder(tf.float32, [4], name="y")
         for k in range(10):
             y = (tf.tanh if k % 2 else tf.sin)(y * rate, name=f"step{chr(97 + k)}")
     model = graph_model(graph)
-    assert model.aside[model.box("rate")] == HUB
-    assert model.aside[model.box("y")] == 0
+    assert model.extracted[model.box("rate")] == HUB
+    assert model.extracted[model.box("y")] == 0
 
 
 def test_stages_and_files_agree():

@@ -63,7 +63,7 @@ def test_scopes_are_open_where_there_is_room():
     assert not {"gradients", "init", "Adagrad"} & set(found)
     closed = texts(svg_of(graph, open=[]))
     assert "hidden" in closed and "MatMul" not in closed
-    assert "set aside: gradients" in graph_picture(model)
+    assert "auxiliary nodes: gradients" in graph_picture(model)
 
 
 def test_edges_are_told_and_go_through_borders():

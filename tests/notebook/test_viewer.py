@@ -19,8 +19,8 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 import tfnb as tf
 from tfnb.errors import InvalidArgumentError, NotFoundError
 from tfnb.ir.protos import proto
+from tfnb.notebook.viewer.chart_theme import CHARTS, chart_template, chart_theme, full_chart_theme
 from tfnb.notebook.viewer.content import buckets, percentiles, rebinned
-from tfnb.notebook.viewer.looks import CHARTS, all_looks, chart, looks
 from tfnb.notebook.viewer.media import MOST_SOUND
 from tfnb.notebook.viewer.parameters import parameter_rows
 from tfnb.notebook.viewer.sources import MAX_ITEMS, MAX_POINTS, WriterSource, sources_of
@@ -148,11 +148,11 @@ def test_what_is_sent_stays_small_however_much_there_is(tmp_path):
     assert len(floats(one["curves"][0]["value"])) == min(300, MOST)
 
 
-def applied(held, growth):
+def applied(held, new):
     """What the browser makes of new points: (total, steps, times, values) by tag and run."""
-    numbers = floats(growth.numbers)
-    for place, run, before, total, count in growth.curves:
-        key = growth.tags[place], run
+    numbers = floats(new.numbers)
+    for place, run, before, total, count in new.curves:
+        key = new.tags[place], run
         old, *columns = held[key]
         assert old == before
         parts, numbers = numbers[: 3 * count].reshape(3, count), numbers[3 * count :]
@@ -176,22 +176,22 @@ def test_growing_curves_are_sent_point_by_point(tmp_path):
         log(writer, range(5), "rate")
     state = ViewState(sources_of(writers))
     state.catalogue()
-    assert state.growth(Wanted()) is None  # nothing was sent yet
+    assert state.appended_points(Wanted()) is None  # nothing was sent yet
     held = whole(state, Wanted())
-    assert state.growth(Wanted()).curves == []
+    assert state.appended_points(Wanted()).curves == []
     log(writers[0], range(10, 12))
     log(writers[1], range(11, 300))
     state.poll()
-    growth = state.growth(Wanted())
-    assert [(row[:4]) for row in growth.curves] == [(0, 0, 10, 12), (0, 1, 11, 300)]
-    held = applied(held, growth)
+    new = state.appended_points(Wanted())
+    assert [(row[:4]) for row in new.curves] == [(0, 0, 10, 12), (0, 1, 11, 300)]
+    held = applied(held, new)
     np.testing.assert_array_equal(held["loss", 0][1], range(12))
     np.testing.assert_array_equal(held["loss", 1][3], np.float32(1) / np.arange(1, 301, dtype=np.float32))
-    assert state.contents(Wanted(), False) == []  # what has come as growth is not sent again
+    assert state.contents(Wanted(), False) == []  # what has come as new is not sent again
     log(writers[0], range(12, 14), "new")
     state.poll()
     state.catalogue()
-    assert state.growth(Wanted()) is None  # a curve that the browser does not know
+    assert state.appended_points(Wanted()) is None  # a curve that the browser does not know
     for writer in writers:
         writer.close()
 
@@ -205,13 +205,13 @@ def test_many_new_points_are_thinned_to_what_can_be_seen_and_a_restart_is_sent_w
     writer.add_summary(scalars(4_000, loss=7.0), 4_000)
     log(writer, range(4_001, 4_500))
     state.poll()
-    ((_, _, before, total, count),) = (growth := state.growth(Wanted())).curves
+    ((_, _, before, total, count),) = (new := state.appended_points(Wanted())).curves
     assert (before, total) == (4_000, 4_500) and 4 <= count <= 100
-    assert floats(growth.numbers)[-count:].max() == 7.0
+    assert floats(new.numbers)[-count:].max() == 7.0
     writer.add_session_log(tf.SessionLog(status=tf.SessionLog.START), 100)
     log(writer, range(100, 110))
     state.poll()
-    assert state.growth(Wanted()) is None
+    assert state.appended_points(Wanted()) is None
     writer.close()
 
 
@@ -516,23 +516,23 @@ def test_a_folder_that_goes_away_is_told(tmp_path):
 
 
 def test_templates_are_bounded_and_hold_no_addresses():
-    made = all_looks()
+    made = full_chart_theme()
     assert set(made["charts"]) == set(CHARTS) and all(chart["doc"] for chart in made["charts"].values())
     text = repr(made)
     assert len(text) < 200_000 and "http" not in text
 
 
 def test_a_template_comes_when_it_is_asked_for():
-    before = looks({})
-    assert before["charts"] == {} and before["version"] == chart("bands")["version"]
-    assert chart("step-linear")["doc"]
-    assert chart("of another name") is None
+    before = chart_theme({})
+    assert before["charts"] == {} and before["version"] == chart_template("bands")["version"]
+    assert chart_template("step-linear")["doc"]
+    assert chart_template("of another name") is None
 
 
 def test_a_template_is_made_once_and_again_when_it_was_damaged(tmp_path):
     code = (
-        "import sys; from tfnb.notebook.viewer.looks import all_looks; from json import dumps\n"
-        "print(dumps(all_looks(), sort_keys=True)); print('bokeh' in sys.modules)"
+        "import sys; from tfnb.notebook.viewer.chart_theme import full_chart_theme; from json import dumps\n"
+        "print(dumps(full_chart_theme(), sort_keys=True)); print('bokeh' in sys.modules)"
     )
 
     def made():

@@ -1,7 +1,7 @@
 """A chart of losses and other numbers that grows while training runs.
 
 In a notebook Bokeh draws it in the browser: the kernel sends BokehJS once over the widget channel, then only new
-points, thinned to what can be seen, as often as `Pace` allows. When the cell ends, the live chart gives way to a
+points, thinned to what can be seen, as often as `RateLimiter` allows. When the cell ends, the live chart gives way to a
 picture with the document inside, which is a live chart again wherever BokehJS has been started.
 Invariant: what the notebook saves needs no kernel and no network to be seen.
 """
@@ -26,7 +26,7 @@ from tfnb.notebook.chart_svg import line_chart_svg
 from tfnb.notebook.live_view import ClosedAtEnd
 from tfnb.notebook.loss_figure import loss_document
 from tfnb.notebook.outlet import Outlet, in_kernel
-from tfnb.notebook.pace import Pace
+from tfnb.notebook.rate_limiter import RateLimiter
 from tfnb.notebook.series import COLOURS, Curve, Series
 
 __all__ = ["LossPlot"]
@@ -74,7 +74,7 @@ class LossPlot(ClosedAtEnd):
         self._sent: dict[str, int] = {}  # how many points of each series the browser has
         self._whole = True  # the next drawing sends all
         self._due = 0.0
-        self._pace = Pace(SECONDS_PER_DRAWING)
+        self._limiter = RateLimiter(SECONDS_PER_DRAWING)
 
     def add(self, step: float, **values: Any) -> None:
         """Adds the value of each named quantity at `step`: numbers, or arrays of one element.
@@ -96,8 +96,8 @@ class LossPlot(ClosedAtEnd):
         if begin >= self._due:
             self._draw()
             now = time.monotonic()
-            self._pace.spent(now - begin)
-            self._due = begin + self._pace.pause
+            self._limiter.record(now - begin)
+            self._due = begin + self._limiter.pause
 
     def close(self) -> None:
         """Brings the chart to rest: what stays is a picture of it. Adding to it wakes it up again."""
@@ -129,7 +129,7 @@ class LossPlot(ClosedAtEnd):
         if self._chart is None or drawn != self._drawn or self._whole:
             self._send_whole(drawn)
         else:
-            self._send_growth(self._chart)
+            self._send_new_points(self._chart)
         if woken and self._chart is not None:
             get_ipython().events.register("post_run_cell", self._cell_ended)
             self._outlet.show(_view(self._chart, repr(self)))
@@ -150,7 +150,7 @@ class LossPlot(ClosedAtEnd):
                 self._chart.document = self._document(curves)
         self._drawn = drawn
 
-    def _send_growth(self, chart: LossChart) -> None:
+    def _send_new_points(self, chart: LossChart) -> None:
         rows, parts = [], []
         for k, (name, series) in enumerate(self._series.items()):
             before, total = self._sent[name], len(series)
@@ -162,7 +162,7 @@ class LossPlot(ClosedAtEnd):
             rows.append((k, before, total, len(curve.steps)))
             self._sent[name] = total
         if rows:
-            told = {"op": "grown", "curves": rows}
+            told = {"op": "append", "curves": rows}
             chart.send(told, [np.concatenate(parts).tobytes()])
 
     def _told(self, _chart: object, message: Any, _buffers: object) -> None:

@@ -1,5 +1,7 @@
 // The style of what the extension adds itself, in JupyterLab's own colours; put into the page once.
 
+import { h } from "../views/dom";
+
 const STYLE = `
 .tfnb-served { overflow: auto; padding: 8px 12px; background: var(--jp-layout-color0); outline: none; }
 .tfnb-served-status { color: var(--jp-ui-font-color2); font-size: var(--jp-ui-font-size1); padding: 4px 0; overflow-wrap: anywhere; }
@@ -20,7 +22,5 @@ const STYLE = `
 `;
 
 export function addStyle(): void {
-  const style = document.createElement("style");
-  style.textContent = STYLE;
-  document.head.append(style);
+  document.head.append(h("style", { textContent: STYLE }));
 }

@@ -4,6 +4,7 @@ import { UUID } from "@lumino/coreutils";
 import type { Message } from "@lumino/messaging";
 import { Widget } from "@lumino/widgets";
 import type { Kind } from "../protocol/served";
+import { h } from "../views/dom";
 import { ServedModel } from "../views/served_model";
 import { bokehLibrary, drawing, exchange, forget } from "./server";
 
@@ -17,8 +18,8 @@ export class ServedWidget extends Widget {
   readonly path: string;
   readonly kind: Kind;
   private readonly name = UUID.uuid4();
-  private readonly status = document.createElement("div");
-  private readonly place = document.createElement("div");
+  private readonly status = h("div", { className: "tfnb-served-status", role: "status" });
+  private readonly place: HTMLElement;
   private model: ServedModel | undefined;
   private ends: (() => unknown)[] = [];
   private started = false;
@@ -30,12 +31,9 @@ export class ServedWidget extends Widget {
     this.addClass("tfnb-served");
     this.addClass(`tfnb-served-${kind}`);
     // The widget's own node is called "main area content" by JupyterLab.
-    this.place.setAttribute("role", "region");
-    this.place.setAttribute("aria-label", `${LABELS[kind]} of ${path}`);
+    const ariaLabel = `${LABELS[kind]} of ${path}`;
+    this.place = h("div", { className: "tfnb-served-place", role: "region", ariaLabel });
     this.node.tabIndex = -1;
-    this.status.className = "tfnb-served-status";
-    this.status.setAttribute("role", "status");
-    this.place.className = "tfnb-served-place";
     this.node.append(this.status, this.place);
   }
 
@@ -107,9 +105,8 @@ export class ServedWidget extends Widget {
     this.model = model;
     await model.open();
     if (this.isDisposed || this.model !== model) return;
-    const el = document.createElement("div");
-    el.dataset.tfnbView = key;
-    this.place.replaceChildren(styled(style), el);
+    const el = h("div", { "data-tfnb-view": key });
+    this.place.replaceChildren(h("style", { textContent: style }), el);
     for (const act of [module.initialize, module.render]) {
       const end = await act?.({ model, el });
       if (typeof end === "function") this.ends.push(end as () => unknown);
@@ -122,10 +119,4 @@ export class ServedWidget extends Widget {
     this.model = undefined;
     this.place.replaceChildren();
   }
-}
-
-function styled(text: string): HTMLStyleElement {
-  const style = document.createElement("style");
-  style.textContent = text;
-  return style;
 }

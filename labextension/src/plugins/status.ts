@@ -9,6 +9,7 @@ import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { Message } from "@lumino/messaging";
 import { Widget } from "@lumino/widgets";
 import type { Report } from "../protocol/status";
+import { button, h } from "../views/dom";
 import { showReport } from "../views/status";
 import { tfnbIcon } from "./icons";
 import { addStyle } from "./page_style";
@@ -23,8 +24,8 @@ class StatusPanel extends Widget {
   private kernel: Kernel.IKernelConnection | undefined;
   private ran = false;
   private asking = false;
-  private readonly body = document.createElement("div");
-  private readonly told = document.createElement("p");
+  private readonly body = h("div");
+  private readonly told = h("p", { role: "status" });
 
   constructor() {
     super();
@@ -34,11 +35,7 @@ class StatusPanel extends Widget {
     this.title.caption = "tfnb: sessions and devices";
     this.node.setAttribute("role", "region");
     this.node.setAttribute("aria-label", this.title.caption);
-    this.told.setAttribute("role", "status");
-    const refresh = document.createElement("button");
-    refresh.type = "button";
-    refresh.textContent = "Refresh";
-    refresh.addEventListener("click", () => void this.refresh());
+    const refresh = button("Refresh", "ask the kernel again", () => void this.refresh());
     this.node.append(refresh, this.told, this.body);
   }
 

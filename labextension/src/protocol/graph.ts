@@ -12,9 +12,9 @@ export type IntColumn =
   | "type"
   | "device"
   | "spec"
-  /** Nodes inside; 0 or why it is aside (ASIDE); the group of boxes of one structure, or -1. */
+  /** Nodes inside; 0 or why it is extracted (EXTRACTED); the group of boxes of one structure, or -1. */
   | "nodes"
-  | "aside"
+  | "extracted"
   | "group"
   /** Data edges from and to outside of the box around. */
   | "inlet"
@@ -48,7 +48,7 @@ export interface GraphHead {
 
 export type Kind = "scope" | "operation" | "constant" | "variable" | "input" | "flow" | "series";
 
-export const ASIDE = { none: 0, hub: 1, bookkeeping: 2, attached: 3 } as const;
+export const EXTRACTED = { none: 0, hub: 1, bookkeeping: 2, attached: 3 } as const;
 
 /** What is told of a chosen box beyond its columns: texts, and longer ones to unfold. */
 export interface GraphCard {

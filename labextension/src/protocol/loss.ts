@@ -12,8 +12,8 @@ export interface LossCurve {
 }
 
 /** New points. The buffer holds per curve its steps, then values, then smoothed values. */
-export interface LossGrown {
-  op: "grown";
+export interface AppendLossPoints {
+  op: "append";
   /** The place of the curve, the total before and now, and how many points come. */
   curves: [number, number, number, number][];
 }

@@ -137,8 +137,8 @@ export type Ask =
 export type Answer = { op: "note"; text: string } | { op: "csv"; tag: string };
 
 /** New points of curves that were sent before. The buffer holds per curve its steps, then times, then values. */
-export interface Grown {
-  op: "grown";
+export interface AppendPoints {
+  op: "append";
   tags: string[];
   /** The place of its tag, its run, the total before and now, and how many points come. */
   curves: [number, number, number, number, number][];

@@ -1,10 +1,11 @@
 // The chart of a loss plot: a Bokeh document of the kernel's, filled with curves, and drawn over while they grow.
-import type { LossCurve, LossGrown } from "../protocol/loss";
+import type { AppendLossPoints, LossCurve } from "../protocol/loss";
 import type { Bokeh } from "./bokeh";
+import { h } from "./dom";
+import { cut, lengthened } from "./viewer/appended_points";
 import { Chart } from "./viewer/chart";
 import type { Drawn } from "./viewer/curves";
-import { Growing } from "./viewer/growing";
-import { cut, lengthened } from "./viewer/growth";
+import { LiveUpdate } from "./viewer/live_update";
 import { floats, span } from "./viewer/numbers";
 
 interface Curve {
@@ -20,18 +21,18 @@ const RAW_OF = 60; // a shorter curve is drawn as points, and whole each time
 export class LossChart {
   private curves: Curve[] = [];
   private chart: Chart | null = null;
-  private growing: Growing | null = null;
+  private live: LiveUpdate | null = null;
   private log = false;
 
   /** Shows another document, in place of the one before. */
   async show(bokeh: Bokeh, document: object, log: boolean, host: HTMLElement): Promise<void> {
-    const place = window.document.createElement("div");
+    const place = h("div");
     place.style.position = "relative";
     host.replaceChildren(place);
     this.close();
     this.log = log;
     this.chart = await Chart.make(bokeh, document, place);
-    this.growing = new Growing(this.chart);
+    this.live = new LiveUpdate(this.chart);
     this.draw(false);
   }
 
@@ -48,7 +49,7 @@ export class LossChart {
   }
 
   /** New points; false if they belong to others than are here. */
-  grow(told: LossGrown, numbers: Float64Array): boolean {
+  grow(told: AppendLossPoints, numbers: Float64Array): boolean {
     const parts = cut(
       numbers,
       3,
@@ -65,12 +66,12 @@ export class LossChart {
     return true;
   }
 
-  private draw(grows: boolean): void {
-    const { chart, growing, curves } = this;
-    if (!chart || !growing) return;
+  private draw(appended: boolean): void {
+    const { chart, live, curves } = this;
+    if (!chart || !live) return;
     const shown = curves.map((curve, run) => line(curve, run, chart.visible(`bold-${run}`)));
     const long = curves.every((curve) => curve.total >= RAW_OF);
-    if (grows && long && growing.extend(shown, { smoothing: true, outliers: true })) return;
+    if (appended && long && live.extend(shown, { smoothing: true, outliers: true })) return;
     for (const [k, { step, value, smooth }] of curves.entries())
       chart.fill(`curve-${k}`, { step, value, smooth });
     const x = span(
@@ -78,16 +79,16 @@ export class LossChart {
       { margin: 0.01 },
     );
     const values = curves.flatMap((curve) => [curve.value, curve.smooth]);
-    chart.range("x", grows ? growing.ahead(x, false) : x);
-    chart.range("y", span(values, { log: this.log, margin: grows ? 0.1 : 0.05 }));
-    growing.drawn(shown, grows);
+    chart.range("x", appended ? live.ahead(x, false) : x);
+    chart.range("y", span(values, { log: this.log, margin: appended ? 0.1 : 0.05 }));
+    live.drawn(shown, appended);
   }
 
   close(): void {
-    this.growing?.close();
+    this.live?.close();
     this.chart?.close();
     this.chart = null;
-    this.growing = null;
+    this.live = null;
   }
 }
 

@@ -95,10 +95,10 @@ export class ServedModel {
   private soon(seconds = 0): void {
     if (this.closed || this.busy) return; // the turn that is on looks for more when it ends
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.calmTurn(), seconds * 1000);
+    this.timer = setTimeout(() => void this.guardedTurn(), seconds * 1000);
   }
 
-  private async calmTurn(): Promise<void> {
+  private async guardedTurn(): Promise<void> {
     try {
       await this.turn();
       this.pause = FIRST_PAUSE;

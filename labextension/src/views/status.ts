@@ -1,5 +1,6 @@
 // Devices and open sessions of a kernel, as lists.
 import type { Device, OpenSession, Report } from "../protocol/status";
+import { h } from "./dom";
 
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 
@@ -18,17 +19,14 @@ export function showReport(report: Report): HTMLElement[] {
     ...section("Devices", report.devices.map(deviceItem), report.fault || "none was found"),
     ...section("Open sessions", report.sessions.map(sessionItem), "none is open"),
   ];
-  if (report.more) out.push(text("p", `and ${report.more.toLocaleString("en")} more`));
+  if (report.more) out.push(h("p", {}, `and ${report.more.toLocaleString("en")} more`));
   return out;
 }
 
 function section(title: string, items: HTMLElement[], none: string): HTMLElement[] {
-  const head = text("h3", title);
-  if (!items.length) return [head, text("p", none)];
-  const list = document.createElement("ul");
-  list.setAttribute("aria-label", title);
-  list.append(...items);
-  return [head, list];
+  const head = h("h3", {}, title);
+  if (!items.length) return [head, h("p", {}, none)];
+  return [head, h("ul", { "aria-label": title }, ...items)];
 }
 
 function deviceItem(device: Device): HTMLElement {
@@ -45,13 +43,5 @@ function sessionItem(session: OpenSession): HTMLElement {
 }
 
 function item(head: string, ...lines: string[]): HTMLElement {
-  const found = text("li", head);
-  found.append(...lines.filter(Boolean).map((line) => text("small", line)));
-  return found;
-}
-
-function text(tag: string, content: string): HTMLElement {
-  const found = document.createElement(tag);
-  found.textContent = content;
-  return found;
+  return h("li", {}, head, ...lines.filter(Boolean).map((line) => h("small", {}, line)));
 }

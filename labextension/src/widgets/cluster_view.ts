@@ -3,6 +3,7 @@
 import type { AnyModel } from "@anywidget/types";
 import type { ClusterState, FromKernel, ToKernel } from "../protocol/cluster";
 import { type ClusterPage, drawCluster } from "../views/cluster/cluster";
+import { h } from "../views/dom";
 import { listen } from "./channel/listen";
 import { inPlaces } from "./channel/places";
 
@@ -20,7 +21,7 @@ const GONE =
 
 class Live {
   private readonly places = new Map<Element, Place>();
-  private readonly hiding = document.createElement("style");
+  private readonly hiding = h("style");
   private state: ClusterState | null = null;
   private readonly watcher = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) this.see(target, isIntersecting);

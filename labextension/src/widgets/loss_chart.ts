@@ -1,6 +1,6 @@
 // The browser's side of tfnb/notebook/loss_plot.py: draws a Bokeh document and keeps its curves fed.
 import type { AnyModel } from "@anywidget/types";
-import type { LossCurve, LossGrown } from "../protocol/loss";
+import type { AppendLossPoints, LossCurve } from "../protocol/loss";
 import { startedBokeh } from "../views/bokeh";
 import { LossChart } from "../views/loss_chart";
 import { floats } from "../views/viewer/numbers";
@@ -45,8 +45,8 @@ export default {
       asked = false;
       chart.set(model.get("curves"));
     };
-    const grow = (told: LossGrown, buffers: Bytes[]) => {
-      if (told.op !== "grown" || document.hidden) return;
+    const grow = (told: AppendLossPoints, buffers: Bytes[]) => {
+      if (told.op !== "append" || document.hidden) return;
       if (asked || chart.grow(told, floats(buffers[0]))) return;
       asked = true;
       model.send({ op: "whole" });

@@ -2,6 +2,7 @@
 // place of the picture in the cell's output, which it finds by its key, and again wherever that output is drawn anew.
 import type { AnyModel, Initialize } from "@anywidget/types";
 import type { EventCard, FromKernel, ToKernel } from "../protocol/timeline";
+import { download } from "../views/dom";
 import { drawTimeline, type TimelineView } from "../views/timeline/timeline";
 import { columnsOf, Trace } from "../views/timeline/trace";
 import { ask } from "./channel/ask";
@@ -70,11 +71,7 @@ class Channel {
 }
 
 function save(text: string): void {
-  const link = document.createElement("a");
-  link.download = "trace.json";
-  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  download(new Blob([text], { type: "application/json" }), "trace.json");
 }
 
 const initialize: Initialize<State> = async ({ model }) => {

@@ -3,16 +3,17 @@
 import type { AnyModel } from "@anywidget/types";
 import type {
   Answer,
+  AppendPoints,
   Bytes,
   Catalogue,
   Content,
   Contents,
-  Grown,
   Kind,
   Templates,
   Wanted,
 } from "../protocol/viewer";
-import { grown } from "../views/viewer/growth";
+import { h } from "../views/dom";
+import { withAppended } from "../views/viewer/appended_points";
 import { floats } from "../views/viewer/numbers";
 import { firstOptions, type Options } from "../views/viewer/options";
 import { drawViewer, type ViewerPage, type ViewerSource } from "../views/viewer/viewer";
@@ -87,7 +88,7 @@ class Live {
   /** What the reader chose holds for all places, and when one is drawn anew. */
   private readonly options: Options = firstOptions();
   private readonly source: ViewerSource;
-  private readonly hiding = document.createElement("style");
+  private readonly hiding = h("style");
   private readonly watcher = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       const place = this.places.get(target);
@@ -110,8 +111,8 @@ class Live {
       this.keep();
       this.each((page) => page.contentsChanged());
     });
-    model.on("msg:custom", (told: Answer | Grown, buffers: Bytes[]) => {
-      if (told.op === "grown") this.grow(told, buffers[0]);
+    model.on("msg:custom", (told: Answer | AppendPoints, buffers: Bytes[]) => {
+      if (told.op === "append") this.grow(told, buffers[0]);
       else this.each((page) => page.answer(told, buffers));
     });
     document.addEventListener("visibilitychange", this.hidden);
@@ -126,8 +127,8 @@ class Live {
     this.asked = false;
   }
 
-  private grow(told: Grown, numbers: Bytes | undefined): void {
-    const made = grown(told, floats(numbers), (tag) => this.source.content("scalar", tag));
+  private grow(told: AppendPoints, numbers: Bytes | undefined): void {
+    const made = withAppended(told, floats(numbers), (tag) => this.source.content("scalar", tag));
     if (made) {
       for (const content of made) this.contents.set(named("scalar", content.tag), content);
       this.each((page) => page.contentsChanged(true));

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.notebook.graph.aside import ATTACHED, INPUTS, set_aside, set_lonely_aside
-from tfnb.notebook.graph.lift import Bundles, Lifted, border, bundles, lift
+from tfnb.notebook.graph.edge_bundles import Bundles, EdgeEnds, border, bundles, edge_ends
+from tfnb.notebook.graph.extracted_nodes import ATTACHED, INPUTS, extract_nodes, extract_unconnected
 from tfnb.notebook.graph.structure import groups, structure
 from tfnb.notebook.graph.table import GraphTable, graph_table, is_variable
 from tfnb.notebook.graph.tree import Tree, draft, fold, number
@@ -46,8 +46,8 @@ LONGEST_LABEL = 200
 
 @dataclass
 class GraphModel:
-    """Columns over boxes (see `Tree`): `kind` in KINDS, `nodes` inside, `parameters` (-1: not known), `aside` (see
-    aside.py), `group` of one structure or -1, `inlet` and `outlet`: drawn data edges through the border.
+    """Columns over boxes (see `Tree`): `kind` in KINDS, `nodes` inside, `parameters` (-1: not known), `extracted` (see
+    extracted_nodes.py), `group` of one structure or -1, `inlet` and `outlet`: drawn data edges through the border.
 
     `time_us` and `nbytes` are of a traced step, or None.
     """
@@ -58,7 +58,7 @@ class GraphModel:
     kind: np.ndarray
     nodes: np.ndarray
     parameters: np.ndarray
-    aside: np.ndarray
+    extracted: np.ndarray
     group: np.ndarray
     inlet: np.ndarray
     outlet: np.ndarray
@@ -107,10 +107,10 @@ class GraphModel:
         columns: dict[str, np.ndarray] = {
             "parent": self.tree.parent, "label": label, "kind": self.kind, "main": self.tree.main,
             "type": _of_boxes(self.tree, kind), "device": _of_boxes(self.tree, device),
-            "spec": _of_boxes(self.tree, outputs), "nodes": self.nodes, "aside": self.aside, "group": self.group,
-            "inlet": self.inlet, "outlet": self.outlet, "start": b.start, "stop": b.stop, "tensors": b.tensors,
-            "controls": b.controls, "carried": b.spec, "source": leaf[t.source], "target": leaf[t.target],
-            "before": leaf[t.before], "after": leaf[t.after],
+            "spec": _of_boxes(self.tree, outputs), "nodes": self.nodes, "extracted": self.extracted,
+            "group": self.group, "inlet": self.inlet, "outlet": self.outlet, "start": b.start, "stop": b.stop,
+            "tensors": b.tensors, "controls": b.controls, "carried": b.spec, "source": leaf[t.source],
+            "target": leaf[t.target], "before": leaf[t.before], "after": leaf[t.after],
         }  # fmt: skip
         measured = {"parameters": self.parameters, "time": self.time_us, "bytes": self.nbytes}
         head = {
@@ -136,14 +136,14 @@ def graph_model(found: Any, run_metadata: Any = None) -> GraphModel:
     """
     table = found if isinstance(found, GraphTable) else graph_table(found)
     tree, alike = _folded(table)
-    data, control = _lifted(tree, table)
+    data, control = _edge_ends(tree, table)
     joined = bundles(tree, data, *_carried(table), control)
     nodes = _sums(tree, np.ones(len(table.names)))
-    why = set_aside(
+    why = extract_nodes(
         tree, table.types, joined, nodes, border(tree, tree.leaf[table.source], data.start)
     )
     inlet, outlet = _borders(tree, table, data, why)
-    set_lonely_aside(tree, table.types, joined, why, inlet + outlet)
+    extract_unconnected(tree, table.types, joined, why, inlet + outlet)
     inlet, outlet = _borders(tree, table, data, why)
     known = _sums(tree, np.maximum(table.sizes, 0))
     unknown = _sums(tree, (table.sizes < 0).astype(np.float64))
@@ -160,10 +160,10 @@ def _folded(table: GraphTable) -> tuple[Tree, np.ndarray]:
     """The tree with its series folded, and the structure of each box."""
     plan = draft(table.names)
     tree, new = number(plan)
-    data, control = _lifted(tree, table)
+    data, control = _edge_ends(tree, table)
     joined = bundles(tree, data, *_carried(table), control)
     outlet = border(tree, tree.leaf[table.source], data.start)
-    why = set_aside(tree, table.types, joined, _sums(tree, np.ones(len(table.names))), outlet)
+    why = extract_nodes(tree, table.types, joined, _sums(tree, np.ones(len(table.names))), outlet)
     found = structure(tree, table.types, joined, why == ATTACHED)
     alike: list[int] = [int(found[b]) if b >= 0 else 0 for b in new.tolist()]
     old = np.flatnonzero(new >= 0)
@@ -182,9 +182,9 @@ def _folded(table: GraphTable) -> tuple[Tree, np.ndarray]:
     return final, kept
 
 
-def _lifted(tree: Tree, table: GraphTable) -> tuple[Lifted, Lifted]:
+def _edge_ends(tree: Tree, table: GraphTable) -> tuple[EdgeEnds, EdgeEnds]:
     leaf = tree.leaf
-    return lift(tree, leaf[table.source], leaf[table.target]), lift(
+    return edge_ends(tree, leaf[table.source], leaf[table.target]), edge_ends(
         tree, leaf[table.before], leaf[table.after]
     )
 
@@ -203,7 +203,7 @@ def _carried(table: GraphTable) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _borders(
-    tree: Tree, table: GraphTable, data: Lifted, why: np.ndarray
+    tree: Tree, table: GraphTable, data: EdgeEnds, why: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Drawn data edges into and out of each box. What is a stub where its ends meet is one all the way."""
     drawn = (why[data.start] == 0) & (why[data.stop] == 0)

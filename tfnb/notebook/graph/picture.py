@@ -12,7 +12,7 @@ from html import escape
 from itertools import count
 from typing import Any
 
-from tfnb.notebook.graph.aside import ATTACHED
+from tfnb.notebook.graph.extracted_nodes import ATTACHED
 from tfnb.notebook.graph.model import KINDS, GraphModel
 from tfnb.notebook.graph_layout import Layout, Point, Size, layered
 
@@ -35,7 +35,7 @@ GROUPS = (
 GREY = "#8d8d99"
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 CHAR, SMALL_CHAR = 6.9, 5.4  # the mean width of a letter at 12 and 9.5 pixels
-LONGEST, MOST_ASIDE = 28, 12
+LONGEST, MOST_EXTRACTED = 28, 12
 LINE, PAD, TITLE, MARGIN, LEGEND = 13.0, 9.0, 20.0, 10.0, 22.0
 PORT: Size = (2.0, 2.0)
 # Above this the picture is cut to its first boxes' rows by a scroll bar.
@@ -69,7 +69,7 @@ class _Draft:
 
     def shown(self, scope: int) -> list[int]:
         parts = self.model.tree.parts(scope)
-        return [p for p in parts if not self.model.aside[p]] or parts
+        return [p for p in parts if not self.model.extracted[p]] or parts
 
     def measure(self, box: int) -> _Drawn:
         if box not in self.opened:
@@ -162,15 +162,15 @@ def graph_picture(model: GraphModel, options: Mapping[str, Any] | None = None) -
     opened = opened_boxes(model, (options or {}).get("open"))
     root = _Draft(model, opened).measure(0)
     told = [f"dataflow graph: {_amount(total)}"]
-    aside = [b for b in model.tree.parts(0) if model.aside[b] not in (0, ATTACHED)]
-    if aside and len(aside) < len(model.tree.parts(0)):
-        aside.sort(key=lambda b: -model.nodes[b])
+    extracted = [b for b in model.tree.parts(0) if model.extracted[b] not in (0, ATTACHED)]
+    if extracted and len(extracted) < len(model.tree.parts(0)):
+        extracted.sort(key=lambda b: -model.nodes[b])
         names = [
             f"{_short(model.tree.label[b])} ({_amount(int(model.nodes[b]))})"
-            for b in aside[:MOST_ASIDE]
+            for b in extracted[:MOST_EXTRACTED]
         ]
-        names += [f"{len(aside) - MOST_ASIDE:,} more"] * (len(aside) > MOST_ASIDE)
-        told.append(f"set aside: {', '.join(names)}")
+        names += [f"{len(extracted) - MOST_EXTRACTED:,} more"] * (len(extracted) > MOST_EXTRACTED)
+        told.append(f"auxiliary nodes: {', '.join(names)}")
     return (
         f'<div class="tfnb-graph" style="max-height:{MOST_HEIGHT}px;overflow:auto">{_svg(model, root)}</div>'
         f'<p style="font-size:smaller;opacity:.8">{escape("; ".join(told))}</p>'

@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from tfnb.notebook.graph.lift import Bundles
+from tfnb.notebook.graph.edge_bundles import Bundles
 from tfnb.notebook.graph.table import is_variable
 from tfnb.notebook.graph.tree import Tree
 

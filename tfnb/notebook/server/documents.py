@@ -24,7 +24,7 @@ from tfnb.notebook.graph_file import read_graph
 from tfnb.notebook.graph_widget import LiveGraph
 from tfnb.notebook.timeline_view import Timeline
 from tfnb.notebook.trace_file import read_trace
-from tfnb.notebook.viewer.looks import all_looks
+from tfnb.notebook.viewer.chart_theme import full_chart_theme
 from tfnb.notebook.viewer.sources import FolderSource
 from tfnb.notebook.viewer.state import ViewState, Wanted
 
@@ -58,7 +58,7 @@ class EventsDocument:
         everything = self._first
         out: dict[str, Any] = {}
         if self._first:
-            out = {"templates": all_looks(), "library": "IPY_MODEL_bokeh"}
+            out = {"templates": full_chart_theme(), "library": "IPY_MODEL_bokeh"}
             self._first = False
         else:
             self._view.poll()

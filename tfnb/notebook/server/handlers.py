@@ -38,7 +38,7 @@ class _Handler(APIHandler):
 
     auth_resource = "contents"
 
-    async def aside(self, work: Any, *arguments: Any) -> Any:
+    async def in_thread(self, work: Any, *arguments: Any) -> Any:
         """Runs `work` in a thread; gives None after a fault, which was told to the browser then."""
         pool = self.settings["tfnb_threads"]
         try:
@@ -71,7 +71,7 @@ class DocumentHandler(_Handler):
         if not isinstance(root, str) or not root:
             self.say(501, "this server's files do not lie in a folder: they cannot be shown without a kernel")
             return
-        found = await self.aside(self._turn, told, root, bool(getattr(contents, "allow_hidden", False)))
+        found = await self.in_thread(self._turn, told, root, bool(getattr(contents, "allow_hidden", False)))
         if found is not None:
             self.set_header("Content-Type", "application/octet-stream")
             self.finish(found)
@@ -100,7 +100,7 @@ class ModuleHandler(_Handler):
     @web.authenticated
     @authorized("read", resource="contents")
     async def get(self, kind: str) -> None:
-        found = await self.aside(lambda: self.settings["tfnb_parts"]().module_and_style(kind))
+        found = await self.in_thread(lambda: self.settings["tfnb_parts"]().module_and_style(kind))
         if found is not None:
             self.finish(json.dumps({"module": found[0], "style": found[1]}))
 
@@ -111,7 +111,7 @@ class BokehHandler(_Handler):
     @web.authenticated
     @authorized("read", resource="contents")
     async def get(self) -> None:
-        found = await self.aside(lambda: self.settings["tfnb_parts"]().bokehjs_zipped())
+        found = await self.in_thread(lambda: self.settings["tfnb_parts"]().bokehjs_zipped())
         if found is not None:
             self.set_header("Content-Type", "application/octet-stream")
             self.finish(found)

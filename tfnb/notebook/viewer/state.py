@@ -25,7 +25,7 @@ from tfnb.summary.frame import EventTable
 from tfnb.summary.reader import Run
 from tfnb.summary.sampling import thinned
 
-__all__ = ["Growth", "ViewState", "Wanted"]
+__all__ = ["AppendedPoints", "ViewState", "Wanted"]
 
 # Runs shown until the reader chooses others, and charts on the first page.
 FIRST_RUNS, FIRST_TAGS = 40, 12
@@ -61,7 +61,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Growth:
+class AppendedPoints:
     """New points of curves that the browser has. `tags`: their tags; `curves`: per curve the place of its tag, its run,
     the total that the browser has, the new total, how many points come. `numbers`: per curve steps, times, values.
     """
@@ -205,7 +205,7 @@ class ViewState:
         there = set(known)
         return [t for t in (known[:FIRST_TAGS] if wanted.tags is None else wanted.tags) if t in there]
 
-    def growth(self, wanted: Wanted) -> Growth | None:
+    def appended_points(self, wanted: Wanted) -> AppendedPoints | None:
         """What has been added to the wanted scalars since they were sent; None where only `contents` can tell."""
         if wanted.kind != "scalar":
             return None
@@ -233,7 +233,7 @@ class ViewState:
         for tag in {tag for tag, _ in told}:
             self._sent["scalar", tag] = self._version("scalar", tag, shown)
         packed = np.concatenate(numbers, dtype=np.float64) if numbers else np.empty(0)
-        return Growth(tags, curves, packed.tobytes())
+        return AppendedPoints(tags, curves, packed.tobytes())
 
     def _version(self, kind: str, tag: str, shown: Iterable[tuple[int, Run]]) -> Any:
         if kind == "scalar":

@@ -31,7 +31,7 @@ return `${sign}${+s.toFixed(3)} s`;
 
 
 def template(name: str) -> dict[str, Any]:
-    """The JSON of a chart of `looks.CHARTS` for `Bokeh.embed.embed_item`."""
+    """The JSON of a chart of `chart_theme.CHARTS` for `Bokeh.embed.embed_item`."""
     made = _WHOLE[name]() if name in _WHOLE else _lines(*name.split("-"))
     item: dict[str, Any] = json_item(made)
     item["version"] = BOKEH_VERSION

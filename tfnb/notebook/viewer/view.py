@@ -1,9 +1,9 @@
 """`tf.view`: the widget, and the thread that keeps it fed.
 
 The thread belongs to its `View`: it polls the sources, sends what has changed and ends with `close`. While curves
-grow it sends their new points, all in one message, and never takes more of the time than `Pace` allows. Until the
-browser has answered, each message holds everything, for one that came before the page was ready is lost. Invariant: a
-fault in the thread is shown, never raised into the user's training.
+grow it sends their new points, all in one message, and uses no more of the processor's time than `RateLimiter` allows.
+Until the browser has answered, each message holds everything, because a message that arrives before the page is ready
+is lost. Invariant: an error in the thread is shown, never raised into the user's training.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tfnb.notebook.bokeh_library import shared_library
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.live_view import LiveView
 from tfnb.notebook.outlet import in_kernel
-from tfnb.notebook.pace import Pace
-from tfnb.notebook.viewer.looks import chart, looks
+from tfnb.notebook.rate_limiter import RateLimiter
+from tfnb.notebook.viewer.chart_theme import chart_template, chart_theme
 from tfnb.notebook.viewer.picture import picture_html
 from tfnb.notebook.viewer.sources import sources_of
 from tfnb.notebook.viewer.state import ViewState, Wanted
@@ -65,8 +65,8 @@ class View(LiveView):
         self._wanted = Wanted()
         self._all = True  # the next message holds everything
         self._charts: dict[str, Any] = {}
-        self._grown: float | None = None  # when new points were sent that are not yet part of a whole
-        self._pace = Pace(0.0)
+        self._appended: float | None = None  # when new points were sent that are not yet part of a whole
+        self._limiter = RateLimiter(0.0)
         self._pictured: Any = None
         self._sent = 0
 
@@ -118,17 +118,17 @@ class View(LiveView):
     def _add_chart(self, name: str) -> None:
         """Sends the template of a chart."""
         assert self._channel is not None
-        made = chart(name)  # the first one takes longer than all else here
+        made = chart_template(name)  # the first one takes longer than all else here
         with self._lock:
             if made is not None and name not in self._charts:
                 self._charts[name] = made
-                self._channel.templates = looks(self._charts)
+                self._channel.templates = chart_theme(self._charts)
 
     def _open(self, key: str) -> ViewerModel:
         made = ViewerModel(
             key,
             library=shared_library(),
-            templates=looks({}),
+            templates=chart_theme({}),
             catalogue=self._state.catalogue(),
             changes=self._state.contents(self._wanted, True),
         )
@@ -188,7 +188,7 @@ class View(LiveView):
     def _work(self) -> None:
         pictured = time.monotonic()
         while True:
-            self._wake.wait(max(self._pause(), self._pace.pause))
+            self._wake.wait(max(self._pause(), self._limiter.pause))
             if self._closed.is_set():
                 return
             self._wake.clear()
@@ -201,7 +201,7 @@ class View(LiveView):
                     pictured = time.monotonic()
             except Exception as fault:
                 self._say_fault(fault)
-            self._pace.spent(time.thread_time() - start)
+            self._limiter.record(time.thread_time() - start)
 
     def _pause(self) -> float:
         if self._heard and not self._watchers:
@@ -216,25 +216,25 @@ class View(LiveView):
                 self._all = True
                 return
             everything = self._all or not self._heard
-            rests = self._grown is not None and time.monotonic() - self._grown > SECONDS_TO_REST
+            rests = self._appended is not None and time.monotonic() - self._appended > SECONDS_TO_REST
             if not (changed or everything or rests):
                 return
             catalogue = self._state.catalogue()
             if catalogue is not self._channel.catalogue:
                 self._channel.catalogue = catalogue
-            growth = None if everything or not changed else self._state.growth(self._wanted)
-            if growth is None:
+            new = None if everything or not changed else self._state.appended_points(self._wanted)
+            if new is None:
                 self._send_whole(everything or rests)
-            elif growth.curves:
-                self._grown = time.monotonic()
-                told = {"op": "grown", "tags": growth.tags, "curves": growth.curves, "pause": self._pace.pause}
-                self._channel.send(told, [growth.numbers])
+            elif new.curves:
+                self._appended = time.monotonic()
+                told = {"op": "append", "tags": new.tags, "curves": new.curves, "pause": self._limiter.pause}
+                self._channel.send(told, [new.numbers])
 
     def _send_whole(self, everything: bool) -> None:
         assert self._channel is not None
         contents = self._state.contents(self._wanted, everything)
         self._all = False
-        self._grown = None
+        self._appended = None
         if contents:
             self._sent += 1
             contents[0]["number"] = self._sent  # never equal to the last: always sent

@@ -1,8 +1,8 @@
 // A cluster in any page: its tasks, who sends what to whom, their devices, a card of what is chosen. Fed with states, as
 // often as they come; knows nothing of Jupyter (white paper, section 3.3).
 import type { ClusterState, DeviceTold, Sent, TaskTold } from "../../protocol/cluster";
+import { h, keepKeys } from "../dom";
 import { bytesText, timeText } from "../timeline/texts";
-import { h, keepKeys } from "../viewer/dom";
 import style from "./cluster.css?text";
 import { linkOf, matrixOf, pairText, shortName, summary } from "./figures";
 import { MatrixView } from "./matrix";

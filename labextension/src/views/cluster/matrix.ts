@@ -1,6 +1,6 @@
 // Who sends what to whom: a row for each sender, a column for each receiver, stronger where there is more.
 import type { Sent } from "../../protocol/cluster";
-import { h } from "../viewer/dom";
+import { h } from "../dom";
 import {
   type Matrix,
   MEASURES,

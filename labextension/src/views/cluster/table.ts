@@ -1,5 +1,5 @@
 // A table whose cells change several times a second: rows stay the same elements, so that focus and choice stay too.
-import { h } from "../viewer/dom";
+import { h } from "../dom";
 
 export interface Column<Row> {
   readonly title: string;

@@ -1,19 +1,19 @@
 // What is known of the chosen box: its type, numbers, neighbours, and what only the kernel or the file knows.
 
 import type { GraphCard } from "../../protocol/graph";
-import { button, make } from "./dom";
+import { button, h } from "../dom";
 import type { Tracer } from "./marks";
 import { at, brief, bytesText, count, type GraphModel, shapeOf, timeText } from "./model";
 
 const MOST_NEIGHBOURS = 12;
 
 export class Card {
-  readonly root = make("section", {
+  readonly root = h("section", {
     className: "card",
     "aria-label": "the chosen box",
     hidden: true,
   });
-  private readonly more = make("div");
+  private readonly more = h("div");
   private box = -1;
 
   constructor(
@@ -29,7 +29,7 @@ export class Card {
     if (box < 0) return;
     const { model } = this;
     const kind = model.kind(box);
-    const title = make("h3", { text: model.path(box) || "the whole graph" });
+    const title = h("h3", { textContent: model.path(box) || "the whole graph" });
     if (kind === "series") title.textContent = model.label(box);
     this.more.replaceChildren();
     this.root.replaceChildren(
@@ -43,7 +43,8 @@ export class Card {
   }
 
   wait(box: number, told: string): void {
-    if (box === this.box) this.more.replaceChildren(make("p", { className: "rest", text: told }));
+    if (box === this.box)
+      this.more.replaceChildren(h("p", { className: "rest", textContent: told }));
   }
 
   /** When what was asked for has come. */
@@ -51,7 +52,12 @@ export class Card {
     if (card.box !== this.box) return;
     this.more.replaceChildren(this.table(card.rows));
     for (const [title, text] of card.code) {
-      const folded = make("details", {}, make("summary", { text: title }), make("pre", { text }));
+      const folded = h(
+        "details",
+        {},
+        h("summary", { textContent: title }),
+        h("pre", { textContent: text }),
+      );
       if (card.code.length === 1) folded.open = true;
       this.more.append(folded);
     }
@@ -86,29 +92,29 @@ export class Card {
   }
 
   private table(rows: readonly [string, string][]): HTMLTableElement {
-    const table = make("table");
+    const table = h("table");
     for (const [what, text] of rows) {
-      const cell = make("td", { text });
+      const cell = h("td", { textContent: text });
       if (what === "made at") cell.className = "code";
-      table.append(make("tr", {}, make("th", { scope: "row", text: what }), cell));
+      table.append(h("tr", {}, h("th", { scope: "row", textContent: what }), cell));
     }
     return table;
   }
 
   private neighbours(box: number, direction: "inputs" | "outputs"): HTMLElement {
     const found = this.tracer.neighbours(box, direction);
-    const list = make("ul");
+    const list = h("ul");
     for (const { leaf, control } of found.slice(0, MOST_NEIGHBOURS)) {
       const name = this.model.path(leaf);
       const link = button(name, `go to ${name}`, () => this.go(leaf));
       const shape = control
         ? "waits"
         : shapeOf(this.model.spec(at(this.model.ints.spec, direction === "inputs" ? leaf : box)));
-      list.append(make("li", {}, link, make("small", { text: shape })));
+      list.append(h("li", {}, link, h("small", { textContent: shape })));
     }
     const rest = found.length - MOST_NEIGHBOURS;
-    if (rest > 0) list.append(make("li", { text: `and ${count(rest)} more` }));
-    const title = make("h4", { text: `${direction} (${count(found.length)})` });
-    return make("div", {}, ...(found.length ? [title, list] : []));
+    if (rest > 0) list.append(h("li", { textContent: `and ${count(rest)} more` }));
+    const title = h("h4", { textContent: `${direction} (${count(found.length)})` });
+    return h("div", {}, ...(found.length ? [title, list] : []));
   }
 }

@@ -1,5 +1,6 @@
 // Asks the worker for layouts; where a page may start no worker (some editors forbid it) the page works in its place.
 
+import { h } from "../dom";
 import type { Job, Layout, layoutAll } from "./layout";
 import source from "./layout_worker.ts?worker";
 
@@ -65,7 +66,7 @@ export class Layouter {
 
 function loaded(url: string): Promise<typeof layoutAll> {
   return new Promise((done, failed) => {
-    const script = document.createElement("script");
+    const script = h("script");
     script.src = url;
     script.onload = (): void => {
       const found = (globalThis as { tfnbLayout?: typeof layoutAll }).tfnbLayout;

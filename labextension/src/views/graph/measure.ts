@@ -1,6 +1,7 @@
 // What is written in boxes and on edges, and how much room it takes.
 
-import { ASIDE } from "../../protocol/graph";
+import { EXTRACTED } from "../../protocol/graph";
+import { h } from "../dom";
 import { at, brief, count, type GraphModel, shapeOf } from "./model";
 
 export const FAMILY = '"Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif';
@@ -9,7 +10,7 @@ export type TextSize = keyof typeof SIZES;
 
 const LONGEST = 30;
 const MOST_STUBS = 2;
-const pen = document.createElement("canvas").getContext("2d");
+const pen = h("canvas").getContext("2d");
 
 export function textWidth(text: string, size: TextSize): number {
   if (!pen) return text.length * SIZES[size] * 0.55;
@@ -94,7 +95,7 @@ export function carried(model: GraphModel, bundle: number): string {
 export function stubsOf(
   model: GraphModel,
   scope: number,
-  asideOf: (box: number) => number,
+  extractedOf: (box: number) => number,
 ): Map<number, Stub[]> {
   const found = new Map<number, Stub[]>();
   const add = (box: number, other: number, side: Stub["side"]): void => {
@@ -105,10 +106,13 @@ export function stubsOf(
   const { start, stop } = model.ints;
   for (const k of model.bundles(scope)) {
     const [a, b] = [at(start, k), at(stop, k)];
-    const [from, to] = [asideOf(a), asideOf(b)];
-    if (!to && (from === ASIDE.hub || (from === ASIDE.attached && model.kind(b) !== "variable"))) {
+    const [from, to] = [extractedOf(a), extractedOf(b)];
+    if (
+      !to &&
+      (from === EXTRACTED.hub || (from === EXTRACTED.attached && model.kind(b) !== "variable"))
+    ) {
       add(b, a, "in");
-    } else if (!from && to === ASIDE.hub) add(a, b, "out");
+    } else if (!from && to === EXTRACTED.hub) add(a, b, "out");
   }
   for (const [box, stubs] of found) found.set(box, shown(stubs));
   return found;

@@ -1,7 +1,7 @@
 // The whole drawing in a corner, with the window on it; a click or a drag moves the window.
 
+import { h } from "../dom";
 import type { Camera } from "./camera";
-import { make } from "./dom";
 import type { Palette, Theme } from "./palette";
 import type { Scene } from "./scene";
 
@@ -9,8 +9,8 @@ const WIDTH = 150;
 const HEIGHT = 104;
 
 export class Minimap {
-  readonly root = make("canvas", { className: "map", "aria-hidden": "true" });
-  private readonly picture = document.createElement("canvas");
+  readonly root = h("canvas", { className: "map", "aria-hidden": "true" });
+  private readonly picture = h("canvas");
   private scale = 1;
   private scene: Scene | null = null;
 

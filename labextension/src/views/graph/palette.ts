@@ -2,6 +2,7 @@
 // Hues are Paul Tol's "light" and Okabe and Ito's, told apart by colour-blind readers, and hold on light and dark ground.
 
 import type { ColourBy } from "../../protocol/graph";
+import { h } from "../dom";
 import { at, bytesText, type GraphModel, timeText } from "./model";
 
 export interface Theme {
@@ -56,7 +57,7 @@ export function themeOf(host: HTMLElement): Theme {
 }
 
 function isDark(colour: string): boolean {
-  const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const pen = h("canvas").getContext("2d", { willReadFrequently: true });
   if (!pen) return false;
   pen.fillStyle = colour;
   pen.fillRect(0, 0, 1, 1);

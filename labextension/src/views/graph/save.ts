@@ -1,5 +1,6 @@
 // The drawing as a file: SVG, or PNG at three times its size; on white, as a paper wants it.
 
+import { h } from "../dom";
 import { type Painting, paint, paintLegend } from "./paint";
 import { PAPER } from "./palette";
 import { CanvasPen, type Pen, SvgPen } from "./pen";
@@ -26,7 +27,7 @@ export function toSvg(what: Painting): string {
 export function toPng(what: Painting): Promise<Blob | null> {
   const [width, height] = [what.scene.width, what.scene.height + FOOT];
   const sharp = Math.min(SHARP, Math.sqrt(MOST_PIXELS / (width * height)));
-  const canvas = document.createElement("canvas");
+  const canvas = h("canvas");
   [canvas.width, canvas.height] = [Math.ceil(width * sharp), Math.ceil(height * sharp)];
   const to = canvas.getContext("2d");
   if (!to) return Promise.resolve(null);
@@ -35,12 +36,4 @@ export function toPng(what: Painting): Promise<Blob | null> {
   to.fillRect(0, 0, width, height);
   all(new CanvasPen(to), what);
   return new Promise((done) => canvas.toBlob(done, "image/png"));
-}
-
-export function download(content: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.download = name;
-  link.href = URL.createObjectURL(content);
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

@@ -1,7 +1,7 @@
 // What is on the drawing: the boxes and edges that the opened scopes show, each at its place.
 // Layouts of opened boxes are kept, so opening one lays out only it and what is around it.
 
-import { ASIDE } from "../../protocol/graph";
+import { EXTRACTED } from "../../protocol/graph";
 import type { Job, Layout, Part, Point } from "./layout";
 import type { Layouter } from "./layouter";
 import { carried, type Face, face, type Stub, stubsOf, textWidth } from "./measure";
@@ -43,7 +43,7 @@ export interface SceneEdge {
 export interface Scene {
   boxes: SceneBox[];
   edges: SceneEdge[];
-  /** "set aside" and "+ 3 more" of what stands beside. */
+  /** "auxiliary nodes" and "+ 3 more" of what stands beside. */
   notes: { x: number; y: number; text: string }[];
   place: Map<number, SceneBox>;
   width: number;
@@ -90,10 +90,11 @@ export class Arrangement {
     private readonly layouter: Layouter,
   ) {}
 
-  asideOf = (box: number): number => (this.brought.has(box) ? 0 : at(this.model.ints.aside, box));
+  extractedOf = (box: number): number =>
+    this.brought.has(box) ? 0 : at(this.model.ints.extracted, box);
 
   drawn(scope: number): number[] {
-    const parts = this.model.parts(scope).filter((b) => !this.asideOf(b));
+    const parts = this.model.parts(scope).filter((b) => !this.extractedOf(b));
     return parts.length ? parts : [...this.model.parts(scope)];
   }
 
@@ -124,14 +125,14 @@ export class Arrangement {
     }
   }
 
-  /** Opens everything around a box, and puts it back into the drawing where it is aside. */
+  /** Opens everything around a box, and puts it back into the drawing where it was extracted. */
   reveal(box: number): void {
     for (const outer of this.model.around(box)) {
       this.opened.add(outer);
-      const why = this.asideOf(outer);
-      if (why === ASIDE.attached) this.brought.add(outer);
+      const reason = this.extractedOf(outer);
+      if (reason === EXTRACTED.attached) this.brought.add(outer);
     }
-    if (this.asideOf(box) === ASIDE.attached) this.brought.add(box);
+    if (this.extractedOf(box) === EXTRACTED.attached) this.brought.add(box);
   }
 
   async scene(): Promise<Scene> {
@@ -169,7 +170,7 @@ export class Arrangement {
     const drawn = new Set(this.drawn(scope));
     return this.model
       .parts(scope)
-      .filter((b) => !drawn.has(b) && this.asideOf(b) !== ASIDE.attached)
+      .filter((b) => !drawn.has(b) && this.extractedOf(b) !== EXTRACTED.attached)
       .sort((a, b) => at(this.model.ints.nodes, b) - at(this.model.ints.nodes, a));
   }
 
@@ -205,7 +206,7 @@ export class Arrangement {
     const { model } = this;
     const parts = this.drawn(scope);
     const ports = portsOf(model, scope, parts);
-    const stubs = stubsOf(model, scope, this.asideOf);
+    const stubs = stubsOf(model, scope, this.extractedOf);
     const faces = parts.map((b) => {
       const own = [...(stubs.get(b) ?? []), ...outside(model, scope, b, ports)];
       return face(model, b, this.opened.has(b) ? [] : own, false);
@@ -313,7 +314,8 @@ export class Arrangement {
       put(box, plan.besideFaces[i], layout.beside[i] ?? none, layout.besideSizes[i] ?? none, true);
     });
     const highest = layout.beside[0];
-    if (highest) scene.notes.push({ x: x + highest[0], y: y + highest[1] - 5, text: "set aside" });
+    if (highest)
+      scene.notes.push({ x: x + highest[0], y: y + highest[1] - 5, text: "auxiliary nodes" });
     const lowest = layout.beside[layout.beside.length - 1];
     if (plan.more && lowest) {
       scene.notes.push({

@@ -1,19 +1,19 @@
 // Finds boxes by what stands in their name or type; the list is walked with the arrow keys.
 
-import { make } from "./dom";
+import { h } from "../dom";
 import { at, count, type GraphModel } from "./model";
 
 const MOST = 60;
 
 export class Search {
-  readonly input = make("input", {
+  readonly input = h("input", {
     type: "search",
     placeholder: "Search  /",
     "aria-label": "search for a node by name or type",
     autocomplete: "off",
-    spellcheck: "false",
+    spellcheck: false,
   });
-  readonly list = make("div", {
+  readonly list = h("div", {
     className: "found",
     role: "listbox",
     "aria-label": "found nodes",
@@ -49,28 +49,33 @@ export class Search {
     return found.sort((a, b) => model.path(a).length - model.path(b).length || a - b);
   }
 
+  focus(): void {
+    this.input.focus();
+    this.input.select();
+  }
+
   private find(): void {
     const found = this.matches(this.input.value);
     this.rows = found.slice(0, MOST);
     this.list.replaceChildren(...this.rows.map((b) => this.row(b)));
     if (found.length > MOST) {
       this.list.append(
-        make("div", { className: "rest", text: `and ${count(found.length - MOST)} more` }),
+        h("div", { className: "rest", textContent: `and ${count(found.length - MOST)} more` }),
       );
     }
     this.list.hidden = !this.input.value;
     if (this.input.value) this.say(`${count(found.length)} found`);
     if (this.input.value && !found.length)
-      this.list.append(make("div", { className: "rest", text: "nothing is called so" }));
+      this.list.append(h("div", { className: "rest", textContent: "nothing is called so" }));
   }
 
   private row(box: number): HTMLElement {
     const told = this.model.type(box) || `${count(at(this.model.ints.nodes, box))} ops`;
-    return make(
+    return h(
       "button",
-      { type: "button", role: "option", click: () => this.choose(box) },
-      make("span", { text: this.model.path(box) || this.model.label(box) }),
-      make("small", { text: told }),
+      { type: "button", role: "option", onclick: () => this.choose(box) },
+      h("span", { textContent: this.model.path(box) || this.model.label(box) }),
+      h("small", { textContent: told }),
     );
   }
 

@@ -1,7 +1,7 @@
 // Several graphs in one place, one at a time: the stages that a step went through in the compiler.
 
 import type { GraphCard, GraphOptions } from "../../protocol/graph";
-import { make } from "./dom";
+import { h, keepKeys } from "../dom";
 import { drawGraph, type GraphModel, type GraphView } from "./view";
 
 export interface Stages {
@@ -18,8 +18,8 @@ export function drawStages(
   stages: Stages,
   options: GraphOptions,
 ): { dispose(): void } {
-  const place = make("div");
-  const bar = make("div", { className: "tfnb-graph-stages", role: "tablist" });
+  const place = h("div");
+  const bar = h("div", { className: "tfnb-graph-stages", role: "tablist" });
   let view: GraphView | null = null;
   let wanted = -1;
   const show = async (stage: number): Promise<void> => {
@@ -36,19 +36,16 @@ export function drawStages(
   if (stages.names.length > 1) {
     bar.append(
       ...stages.names.map((name, k) =>
-        make("button", {
+        h("button", {
           type: "button",
           role: "tab",
-          text: `${k + 1} ${name}`,
-          click: () => void show(k),
+          textContent: `${k + 1} ${name}`,
+          onclick: () => void show(k),
         }),
       ),
     );
-    bar.addEventListener("keydown", (e) => e.stopPropagation());
-    bar.addEventListener("focusin", (e) => {
-      (e.target as Element).setAttribute("data-lm-suppress-shortcuts", "true");
-    });
-    host.replaceChildren(make("style", { text: STYLE }), bar, place);
+    keepKeys(bar);
+    host.replaceChildren(h("style", { textContent: STYLE }), bar, place);
   } else host.replaceChildren(place);
   void show(stages.first);
   return {

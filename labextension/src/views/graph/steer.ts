@@ -1,16 +1,35 @@
-// Hands on the drawing: pointer, wheel and keys. A wheel that is not meant for the drawing scrolls the page.
+// Pointer, wheel and keys on the drawing. A wheel that is not meant for the drawing scrolls the page.
 
+import type { Direction } from "./marks";
 import type { SceneBox } from "./scene";
-import type { GraphView } from "./view";
+import type { Viewport } from "./viewport";
 
 const STEP = 60;
 
-export function steer(view: GraphView): void {
-  const { canvas, camera } = view;
+/** What is controlled. Boxes are numbers, -1 is none; places are in the drawing's coordinates. */
+export interface Steered {
+  readonly selected: number;
+  readonly boxes: readonly SceneBox[];
+  place(box: number): SceneBox | undefined;
+  boxAt(x: number, y: number): SceneBox | null;
+  parent(box: number): number;
+  contains(scope: number, box: number): boolean;
+  select(box: number): void;
+  hover(box: number): void;
+  toggle(box: number): Promise<void>;
+  trace(direction: Direction): void;
+  fit(whole: boolean): void;
+  zoom(by: number): void;
+  focusSearch(): void;
+}
+
+export function steer(view: Steered, viewport: Viewport): void {
+  const { canvas, camera } = viewport;
   const spot = (e: MouseEvent): [number, number] => {
     const box = canvas.getBoundingClientRect();
     return [e.clientX - box.left, e.clientY - box.top];
   };
+  const world = (e: MouseEvent): [number, number] => camera.toWorld(...spot(e));
   canvas.addEventListener(
     "wheel",
     (e) => {
@@ -21,24 +40,20 @@ export function steer(view: GraphView): void {
     },
     { passive: false },
   );
-  drag(view, spot);
+  drag(view, viewport, world);
   canvas.addEventListener("dblclick", (e) => {
-    const found = view.find(...spot(e));
+    const found = view.boxAt(...world(e));
     if (found) void view.toggle(found.box);
   });
-  canvas.addEventListener("pointerleave", () => hover(view, -1));
-  canvas.addEventListener("keydown", (e) => key(view, e));
+  canvas.addEventListener("pointerleave", () => view.hover(-1));
+  canvas.addEventListener("keydown", (e) => key(view, viewport, e));
 }
 
-function hover(view: GraphView, box: number): void {
-  if (box === view.hovered) return;
-  view.hovered = box;
-  view.canvas.title = box < 0 ? "" : view.told(box);
-  view.later();
-}
-
-function drag(view: GraphView, spot: (e: MouseEvent) => [number, number]): void {
-  const { canvas, camera } = view;
+function drag(
+  view: Steered,
+  { canvas, camera }: Viewport,
+  world: (e: MouseEvent) => [number, number],
+): void {
   let held: { x: number; y: number; moved: boolean } | null = null;
   canvas.addEventListener("pointerdown", (e) => {
     held = { x: e.clientX, y: e.clientY, moved: false };
@@ -46,9 +61,9 @@ function drag(view: GraphView, spot: (e: MouseEvent) => [number, number]): void 
   });
   canvas.addEventListener("pointermove", (e) => {
     if (!held) {
-      const found = view.find(...spot(e));
+      const found = view.boxAt(...world(e));
       canvas.style.cursor = found ? "pointer" : "grab";
-      hover(view, found && !found.opened ? found.box : -1);
+      view.hover(found && !found.opened ? found.box : -1);
       return;
     }
     const [dx, dy] = [e.clientX - held.x, e.clientY - held.y];
@@ -57,7 +72,7 @@ function drag(view: GraphView, spot: (e: MouseEvent) => [number, number]): void 
     camera.pan(dx, dy);
   });
   canvas.addEventListener("pointerup", (e) => {
-    if (held && !held.moved) click(view, view.find(...spot(e)), spot(e));
+    if (held && !held.moved) click(view, ...world(e));
     held = null;
   });
   canvas.addEventListener("pointercancel", () => {
@@ -65,28 +80,30 @@ function drag(view: GraphView, spot: (e: MouseEvent) => [number, number]): void 
   });
 }
 
-function click(view: GraphView, found: SceneBox | null, [x, y]: [number, number]): void {
-  if (!found) {
-    view.select(-1);
-    return;
-  }
-  const [wx, wy] = view.camera.toWorld(x, y);
+function click(view: Steered, x: number, y: number): void {
+  const found = view.boxAt(x, y);
+  if (!found) view.select(-1);
   // The sign before an opened box's title closes it.
-  if (found.opened && wx < found.x + 24 && wy < found.y + 26) void view.toggle(found.box);
+  else if (found.opened && x < found.x + 24 && y < found.y + 26) void view.toggle(found.box);
   else view.select(found.box);
 }
 
-function key(view: GraphView, e: KeyboardEvent): void {
+function key(view: Steered, viewport: Viewport, e: KeyboardEvent): void {
   if (e.altKey || e.ctrlKey || e.metaKey) return;
-  const { camera, selected } = view;
+  const { camera } = viewport;
+  const { selected } = view;
+  const arrow = (dx: number, dy: number): void => {
+    if (e.shiftKey) camera.pan(-STEP * dx, -STEP * dy);
+    else choose(view, viewport, neighbour(view, dx, dy));
+  };
   const acts: Record<string, () => void> = {
-    ArrowUp: () => (e.shiftKey ? camera.pan(0, STEP) : walk(view, 0, -1)),
-    ArrowDown: () => (e.shiftKey ? camera.pan(0, -STEP) : walk(view, 0, 1)),
-    ArrowLeft: () => (e.shiftKey ? camera.pan(STEP, 0) : walk(view, -1, 0)),
-    ArrowRight: () => (e.shiftKey ? camera.pan(-STEP, 0) : walk(view, 1, 0)),
+    ArrowUp: () => arrow(0, -1),
+    ArrowDown: () => arrow(0, 1),
+    ArrowLeft: () => arrow(-1, 0),
+    ArrowRight: () => arrow(1, 0),
     Enter: () => void (selected >= 0 && view.toggle(selected)),
     " ": () => void (selected >= 0 && view.toggle(selected)),
-    Backspace: () => choose(view, view.scene?.place.get(view.model.parent(selected))),
+    Backspace: () => choose(view, viewport, view.place(view.parent(selected))),
     Escape: () => view.select(-1),
     "+": () => view.zoom(1.3),
     "=": () => view.zoom(1.3),
@@ -102,47 +119,32 @@ function key(view: GraphView, e: KeyboardEvent): void {
   act();
 }
 
-/** To the nearest box that way: near in the direction, and not far off it. */
-function walk(view: GraphView, dx: number, dy: number): void {
-  const { scene, model, selected } = view;
-  if (!scene) return;
-  const now = scene.place.get(selected);
-  if (!now) {
-    choose(view, scene.boxes[0]);
-    return;
-  }
-  const [x, y] = now.opened && dy > 0 ? [now.x + now.width / 2, now.y + 12] : middle(now);
+/** The nearest box in a direction: close along it, and not far off it. */
+function neighbour(view: Steered, dx: number, dy: number): SceneBox | undefined {
+  const { boxes, selected } = view;
+  const now = view.place(selected);
+  if (!now) return boxes[0];
+  const [x, y] = now.opened && dy > 0 ? title(now) : middle(now);
   let best: SceneBox | undefined;
   let least = Infinity;
-  for (const b of scene.boxes) {
+  for (const b of boxes) {
     // Down from an opened box leads into it; what is around a box is left by Backspace.
-    if (b.box === selected || model.holds(b.box, selected)) continue;
-    if (now.opened && model.holds(selected, b.box) && dy <= 0) continue;
-    const [bx, by] = b.opened ? [b.x + b.width / 2, b.y + 12] : middle(b);
+    if (b.box === selected || view.contains(b.box, selected)) continue;
+    if (now.opened && view.contains(selected, b.box) && dy <= 0) continue;
+    const [bx, by] = b.opened ? title(b) : middle(b);
     const along = (bx - x) * dx + (by - y) * dy;
     const off = Math.abs((bx - x) * dy) + Math.abs((by - y) * dx);
     const cost = along + 2.5 * off;
     if (along > 4 && cost < least) [best, least] = [b, cost];
   }
-  choose(view, best);
+  return best;
 }
 
 const middle = (b: SceneBox): [number, number] => [b.x + b.width / 2, b.y + b.height / 2];
+const title = (b: SceneBox): [number, number] => [b.x + b.width / 2, b.y + 12];
 
-function choose(view: GraphView, found: SceneBox | undefined): void {
+function choose(view: Steered, viewport: Viewport, found: SceneBox | undefined): void {
   if (!found) return;
   view.select(found.box);
-  const [x, y] = view.camera.toWorld(0, 0);
-  const [right, bottom] = view.camera.toWorld(
-    view.canvas.clientWidth - 300,
-    view.canvas.clientHeight,
-  );
-  if (
-    found.x < x ||
-    found.y < y ||
-    found.x + found.width > right ||
-    found.y + Math.min(found.height, 60) > bottom
-  ) {
-    view.bringIn(found);
-  }
+  if (!viewport.shows(found)) viewport.bringIn(found);
 }

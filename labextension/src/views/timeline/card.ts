@@ -1,6 +1,6 @@
 // The card of an event: what the columns say at once, and what the kernel or the file knows beyond when it comes.
 import type { EventCard, NodeCard } from "../../protocol/timeline";
-import { make } from "./dom";
+import { h } from "../dom";
 import { titleOf } from "./palette";
 import { bytesText, timeText } from "./texts";
 import type { Trace } from "./trace";
@@ -13,7 +13,7 @@ export function cardLines(trace: Trace, i: number, known: EventCard | null): HTM
   const where = known ? [known.device, known.lane] : [lane?.device, lane?.name];
   const nodes = known?.nodes ?? [];
   return [
-    make("h4", { text: trace.name(i) }),
+    h("h4", { textContent: trace.name(i) }),
     ...line("what", known?.op ? `${kind}, ${known.op}` : kind),
     ...line("took", took),
     ...line("where", where.filter(Boolean).join(", ")),
@@ -30,12 +30,12 @@ export function cardLines(trace: Trace, i: number, known: EventCard | null): HTM
 
 function line(name: string, value: string): HTMLElement[] {
   if (!value) return [];
-  return [make("div", {}, make("b", { text: `${name}: ` }), document.createTextNode(value))];
+  return [h("div", {}, h("b", { textContent: `${name}: ` }), value)];
 }
 
 function nodeLines(node: NodeCard): HTMLElement[] {
   const op = node.op ? ` (${node.op})` : "";
-  const made = node.origin ? [...line("made at", " "), make("pre", { text: node.origin })] : [];
+  const made = node.origin ? [...line("made at", " "), h("pre", { textContent: node.origin })] : [];
   const of = line("is the gradient of", node.gradient_of);
-  return [make("div", { text: `${node.name}${op} ${node.shapes.join(", ")}` }), ...of, ...made];
+  return [h("div", { textContent: `${node.name}${op} ${node.shapes.join(", ")}` }), ...of, ...made];
 }

@@ -1,6 +1,6 @@
 // The table of the most expensive operations: sorted by any column, a row shows its operation in the lanes.
 import type { CostRow } from "../../protocol/timeline";
-import { make } from "./dom";
+import { h } from "../dom";
 import { timeText } from "./texts";
 
 const MOST_ROWS = 500;
@@ -17,7 +17,7 @@ const COLUMNS: readonly (readonly [Key, string, (row: CostRow) => string])[] = [
 
 export class Costs {
   readonly element: HTMLTableElement;
-  private readonly body = make("tbody");
+  private readonly body = h("tbody");
   private readonly heads: HTMLElement[];
   private by: Key = "total_us";
   private rising = false;
@@ -27,10 +27,10 @@ export class Costs {
     private readonly choose: (label: number) => void,
   ) {
     this.heads = COLUMNS.map(([key, title]) => this.head(key, title));
-    this.element = make(
+    this.element = h(
       "table",
-      { attributes: { "aria-label": "most expensive operations" } },
-      make("thead", {}, make("tr", {}, ...this.heads)),
+      { "aria-label": "most expensive operations" },
+      h("thead", {}, h("tr", {}, ...this.heads)),
       this.body,
     );
     this.fill();
@@ -45,16 +45,17 @@ export class Costs {
   }
 
   private head(key: Key, title: string): HTMLElement {
-    const by = make("button", {
-      text: title,
-      attributes: { type: "button", title: `sort by ${title}` },
+    const by = h("button", {
+      textContent: title,
+      type: "button",
+      title: `sort by ${title}`,
     });
     by.addEventListener("click", () => {
       this.rising = this.by === key ? !this.rising : key === "name" || key === "op";
       this.by = key;
       this.fill();
     });
-    return make("th", { attributes: { scope: "col" } }, by);
+    return h("th", { scope: "col" }, by);
   }
 
   private fill(): void {
@@ -71,10 +72,10 @@ export class Costs {
   }
 
   private line(row: CostRow): HTMLElement {
-    const cells = COLUMNS.map(([, , told]) => make("td", { text: told(row) }));
-    const line = make(
+    const cells = COLUMNS.map(([, , told]) => h("td", { textContent: told(row) }));
+    const line = h(
       "tr",
-      { attributes: { tabindex: "0", title: `${row.name}\n${row.made}`.slice(0, 500) } },
+      { tabIndex: 0, title: `${row.name}\n${row.made}`.slice(0, 500) },
       ...cells,
     );
     line.dataset.label = String(row.label);

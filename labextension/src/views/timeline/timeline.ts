@@ -1,10 +1,10 @@
 // The timeline of a trace in any page: lanes from seconds to microseconds, the most expensive operations, a card of the
 // chosen event (white paper, section 9.2, the EEG). Knows nothing of Jupyter: a widget and a document viewer use it.
 import type { EventCard } from "../../protocol/timeline";
+import { button, h, keepKeys } from "../dom";
 import { cardLines } from "./card";
 import { Chart } from "./chart";
 import { Costs } from "./costs";
-import { button, make } from "./dom";
 import { paint } from "./painting";
 import { colourOf, inkOn, titleOf } from "./palette";
 import { KEYS, steer } from "./steering";
@@ -36,14 +36,16 @@ export function drawTimeline(
 
 class View implements TimelineView {
   readonly root: HTMLElement;
-  private readonly canvas = make("canvas", {
-    attributes: { tabindex: "0", role: "application", "aria-label": `timeline of a run; ${KEYS}` },
+  private readonly canvas = h("canvas", {
+    tabIndex: 0,
+    role: "application",
+    "aria-label": `timeline of a run; ${KEYS}`,
   });
-  private readonly box = make("div", { className: "box" });
-  private readonly status = make("div", { attributes: { role: "status", "aria-live": "polite" } });
-  private readonly card = make("div", {
+  private readonly box = h("div", { className: "box" });
+  private readonly status = h("div", { role: "status", "aria-live": "polite" });
+  private readonly card = h("div", {
     className: "card",
-    text: "Choose an event or a row of the table.",
+    textContent: "Choose an event or a row of the table.",
   });
   private readonly chart: Chart;
   private readonly costs: Costs;
@@ -65,19 +67,19 @@ class View implements TimelineView {
     );
     this.costs = new Costs(trace.meta.table, (label) => this.showLabel(label));
     this.layOut();
-    this.root = make(
+    this.root = h(
       "div",
       { className: "tfnb-tl" },
-      make("style", { text: style }),
-      make("div", { className: "summary", text: trace.meta.summary }),
+      h("style", { textContent: style }),
+      h("div", { className: "summary", textContent: trace.meta.summary }),
       accountBar(trace),
       this.toolbar(),
       this.box,
       this.status,
-      make(
+      h(
         "div",
         { className: "under" },
-        make("div", { className: "costs" }, this.costs.element),
+        h("div", { className: "costs" }, this.costs.element),
         this.card,
       ),
     );
@@ -99,7 +101,7 @@ class View implements TimelineView {
     canvas.style.height = `${chart.height}px`;
     box.style.height = `${chart.height}px`;
     // The canvas stays in sight; this gives the box the height of all lanes to scroll in.
-    const rest = make("div");
+    const rest = h("div");
     rest.style.height = `${chart.fullHeight - chart.height}px`;
     box.append(canvas, rest);
     box.addEventListener("scroll", () => chart.scroll(box.scrollTop));
@@ -117,7 +119,7 @@ class View implements TimelineView {
     const { chart, trace, options } = this;
     const slowest = trace.meta.table[0];
     const used = trace.meta.kinds.filter((_, k) => trace.columns.kind.includes(k));
-    return make(
+    return h(
       "div",
       { className: "bar" },
       ...(slowest ? [this.slowest(slowest.label, slowest.name, slowest.share)] : []),
@@ -149,7 +151,7 @@ class View implements TimelineView {
       placeholder: "find an operation",
       "aria-label": "find an operation",
     };
-    const field = make("input", { attributes });
+    const field = h("input", attributes);
     field.addEventListener("keydown", (e) => {
       if (e.key !== "Enter") return;
       const found = this.trace.search(field.value, this.chart.selected);
@@ -160,12 +162,12 @@ class View implements TimelineView {
   }
 
   private check(text: string, what: "path" | "arrows"): HTMLLabelElement {
-    const box = make("input", { attributes: { type: "checkbox", checked: "" } });
+    const box = h("input", { type: "checkbox", checked: true });
     box.addEventListener("change", () => {
       this.chart[what] = box.checked;
       this.later();
     });
-    return make("label", {}, box, document.createTextNode(text));
+    return h("label", {}, box, text);
   }
 
   private showLabel(label: number): void {
@@ -188,9 +190,9 @@ class View implements TimelineView {
 }
 
 function keyOf(kind: string): HTMLElement {
-  const patch = make("i");
+  const patch = h("i");
   patch.style.background = colourOf(kind);
-  return make("span", { className: "key" }, patch, document.createTextNode(titleOf(kind)));
+  return h("span", { className: "key" }, patch, titleOf(kind));
 }
 
 /** Kernels and gaps as one bar: together they are the time of the steps. */
@@ -207,22 +209,10 @@ function accountBar(trace: Trace): HTMLElement {
   };
   const spans = parts.map(([name, us], k) => {
     const kind = kinds[name] ?? "wait";
-    const made = make("span", { text: name, attributes: { title: told[k] ?? "" } });
+    const made = h("span", { textContent: name, title: told[k] ?? "" });
     made.style.cssText = `flex: ${us / all} 1 0; background: ${colourOf(kind)}; color: ${inkOn(kind) || "#000"}`;
     return made;
   });
   const label = `where the time of the steps went: ${told.join("; ")}`;
-  return make(
-    "div",
-    { className: "account", attributes: { role: "img", "aria-label": label } },
-    ...spans,
-  );
-}
-
-/** The page's shortcuts must not see what is typed in the view. */
-function keepKeys(root: HTMLElement): void {
-  root.addEventListener("focusin", (e) => {
-    if (e.target instanceof Element) e.target.setAttribute("data-lm-suppress-shortcuts", "true");
-  });
-  root.addEventListener("keydown", (e) => e.stopPropagation());
+  return h("div", { className: "account", role: "img", "aria-label": label }, ...spans);
 }

@@ -1,6 +1,21 @@
 // One Bokeh chart made from a template: its sources by name, its ranges, and where a pixel lies on its axis.
 import type { Bokeh, BokehDocument, BokehModel, BokehView, BokehViews } from "../bokeh";
-import type { Box, Pen } from "./tail";
+
+/** The frame of a chart on the page, and the ranges that it shows. */
+export interface Box {
+  /** Left, top, width, height. */
+  frame: readonly [number, number, number, number];
+  /** First and last x, first and last y. */
+  ranges: readonly [number, number, number, number];
+  /** Whether x and y are as the program has set them, and not as the user has zoomed. */
+  own: readonly [boolean, boolean];
+}
+
+/** From values to pixels. */
+export interface Pen {
+  x(value: number): number;
+  y(value: number): number;
+}
 
 export class Chart {
   private readonly filled = new Set<string>();

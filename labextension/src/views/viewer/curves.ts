@@ -89,7 +89,7 @@ export function drawing(
   shown: Drawn[],
   options: Options,
   templates: Templates,
-  grows = false,
+  appended = false,
 ): Drawing {
   const none = (): Lines => ({ xs: [], ys: [], colour: [], dash: [] });
   const [band, raw, smooth] = [none(), none(), none()];
@@ -123,7 +123,7 @@ export function drawing(
     x: span(smooth.xs, { margin: 0.01, log: options.axis === "logstep" }),
     y: span([...smooth.ys, ...raw.ys, ...band.ys], {
       outliers: options.outliers,
-      margin: grows ? 2 * MARGIN : MARGIN,
+      margin: appended ? 2 * MARGIN : MARGIN,
       log,
     }),
   };

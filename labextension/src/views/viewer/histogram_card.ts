@@ -1,10 +1,10 @@
 // The card of a histogram tag: percentile bands over steps, hills offset by step, or outlines over each other.
 import type { HistogramRun, Templates } from "../../protocol/viewer";
+import { h } from "../dom";
 import { Chart } from "./chart";
-import { h } from "./dom";
 import { ItemCard } from "./item_card";
 import { floats, span } from "./numbers";
-import type { Desk } from "./options";
+import type { PageContext } from "./options";
 
 const LEVELS = 9;
 
@@ -18,8 +18,8 @@ const DRAW = { bands, ridges, overlay };
 export class HistogramCard extends ItemCard<"histogram"> {
   private readonly charts = new Map<string, Part>();
 
-  constructor(desk: Desk, tag: string) {
-    super(desk, "histogram", tag);
+  constructor(context: PageContext, tag: string) {
+    super(context, "histogram", tag);
   }
 
   protected override sent(run: HistogramRun): number {
@@ -27,7 +27,7 @@ export class HistogramCard extends ItemCard<"histogram"> {
   }
 
   protected override async draw(runs: HistogramRun[]): Promise<void> {
-    const { form } = this.desk.options;
+    const { form } = this.context.options;
     const wanted = new Set(runs.map((r) => `${form} ${r.run}`));
     for (const [key, old] of this.charts) {
       if (wanted.has(key)) continue;
@@ -39,7 +39,7 @@ export class HistogramCard extends ItemCard<"histogram"> {
       const { chart, part } = await this.part(`${form} ${run.run}`, form, this.name(run.run));
       if (this.closed) return this.close();
       part.ariaLabel = `histograms of ${this.tag} in ${this.name(run.run)}`;
-      DRAW[form](chart, run, this.desk.templates);
+      DRAW[form](chart, run, this.context.templates);
       if (run.notes.length) this.told.textContent = run.notes.join("; ");
     }
   }
@@ -47,11 +47,11 @@ export class HistogramCard extends ItemCard<"histogram"> {
   private async part(key: string, form: string, textContent: string): Promise<Part> {
     const there = this.charts.get(key);
     if (there) return there;
-    const item = await this.desk.chart(form);
+    const item = await this.context.chart(form);
     const place = h("div");
     const part = h("figure", {}, h("figcaption", { textContent }), place);
     this.body.append(part);
-    const made = { part, chart: await Chart.make(await this.desk.bokeh(), item, place) };
+    const made = { part, chart: await Chart.make(await this.context.bokeh(), item, place) };
     this.charts.set(key, made);
     return made;
   }

@@ -1,8 +1,8 @@
 // What cards of tags that are no scalars share: a part per run, drawn anew when the kernel has sent something else.
 import type { Contents, Kind } from "../../protocol/viewer";
-import { h } from "./dom";
+import { h } from "../dom";
 import { count } from "./numbers";
-import type { Card, Desk } from "./options";
+import type { Card, PageContext } from "./options";
 
 export type ItemKind = Exclude<Kind, "scalar">;
 export type RunOf<K extends ItemKind> = Contents[K]["runs"][number];
@@ -17,7 +17,7 @@ export abstract class ItemCard<K extends ItemKind> implements Card {
   private last: Promise<void> = Promise.resolve();
 
   constructor(
-    protected readonly desk: Desk,
+    protected readonly context: PageContext,
     private readonly kind: K,
     protected readonly tag: string,
   ) {
@@ -49,14 +49,14 @@ export abstract class ItemCard<K extends ItemKind> implements Card {
   private async maybe(): Promise<void> {
     if (!this.dirty || this.closed) return;
     this.dirty = false;
-    const content: Contents[K] | undefined = this.desk.content(this.kind, this.tag);
+    const content: Contents[K] | undefined = this.context.content(this.kind, this.tag);
     if (!content) {
       this.told.textContent = "waiting for the kernel …";
       return;
     }
     const runs = content.runs as RunOf<K>[];
     this.tell(runs, content.left_out);
-    await this.draw(runs.filter((r) => this.desk.options.runs.has(r.run)));
+    await this.draw(runs.filter((r) => this.context.options.runs.has(r.run)));
   }
 
   private tell(runs: RunOf<K>[], left: number): void {
@@ -71,7 +71,7 @@ export abstract class ItemCard<K extends ItemKind> implements Card {
   }
 
   protected name(run: number): string {
-    return this.desk.runs[run] ?? "";
+    return this.context.runs[run] ?? "";
   }
 
   close(): void {

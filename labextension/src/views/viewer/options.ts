@@ -27,7 +27,7 @@ export const firstOptions = (): Options => ({
   form: "bands",
 });
 
-export interface Desk {
+export interface PageContext {
   readonly options: Options;
   readonly templates: Templates;
   readonly runs: readonly string[];
@@ -43,8 +43,8 @@ export interface Desk {
 
 export interface Card {
   readonly el: HTMLElement;
-  /** Something has changed; settles when it is drawn (at once if nobody sees the card). `grown`: only new points. */
-  update(grown?: boolean): Promise<void>;
+  /** Something has changed; settles when it is drawn (at once if nobody sees the card). `appended`: only new points. */
+  update(appended?: boolean): Promise<void>;
   see(visible: boolean): void;
   point?(x: number | null): void;
   close(): void;

@@ -1,11 +1,11 @@
 // The card of one scalar tag: a chart, the values under the shared cursor, and its exports.
 import type { ScalarContent } from "../../protocol/viewer";
+import { download, h } from "../dom";
 import { Chart } from "./chart";
 import { type Curve, type Drawn, decoded, drawing, FEW, lines } from "./curves";
-import { download, h } from "./dom";
-import { Growing } from "./growing";
+import { LiveUpdate } from "./live_update";
 import { count, duration, nearest, short } from "./numbers";
-import type { Card, Desk } from "./options";
+import type { Card, PageContext } from "./options";
 
 const ROWS = 8;
 const LABEL = 4_000; // milliseconds between what is said of growing charts: of all at the same time, in one frame
@@ -19,8 +19,8 @@ export class ScalarCard implements Card {
   private template = "";
   private visible = false;
   private dirty = true;
-  private grown = false; // what is not drawn yet are new points only
-  private growing: Growing | null = null;
+  private appended = false; // what is not drawn yet are new points only
+  private live: LiveUpdate | null = null;
   private closed = false;
   private last: Promise<void> = Promise.resolve();
   private labelled = -1; // when, in times of LABEL
@@ -29,7 +29,7 @@ export class ScalarCard implements Card {
   private readonly told = h("span", { className: "tfnb-told" });
 
   constructor(
-    private readonly desk: Desk,
+    private readonly context: PageContext,
     private readonly tag: string,
   ) {
     const title = h("h4", { textContent: tag, title: tag });
@@ -37,29 +37,29 @@ export class ScalarCard implements Card {
     const parts = [head, this.place, this.values, this.told];
     this.el = h("section", { className: "tfnb-card", ariaLabel: tag }, ...parts);
     this.place.addEventListener("pointermove", (e) => this.pointed(e));
-    this.place.addEventListener("pointerleave", () => desk.point(null));
+    this.place.addEventListener("pointerleave", () => context.point(null));
     this.place.addEventListener("keydown", (e) => this.key(e));
-    this.place.addEventListener("blur", () => desk.point(null));
+    this.place.addEventListener("blur", () => context.point(null));
   }
 
   private buttons(): HTMLElement[] {
-    const { desk, tag } = this;
+    const { context, tag } = this;
     const button = (textContent: string, title: string, onclick: () => void) =>
       h("button", { type: "button", textContent, title, ariaLabel: `${title}: ${tag}`, onclick });
     const frame = () =>
       button("DataFrame", "put the points into the variable view_frame", () =>
-        desk.ask({ op: "frame", tag }),
+        context.ask({ op: "frame", tag }),
       );
     return [
-      button("CSV", "save the points as CSV", () => desk.ask({ op: "csv", tag })),
-      ...(desk.hasKernel ? [frame()] : []),
+      button("CSV", "save the points as CSV", () => context.ask({ op: "csv", tag })),
+      ...(context.hasKernel ? [frame()] : []),
       button("PNG", "save the chart as PNG", () => this.save("png")),
       button("SVG", "save the chart as SVG", () => this.save("svg")),
     ];
   }
 
-  update(grown = false): Promise<void> {
-    this.grown = grown && (this.grown || !this.dirty);
+  update(appended = false): Promise<void> {
+    this.appended = appended && (this.appended || !this.dirty);
     this.dirty = true;
     if (!this.visible) return Promise.resolve();
     this.last = this.last.then(() => this.draw()).catch((fault: Error) => this.fault(fault));
@@ -77,14 +77,14 @@ export class ScalarCard implements Card {
 
   private async draw(): Promise<void> {
     if (!this.dirty || this.closed) return;
-    const { desk, grown } = this;
-    this.dirty = this.grown = false;
-    const content = desk.content("scalar", this.tag);
+    const { context, appended } = this;
+    this.dirty = this.appended = false;
+    const content = context.content("scalar", this.tag);
     if (!content) {
       this.told.textContent = "waiting for the kernel …";
       return;
     }
-    const { options } = desk;
+    const { options } = context;
     const chart = await this.chartFor(
       `${options.axis}-${options.log && options.baseline === null ? "log" : "linear"}`,
     );
@@ -93,16 +93,16 @@ export class ScalarCard implements Card {
       this.known = content;
       this.curves = decoded(content);
     }
-    this.shown = lines(this.curves, options, desk.templates);
-    if (!grown || this.labelled !== Math.floor(performance.now() / LABEL)) this.label();
-    if (grown && this.extended()) return;
-    const { sources, x, y } = drawing(this.shown, options, desk.templates, grown);
+    this.shown = lines(this.curves, options, context.templates);
+    if (!appended || this.labelled !== Math.floor(performance.now() / LABEL)) this.label();
+    if (appended && this.extended()) return;
+    const { sources, x, y } = drawing(this.shown, options, context.templates, appended);
     for (const [name, columns] of Object.entries(sources)) chart.fill(name, columns);
-    const ahead = grown ? this.growing?.ahead(x, options.axis === "logstep") : null;
+    const ahead = appended ? this.live?.ahead(x, options.axis === "logstep") : null;
     chart.range("x", ahead ?? x);
     chart.range("y", y);
-    this.growing?.drawn(this.shown, grown);
-    this.point(desk.cursor);
+    this.live?.drawn(this.shown, appended);
+    this.point(context.cursor);
   }
 
   // Together with a drawing, since what changes in the page costs a new computation of its styles, and a frame.
@@ -114,28 +114,28 @@ export class ScalarCard implements Card {
 
   // New points are drawn over the chart where that is all it takes.
   private extended(): boolean {
-    const { band, baseline, smoothing, outliers } = this.desk.options;
+    const { band, baseline, smoothing, outliers } = this.context.options;
     if (band || baseline !== null || this.shown.some((line) => line.x.length <= FEW)) return false;
-    return this.growing?.extend(this.shown, { smoothing: smoothing > 0, outliers }) ?? false;
+    return this.live?.extend(this.shown, { smoothing: smoothing > 0, outliers }) ?? false;
   }
 
   private async chartFor(template: string): Promise<Chart> {
     if (this.chart && template === this.template) return this.chart;
-    const item = await this.desk.chart(template);
+    const item = await this.context.chart(template);
     const place = h("div");
     this.place.append(place);
-    const chart = await Chart.make(await this.desk.bokeh(), item, place);
-    this.growing?.close();
+    const chart = await Chart.make(await this.context.bokeh(), item, place);
+    this.live?.close();
     this.chart?.close();
     for (const old of [...this.place.children]) if (old !== place) old.remove();
     this.chart = chart;
-    this.growing = new Growing(chart);
+    this.live = new LiveUpdate(chart);
     this.template = template;
     return chart;
   }
 
   private tell(): void {
-    const { options, runs } = this.desk;
+    const { options, runs } = this.context;
     const sent = this.shown.reduce((n, c) => n + c.x.length, 0);
     const total = this.shown.reduce((n, c) => n + c.total, 0);
     const many = this.shown.length;
@@ -151,14 +151,14 @@ export class ScalarCard implements Card {
   }
 
   private newest(): string {
-    const { runs } = this.desk;
+    const { runs } = this.context;
     const newest = this.shown.map((c) => `${runs[c.run]}: ${short(c.y[c.y.length - 1])}`);
     const told = newest.slice(0, 6).join(", ");
     return `line chart of ${this.tag}; newest values ${told}`;
   }
 
   private pointed(event: PointerEvent): void {
-    if (this.chart) this.desk.point(this.chart.xAt(event.clientX, event.clientY));
+    if (this.chart) this.context.point(this.chart.xAt(event.clientX, event.clientY));
   }
 
   // The arrow keys move the cursor from point to point of the first curve.
@@ -168,11 +168,11 @@ export class ScalarCard implements Card {
     if (move === undefined || !first) return;
     event.preventDefault();
     const { x } = first;
-    const { cursor } = this.desk;
+    const { cursor } = this.context;
     const here = cursor === null ? -1 : nearest(x, cursor);
     const start = move < 0 ? x.length - 1 : 0;
     const next = here < 0 ? start : Math.min(Math.max(here + move, 0), x.length - 1);
-    this.desk.point(move ? (x[next] ?? null) : null);
+    this.context.point(move ? (x[next] ?? null) : null);
   }
 
   // The cursor of all charts stands at x: the values there.
@@ -182,7 +182,7 @@ export class ScalarCard implements Card {
     const near = { x: [] as number[], y: [] as number[], colour: [] as string[] };
     const rows: HTMLElement[] = [];
     if (x !== null) {
-      const smooth = this.desk.options.smoothing > 0;
+      const smooth = this.context.options.smoothing > 0;
       const head = ["", "run", "value", ...(smooth ? ["smoothed"] : []), "step", "time"];
       rows.push(h("tr", {}, ...head.map((textContent) => h("th", { textContent, scope: "col" }))));
       const found = this.shown
@@ -208,7 +208,7 @@ export class ScalarCard implements Card {
     swatch.style.background = line.colour;
     const time = (line.wall[k] as number) - (line.wall[0] as number);
     const cells = [
-      this.desk.runs[line.run] ?? "",
+      this.context.runs[line.run] ?? "",
       short(line.raw[k]),
       ...(smooth ? [short(line.y[k])] : []),
       count(line.step[k] as number),
@@ -225,7 +225,7 @@ export class ScalarCard implements Card {
 
   close(): void {
     this.closed = true;
-    this.growing?.close();
+    this.live?.close();
     this.chart?.close();
     this.chart = null;
   }

@@ -1,8 +1,11 @@
 // The side: which runs are shown and how curves are drawn. It changes the page's options and calls it.
+
+import { h } from "../dom";
 import { look } from "./curves";
-import { calmly, h, nameTest } from "./dom";
+import { nameTest } from "./name_filter";
 import { count } from "./numbers";
-import type { Axis, Desk, Form, Options } from "./options";
+import type { Axis, Form, Options, PageContext } from "./options";
+import { throttle } from "./throttle";
 
 const LISTED = 300;
 const AXES: Record<Axis, string> = {
@@ -19,7 +22,7 @@ const FORMS: Record<Form, string> = {
 
 type Switch = { [K in keyof Options]: Options[K] extends boolean ? K : never }[keyof Options];
 
-export interface SideDesk extends Desk {
+export interface SideContext extends PageContext {
   redraw(): void;
   /** Other runs are wanted. */
   want(): void;
@@ -38,10 +41,10 @@ export class Side {
   private readonly curveControls: HTMLElement;
   private readonly histogramControls: HTMLElement;
 
-  constructor(private readonly desk: SideDesk) {
+  constructor(private readonly context: SideContext) {
     this.filter.addEventListener(
       "input",
-      calmly(() => this.list(), 150),
+      throttle(() => this.list(), 150),
     );
     this.baseline.addEventListener("change", () => {
       const { value } = this.baseline;
@@ -66,7 +69,7 @@ export class Side {
   }
 
   private curves(): HTMLElement[] {
-    const { options } = this.desk;
+    const { options } = this.context;
     const told = h("output", { textContent: options.smoothing.toFixed(2) });
     const slider = h("input", { type: "range", min: "0", max: "0.99", step: "0.01" });
     slider.value = String(options.smoothing);
@@ -89,60 +92,60 @@ export class Side {
       h("option", { value, textContent }),
     );
     const select = h("select", {}, ...made);
-    select.value = this.desk.options[name];
+    select.value = this.context.options[name];
     select.addEventListener("change", () => this.choose(name, select.value as Options[K]));
     return select;
   }
 
   private check(name: Switch, text: string, inverse = false): HTMLElement {
-    const box = h("input", { type: "checkbox", checked: this.desk.options[name] !== inverse });
+    const box = h("input", { type: "checkbox", checked: this.context.options[name] !== inverse });
     box.addEventListener("change", () => this.choose(name, box.checked !== inverse));
     return h("label", {}, box, ` ${text}`);
   }
 
   private choose<K extends keyof Options>(name: K, value: Options[K]): void {
-    this.desk.options[name] = value;
-    this.desk.redraw();
+    this.context.options[name] = value;
+    this.context.redraw();
   }
 
   private listed(): { name: string; run: number }[] {
     const passes = nameTest(this.filter);
-    return this.desk.runs.map((name, run) => ({ name, run })).filter(({ name }) => passes(name));
+    return this.context.runs.map((name, run) => ({ name, run })).filter(({ name }) => passes(name));
   }
 
   private many(chosen: boolean): void {
-    const { runs } = this.desk.options;
+    const { runs } = this.context.options;
     for (const { run } of this.listed()) {
       if (chosen) runs.add(run);
       else runs.delete(run);
     }
     this.list();
-    this.desk.want();
+    this.context.want();
   }
 
   list(): void {
-    const { desk } = this;
+    const { context } = this;
     const found = this.listed();
     this.runs.replaceChildren(
       ...found.slice(0, LISTED).map(({ name, run }) => this.row(name, run, found.length)),
     );
     this.tell(found.length);
-    const names = desk.runs.slice(0, LISTED);
+    const names = context.runs.slice(0, LISTED);
     this.baseline.replaceChildren(
       h("option", { value: "", textContent: "none" }),
       ...names.map((textContent, run) => h("option", { value: String(run), textContent })),
     );
-    this.baseline.value = String(desk.options.baseline ?? "");
+    this.baseline.value = String(context.options.baseline ?? "");
   }
 
   private row(name: string, run: number, passing: number): HTMLElement {
-    const { options, templates } = this.desk;
+    const { options, templates } = this.context;
     const box = h("input", { type: "checkbox", checked: options.runs.has(run) });
     box.addEventListener("change", () => {
       if (box.checked) options.runs.add(run);
       else options.runs.delete(run);
       this.tell(passing);
-      this.desk.want();
+      this.context.want();
     });
     const swatch = h("span", { className: "tfnb-swatch" });
     const { colour, dash } = look(templates, run);
@@ -152,7 +155,7 @@ export class Side {
   }
 
   private tell(passing: number): void {
-    const { options, runs } = this.desk;
+    const { options, runs } = this.context;
     const hidden =
       passing > LISTED
         ? `; the first ${LISTED} of ${count(passing)} listed, filter for others`

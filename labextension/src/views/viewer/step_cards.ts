@@ -1,9 +1,9 @@
 // Cards with a slider over the steps of each run: images, sounds, texts, tensors.
 import type { AudioItem, Bytes, ImageItem, TextItem } from "../../protocol/viewer";
-import { h } from "./dom";
+import { h } from "../dom";
 import { ItemCard, type ItemKind, type RunOf } from "./item_card";
 import { count } from "./numbers";
-import type { Desk } from "./options";
+import type { PageContext } from "./options";
 
 type StepKind = Exclude<ItemKind, "histogram">;
 type AnyItem = ImageItem | AudioItem | TextItem;
@@ -98,8 +98,8 @@ function same(
 }
 
 export class ImageCard extends StepCard<"image", ImageItem> {
-  constructor(desk: Desk, tag: string) {
-    super(desk, "image", tag);
+  constructor(context: PageContext, tag: string) {
+    super(context, "image", tag);
   }
 
   protected override elements(item: ImageItem, told: string, address: Address): Node[] {
@@ -112,8 +112,8 @@ export class ImageCard extends StepCard<"image", ImageItem> {
 }
 
 export class AudioCard extends StepCard<"audio", AudioItem> {
-  constructor(desk: Desk, tag: string) {
-    super(desk, "audio", tag);
+  constructor(context: PageContext, tag: string) {
+    super(context, "audio", tag);
   }
 
   protected override elements(item: AudioItem, told: string, address: Address): Node[] {
@@ -137,13 +137,13 @@ abstract class PlainCard<K extends "text" | "tensor"> extends StepCard<K, TextIt
 
 /** Markdown is shown as it was written: nothing of a file's becomes HTML. */
 export class TextCard extends PlainCard<"text"> {
-  constructor(desk: Desk, tag: string) {
-    super(desk, "text", tag);
+  constructor(context: PageContext, tag: string) {
+    super(context, "text", tag);
   }
 }
 
 export class TensorCard extends PlainCard<"tensor"> {
-  constructor(desk: Desk, tag: string) {
-    super(desk, "tensor", tag);
+  constructor(context: PageContext, tag: string) {
+    super(context, "tensor", tag);
   }
 }

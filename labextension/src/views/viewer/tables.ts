@@ -1,6 +1,6 @@
 // Parameters by scope, and hyper-parameters by run with the newest values of some scalars.
 import type { Catalogue } from "../../protocol/viewer";
-import { h } from "./dom";
+import { h } from "../dom";
 import { count } from "./numbers";
 
 export function tables(told: Catalogue): HTMLElement[] {

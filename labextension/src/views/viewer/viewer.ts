@@ -12,14 +12,16 @@ import {
   type Wanted,
 } from "../../protocol/viewer";
 import { type Bokeh, startedBokeh } from "../bokeh";
-import { calmly, download, h, keepKeys, nameTest } from "./dom";
+import { download, h, keepKeys } from "../dom";
 import { HistogramCard } from "./histogram_card";
+import { nameTest } from "./name_filter";
 import { count } from "./numbers";
 import { type Card, firstOptions, type Options } from "./options";
 import { ScalarCard } from "./scalar_card";
-import { Side, type SideDesk } from "./side";
+import { Side, type SideContext } from "./side";
 import { AudioCard, ImageCard, TensorCard, TextCard } from "./step_cards";
 import { tables } from "./tables";
+import { throttle } from "./throttle";
 
 const NAMES: Record<Kind, string> = {
   scalar: "Scalars",
@@ -61,7 +63,7 @@ export interface ViewerSource {
   ask(message: Ask): void;
 }
 
-export class ViewerPage implements SideDesk {
+export class ViewerPage implements SideContext {
   readonly options: Options;
   cursor: number | null = null;
   private told: Catalogue;
@@ -100,13 +102,13 @@ export class ViewerPage implements SideDesk {
   );
   private readonly side: Side;
   private readonly sized: ResizeObserver;
-  private grown = true; // all that is new since the last drawing are points of curves
-  readonly redraw = calmly(() => this.update(false), REDRAW);
-  private readonly news = calmly(() => this.update(this.grown), REDRAW, REST);
-  private readonly pointAll = calmly(() => {
+  private appended = true; // all that is new since the last drawing are points of curves
+  readonly redraw = throttle(() => this.update(false), REDRAW);
+  private readonly news = throttle(() => this.update(this.appended), REDRAW, REST);
+  private readonly pointAll = throttle(() => {
     for (const card of this.cards.values()) card.point?.(this.cursor);
   }, 30);
-  private readonly tell = calmly(() => this.want(), 100);
+  private readonly tell = throttle(() => this.want(), 100);
 
   constructor(
     host: HTMLElement,
@@ -117,7 +119,7 @@ export class ViewerPage implements SideDesk {
     this.told = source.catalogue();
     this.filter.addEventListener(
       "input",
-      calmly(() => {
+      throttle(() => {
         this.pageNumber = 0;
         this.layOut();
       }, 150),
@@ -191,9 +193,9 @@ export class ViewerPage implements SideDesk {
     this.layOut();
   }
 
-  /** To be called when the source has other contents; `grown`: curves of them have more points, and nothing else. */
-  contentsChanged(grown = false): void {
-    this.grown &&= grown;
+  /** To be called when the source has other contents; `appended`: curves of them have more points, and nothing else. */
+  contentsChanged(appended = false): void {
+    this.appended &&= appended;
     this.news();
   }
 
@@ -204,9 +206,9 @@ export class ViewerPage implements SideDesk {
     if (this.pace.textContent !== text) this.pace.textContent = text;
   }
 
-  private update(grown: boolean): Promise<unknown> {
-    this.grown = true;
-    return Promise.all([...this.cards.values()].map((card) => card.update(grown)));
+  private update(appended: boolean): Promise<unknown> {
+    this.appended = true;
+    return Promise.all([...this.cards.values()].map((card) => card.update(appended)));
   }
 
   answer(message: Answer, buffers: readonly Bytes[]): void {

@@ -1,7 +1,8 @@
-"""What is taken aside, since its edges would cover the drawing: bookkeeping, hubs, constants, initial values.
+"""Which nodes are extracted from the drawing because their edges would cover it: bookkeeping, hubs, constants, initial
+values.
 
-White paper, section 9.1: "we separate out high-degree nodes". What is taken aside is listed beside its scope, or stands
-as a stub at what it is connected to. Invariant: in no scope everything is taken aside.
+White paper, section 9.1: "we separate out high-degree nodes". An extracted node is listed beside its scope, or drawn as
+a stub at its neighbours. Invariant: every scope keeps at least one node that is not extracted.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfnb.notebook.graph.lift import Bundles
+from tfnb.notebook.graph.edge_bundles import Bundles
 from tfnb.notebook.graph.table import UPDATES, is_variable
 from tfnb.notebook.graph.tree import Tree
 
-__all__ = ["ATTACHED", "BOOKKEEPING", "HUB", "INPUTS", "set_aside", "set_lonely_aside"]
+__all__ = ["ATTACHED", "BOOKKEEPING", "HUB", "INPUTS", "extract_nodes", "extract_unconnected"]
 
 HUB, BOOKKEEPING, ATTACHED = 1, 2, 3
 # A hub has at least so many neighbours, and two fifths of its scope; what most of the nodes are in is none.
@@ -94,10 +95,10 @@ def _is_gradient(label: str) -> bool:
     return label == "gradients" or label.startswith(("gradients_", "gradients/"))
 
 
-def set_aside(
+def extract_nodes(
     tree: Tree, types: Sequence[str], edges: Bundles, inside: np.ndarray, outlet: np.ndarray
 ) -> np.ndarray:
-    """For each box why it is aside in its scope: HUB, BOOKKEEPING, ATTACHED (a stub at its readers), or 0."""
+    """For each box why it is extracted from its scope: HUB, BOOKKEEPING, ATTACHED (a stub at its readers), or 0."""
     rules = _Rules(tree, types, edges, inside, outlet)
     why = np.zeros(len(tree.parent), np.int64)
     behind = np.zeros(len(tree.parent), bool)  # inside something that is bookkeeping
@@ -137,7 +138,7 @@ def _of_scope(rules: _Rules, parts: list[int], behind: bool) -> dict[int, int]:
     return out if left else {}
 
 
-def set_lonely_aside(
+def extract_unconnected(
     tree: Tree, types: Sequence[str], edges: Bundles, why: np.ndarray, crossing: np.ndarray
 ) -> None:
     """What is connected to nothing that is still drawn (slots of an optimizer) is bookkeeping too; in place.

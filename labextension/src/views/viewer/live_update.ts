@@ -2,7 +2,7 @@
 // then, with room ahead for some seconds.
 import type { Chart } from "./chart";
 import type { Drawn } from "./curves";
-import { Tail } from "./tail";
+import { Overlay } from "./overlay";
 
 const WHOLE = 700; // milliseconds between whole drawings because of new points
 const AHEAD = 20; // seconds that a growing curve has room for
@@ -14,25 +14,25 @@ export interface Ways {
   outliers: boolean; // all values are to be seen
 }
 
-export class Growing {
+export class LiveUpdate {
   private due = 0;
   private first: { x: number; time: number } | null = null; // where it was when it began to grow
-  private readonly tail: Tail;
+  private readonly overlay: Overlay;
 
   constructor(chart: Chart) {
-    this.tail = new Tail(chart);
+    this.overlay = new Overlay(chart);
   }
 
   /** Draws the new points of the lines; false if the chart is to be drawn whole. */
   extend(shown: readonly Drawn[], { smoothing, outliers }: Ways): boolean {
-    const added = this.tail.add(shown, smoothing, outliers);
+    const added = this.overlay.add(shown, smoothing, outliers);
     return added === "in" || (added === "out" && performance.now() < this.due);
   }
 
   /** The chart is being drawn whole, because of new points or not. */
-  drawn(shown: readonly Drawn[], grows: boolean): void {
-    if (!grows) this.first = null;
-    this.tail.begin(shown);
+  drawn(shown: readonly Drawn[], appended: boolean): void {
+    if (!appended) this.first = null;
+    this.overlay.begin(shown);
     this.due = performance.now() + WHOLE;
   }
 
@@ -48,6 +48,6 @@ export class Growing {
   }
 
   close(): void {
-    this.tail.close();
+    this.overlay.close();
   }
 }

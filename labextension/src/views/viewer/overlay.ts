@@ -1,23 +1,10 @@
 // What was added to a chart's curves since Bokeh drew it: strokes on a canvas above it. A whole drawing costs some ten
 // milliseconds, a stroke next to nothing, so a training that is watched keeps the processor that it shares with the page.
-import type { Chart } from "./chart";
+
+import { h } from "../dom";
+import type { Box, Chart, Pen } from "./chart";
 import type { Drawn } from "./curves";
-import { h } from "./dom";
 import { before } from "./numbers";
-
-export interface Box {
-  /** Left, top, width, height. */
-  frame: readonly [number, number, number, number];
-  /** First and last x, first and last y. */
-  ranges: readonly [number, number, number, number];
-  /** Whether x and y are as the chart was told, and not as its reader has zoomed it. */
-  own: readonly [boolean, boolean];
-}
-
-export interface Pen {
-  x(value: number): number;
-  y(value: number): number;
-}
 
 /** `no`: the chart must be drawn whole. `out`: some of what was added lies outside of what it shows. */
 export type Added = "no" | "out" | "in";
@@ -38,11 +25,11 @@ const RAW = 0.3; // opacity, as in the templates
 const HALF = 0.5; // of a pixel: as BokehJS draws
 const EDGE = 3; // pixels of a line's width that lie before its first point
 
-export class Tail {
+export class Overlay {
   private draw: CanvasRenderingContext2D | null = null; // on a canvas over the chart, if there are strokes
   private ends: End[] = [];
   private box: Box | null = null;
-  private left = 0; // where it begins: only what grows is covered, for all of a canvas is composed anew
+  private left = 0; // where it begins: only what appended is covered, for all of a canvas is composed anew
   private stale = 0; // the frame after which the canvas is emptied
 
   constructor(private readonly chart: Chart) {}
@@ -104,7 +91,7 @@ export class Tail {
   // A canvas that is desynchronized goes to the screen by itself, without a frame of the whole page. It would show what
   // was on it for a moment after it was made wider or narrower, so each time there is a new one.
   private cover({ frame }: Box): CanvasRenderingContext2D | null {
-    const canvas = h("canvas", { className: "tfnb-tail" });
+    const canvas = h("canvas", { className: "tfnb-overlay" });
     const [left, top, whole, height] = frame;
     const [x, y] = this.chart.cover(canvas);
     const { pen } = this.chart;

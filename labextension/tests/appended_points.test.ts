@@ -1,8 +1,8 @@
 // New points of growing curves are joined to those held, and what does not fit is noticed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Grown, ScalarContent } from "../src/protocol/viewer";
-import { grown } from "../src/views/viewer/growth";
+import type { AppendPoints, ScalarContent } from "../src/protocol/viewer";
+import { withAppended } from "../src/views/viewer/appended_points";
 import { floats, thinned } from "../src/views/viewer/numbers";
 
 function content(tag: string, totals: Record<number, number>): ScalarContent {
@@ -18,8 +18,8 @@ test("points are added to the curves they belong to", () => {
     ["a", content("a", { 0: 2, 3: 1 })],
     ["b", content("b", { 3: 4 })],
   ]);
-  const told: Grown = {
-    op: "grown",
+  const told: AppendPoints = {
+    op: "append",
     tags: ["b", "a"],
     curves: [
       [1, 3, 1, 3, 2],
@@ -28,7 +28,7 @@ test("points are added to the curves they belong to", () => {
     pause: 0,
   };
   const numbers = Float64Array.from([1, 2, 11, 12, 21, 22, 4, 14, 24]);
-  const made = grown(told, numbers, (tag) => held.get(tag));
+  const made = withAppended(told, numbers, (tag) => held.get(tag));
   assert.deepEqual(
     made?.map((c) => c.tag),
     ["a", "b"],
@@ -42,39 +42,39 @@ test("points are added to the curves they belong to", () => {
 });
 
 test("points of a curve that is not held, or that lacks some, are refused", () => {
-  const told = (before: number, run: number): Grown => {
-    return { op: "grown", tags: ["a"], curves: [[0, run, before, before + 1, 1]], pause: 0 };
+  const told = (before: number, run: number): AppendPoints => {
+    return { op: "append", tags: ["a"], curves: [[0, run, before, before + 1, 1]], pause: 0 };
   };
   const one = content("a", { 0: 2 });
   const numbers = new Float64Array(3);
-  assert.equal(grown(told(2, 0), numbers, () => one)?.length, 1);
+  assert.equal(withAppended(told(2, 0), numbers, () => one)?.length, 1);
   assert.equal(
-    grown(told(1, 0), numbers, () => one),
+    withAppended(told(1, 0), numbers, () => one),
     null,
   );
   assert.equal(
-    grown(told(2, 1), numbers, () => one),
+    withAppended(told(2, 1), numbers, () => one),
     null,
   );
   assert.equal(
-    grown(told(2, 0), numbers, () => undefined),
+    withAppended(told(2, 0), numbers, () => undefined),
     null,
   );
 });
 
-test("a curve that grows for long is thinned, and its extremes stay", () => {
+test("a curve that appended for long is thinned, and its extremes stay", () => {
   let held = content("a", { 0: 0 });
   for (let total = 0; total < 20_000; total += 50) {
     const values = Float64Array.from({ length: 50 }, (_, k) => (total + k === 7_777 ? 99 : 0));
     const steps = Float64Array.from(values, (_, k) => total + k);
     const numbers = Float64Array.from([...steps, ...steps, ...values]);
-    const told: Grown = {
-      op: "grown",
+    const told: AppendPoints = {
+      op: "append",
       tags: ["a"],
       curves: [[0, 0, total, total + 50, 50]],
       pause: 0,
     };
-    held = grown(told, numbers, () => held)?.[0] as ScalarContent;
+    held = withAppended(told, numbers, () => held)?.[0] as ScalarContent;
     const before = floats(held.curves[0]?.step);
     assert.ok(!total || before.includes(total - 1), "what was drawn last is drawn on");
   }
@@ -92,13 +92,17 @@ test("a growing curve stays in its memory, and what was given of it before stays
   const places = new Set<ArrayBufferLike>();
   const given: Float64Array[] = [];
   for (let total = 0; total < 1_500; total++) {
-    const told: Grown = {
-      op: "grown",
+    const told: AppendPoints = {
+      op: "append",
       tags: ["a"],
       curves: [[0, 0, total, total + 1, 1]],
       pause: 0,
     };
-    held = grown(told, Float64Array.of(total, total, 2 * total), () => held)?.[0] as ScalarContent;
+    held = withAppended(
+      told,
+      Float64Array.of(total, total, 2 * total),
+      () => held,
+    )?.[0] as ScalarContent;
     const value = floats(held.curves[0]?.value);
     places.add(value.buffer);
     given.push(value);

@@ -12,11 +12,11 @@ import numpy as np
 
 from tfnb.notebook.graph.tree import Tree
 
-__all__ = ["Bundles", "Lifted", "border", "bundles", "lift"]
+__all__ = ["Bundles", "EdgeEnds", "border", "bundles", "edge_ends"]
 
 
 @dataclass
-class Lifted:
+class EdgeEnds:
     """Of each edge, the two parts it connects in the smallest box that holds both ends (equal: inside one leaf)."""
 
     start: np.ndarray
@@ -38,7 +38,7 @@ class Bundles:
     spec: np.ndarray
 
 
-def lift(tree: Tree, source: np.ndarray, target: np.ndarray) -> Lifted:
+def edge_ends(tree: Tree, source: np.ndarray, target: np.ndarray) -> EdgeEnds:
     """For edges between boxes (leaves)."""
     a, b = source.astype(np.int64), target.astype(np.int64)
     while True:
@@ -46,7 +46,7 @@ def lift(tree: Tree, source: np.ndarray, target: np.ndarray) -> Lifted:
         apart = (deeper == 0) & (a != b) & (tree.parent[a] != tree.parent[b])
         up_a, up_b = (deeper > 0) | apart, (deeper < 0) | apart
         if not (up_a.any() or up_b.any()):
-            return Lifted(a, b)
+            return EdgeEnds(a, b)
         a = np.where(up_a, tree.parent[a], a)
         b = np.where(up_b, tree.parent[b], b)
 
@@ -65,9 +65,9 @@ def border(tree: Tree, box: np.ndarray, until: np.ndarray) -> np.ndarray:
 
 
 def bundles(
-    tree: Tree, data: Lifted, tensor: np.ndarray, spec: np.ndarray, control: Lifted
+    tree: Tree, data: EdgeEnds, tensor: np.ndarray, spec: np.ndarray, control: EdgeEnds
 ) -> Bundles:
-    """Lifted edges with the same ends as one; `tensor` and `spec` tell what each data edge carries."""
+    """EdgeEnds edges with the same ends as one; `tensor` and `spec` tell what each data edge carries."""
     n = len(tree.parent)
     crossing = data.start != data.stop
     keys = data.start[crossing] * n + data.stop[crossing]

@@ -1,8 +1,8 @@
-"""How charts look: colours, dashes, the version of BokehJS, and the charts' templates.
+"""The theme of charts: colours, dashes, the version of BokehJS, and the charts' templates.
 
-bokeh makes a template once on a machine and for a version; then it comes from the user's cache, since to import bokeh
-takes half a second and 23 MB of a kernel. Invariant: nothing here needs bokeh until a template is asked for that the
-cache has not, made by the same source.
+A template is made once per machine and version of bokeh and then read from the user's cache, because importing bokeh
+takes half a second and 23 MB of a kernel's memory. Invariant: nothing here imports bokeh unless a requested template is
+not in the cache for the current sources.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tfnb.notebook.bokeh_library import BOKEH_VERSION
 from tfnb.notebook.series import COLOURS
 from tfnb.settings import load_settings
 
-__all__ = ["CHARTS", "all_looks", "chart", "looks"]
+__all__ = ["CHARTS", "chart_template", "chart_theme", "full_chart_theme"]
 
 CHARTS = (
     *(f"{axis}-{scale}" for axis in ("step", "logstep", "relative", "wall") for scale in ("linear", "log")),
@@ -30,18 +30,18 @@ CHARTS = (
 DASHES = ("solid", "dashed", "dotted", "dotdash")
 
 
-def looks(charts: Mapping[str, Any]) -> dict[str, Any]:
-    """What the browser must know, with the templates of some charts by their names."""
+def chart_theme(charts: Mapping[str, Any]) -> dict[str, Any]:
+    """The message for the browser, with the templates of the given charts by name."""
     return {"version": BOKEH_VERSION, "colours": COLOURS, "dashes": DASHES, "charts": dict(charts)}
 
 
-def all_looks() -> dict[str, Any]:
-    """With all templates."""
-    return looks({name: chart(name) for name in CHARTS})
+def full_chart_theme() -> dict[str, Any]:
+    """The message for the browser with the templates of all charts."""
+    return chart_theme({name: chart_template(name) for name in CHARTS})
 
 
 @cache
-def chart(name: str) -> dict[str, Any] | None:
+def chart_template(name: str) -> dict[str, Any] | None:
     """The template of one of CHARTS; None if there is none of that name."""
     if name not in CHARTS:
         return None

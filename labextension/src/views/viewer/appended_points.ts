@@ -1,8 +1,8 @@
 // Curves that grow: what the kernel sends of them while a training runs is joined to what is held.
-import type { CurveData, Grown, ScalarContent } from "../../protocol/viewer";
+import type { AppendPoints, CurveData, ScalarContent } from "../../protocol/viewer";
 import { floats, thinned } from "./numbers";
 
-const MOST = 2_000; // points of a curve while it grows; it is thinned to half of them
+const MOST = 2_000; // points of a curve while it appended; it is thinned to half of them
 const roomy = new WeakSet<ArrayBuffer>(); // memory that was made here, with room behind the points
 
 // In the same memory if there is room: arrays that are made anew for each message soon make the page collect all its
@@ -62,8 +62,8 @@ function joined(curve: CurveData, added: readonly Float64Array[], total: number)
 /**
  * The contents with what a message adds. Null if some of what it adds to is not there: then all has to be sent anew.
  */
-export function grown(
-  told: Grown,
+export function withAppended(
+  told: AppendPoints,
   numbers: Float64Array,
   content: (tag: string) => ScalarContent | undefined,
 ): ScalarContent[] | null {
