@@ -1,4 +1,4 @@
-"""Loops over scalars alone become one function (white paper, section 4.4; FACTS of the executor).
+"""Loops over scalars alone become one function (white paper, section 4.4).
 
 Where every step of a loop computes scalars on the host, condition and body are written as one Python function, so an
 iteration costs what its arithmetic costs. It comes back now and then, for deadlines and cancellation. Invariant: the
