@@ -61,7 +61,8 @@ class _Inlining:
         for node in made:
             if not gate or node.control or node.opdef.kind in _PLACES or self._fed(node):
                 continue
-            if node.opdef.kind is Kind.ENTER and node.opdef is not REF_ENTER:  # a loop's constants come from where the call is
+            if node.opdef.kind is Kind.ENTER and node.opdef is not REF_ENTER:
+                # A loop's constants come from where the call is.
                 t = IDENTITY(node.inputs[0], name="argument", graph=edit)
                 edit.nodes[t.op.id].control = gate
                 node.replace_input(0, t)
