@@ -54,7 +54,6 @@ _RESULT = "a result that users read"
 FIELDS = {
     **dict.fromkeys(("Classified", "FileStatistics", "Difference", "Datasets", "UniqueWithCounts", "ListDiff"), _RESULT),
     **dict.fromkeys(("Unique", "DistortedBox", "SessionRunValues", "KernelBuildError", "LSTMStateTuple.h"), _RESULT),
-    "DeviceFacts.local_bytes": "a description of the device, which is printed",
     "TakeAttrs.wait_for_incomplete": "TensorFlow's kernel does not read it either",
     "TensorSummaryAttrs.display_name": "TensorFlow's kernel does not read it either",
     "StackAttrs.stack_name": "a node's stack has a name of its own in each step",

@@ -64,7 +64,7 @@ _SOFTMAX = (
         for x in _LOGITS[5:]
     ),
     # The gradient holds for labels that sum to 1, and TensorFlow leaves out what goes through backprop to the labels:
-    # see test_losses.py and oracle/test_losses.py.
+    # see tests/client/test_losses.py and tests/oracle/test_nn.py.
     *(
         Case("SoftmaxCrossEntropyWithLogits", (x, p), grad=False, oracle=False)
         for x, p in (

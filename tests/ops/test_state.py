@@ -203,8 +203,8 @@ def inputs_of(op: OpDef, dtype: str, shape: tuple[int, ...]) -> list[np.ndarray]
         elif a.name == "indices":
             found.append(at)
         elif a.name in ("grad", "delta"):
-            rows = shape if op.rows is None else (at.size, *shape[1:])
-            found.append(rng.standard_normal(rows).astype(dtype))
+            sparse = any(b.name == "indices" for b in op.input_args)
+            found.append(rng.standard_normal((at.size, *shape[1:]) if sparse else shape).astype(dtype))
         else:
             found.append(np.asarray(HYPER[a.name], dtype))
     return found

@@ -1,4 +1,4 @@
-"""`tf.data.Dataset`: chains of transformations over elements (FEATURES O6).
+"""`tf.data.Dataset`: chains of transformations over elements.
 
 A data set is a variant tensor and what is known of its elements: their structure, dtypes and shapes. Elements are
 tensors, sparse tensors, or tuples and dicts of them. Invariant: a transformation never changes the data set that it is

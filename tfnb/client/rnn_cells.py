@@ -25,7 +25,7 @@ from tfnb.ops.constants import zeros
 from tfnb.ops.math_unary import SIGMOID, TANH
 from tfnb.ops.matmul import matmul
 from tfnb.ops.nn import bias_add
-from tfnb.types import DTypeLike, Shape, as_dtype, as_shape
+from tfnb.types import DTypeLike, Shape, as_shape
 
 __all__ = [
     "API",
@@ -390,11 +390,6 @@ class MultiRNNCell(RNNCell):
 def _shards(count: int | None) -> Any:
     """The partitioner that cuts a matrix into so many parts, or None."""
     return None if count is None else fixed_size_partitioner(count)
-
-
-def dtype_of(state: TensorLike, dtype: DTypeLike) -> Any:
-    """The dtype to make states of: the given one, or that of a given state."""
-    return as_dtype(dtype) if dtype is not None else structure.flatten(state)[0].dtype
 
 
 _CELLS: dict[str, Any] = {

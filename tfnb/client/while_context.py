@@ -201,13 +201,6 @@ class WhileContext(Context):
                     op.control_inputs = [*op.control_inputs, *context_of(op).controls([value.op])]
         return value
 
-    def in_body(self, op: Operation) -> bool:
-        """Was the operation made in this loop, in no inner one?"""
-        context = context_of(op)
-        while context is not None and not context.is_loop:
-            context = context.outer
-        return context is self
-
 
 def _changed(op: Operation) -> frozenset[Operation]:
     """The variables that the operation itself changes."""

@@ -81,9 +81,7 @@ def _float(x: float, dtype: DType) -> str:
         return f"{cast}NAN"
     if math.isinf(x):
         return f"{cast}INFINITY" if x > 0 else f"(-{cast}INFINITY)"
-    text = repr(np.float32(x).item()) if not single else _shortest(np.float32(x))
-    if not single:
-        text = repr(x)
+    text = _shortest(np.float32(x)) if single else repr(x)
     if "." not in text and "e" not in text:
         text += ".0"
     return f"({text}{suffix})" if text.startswith("-") else text + suffix

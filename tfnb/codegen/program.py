@@ -19,12 +19,10 @@ __all__ = ["Copy", "DeviceFacts", "Launch", "Module", "Program", "Read", "Slot",
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """What code generation may know of a device: `kind` "cpu" or "gpu", `units` compute units,
-    `local_bytes` of __local memory, `fp64` double support."""
+    """What code generation knows of a device: `kind` "cpu" or "gpu", `units` compute units, `fp64` double support."""
 
     kind: str = "cpu"
     units: int = 2
-    local_bytes: int = 512 * 1024
     fp64: bool = True
 
 

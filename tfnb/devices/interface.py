@@ -103,6 +103,3 @@ class Device(Protocol):
     def close(self) -> None:
         """Waits for enqueued work and gives memory back. The device is not used afterwards."""
         ...
-
-
-DeviceFactory = Callable[..., Device]

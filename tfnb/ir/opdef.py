@@ -233,7 +233,6 @@ class OpDef:
     shape_inputs inputs whose *value* fixes shapes or the program; known when a cluster is specialised
     writes       ref inputs that the op updates in place. For `scalar` ops, output k of the expression is the
                  new value of ref input writes[k]; the op's output is the first written ref
-    rows         index of the int index input of a scatter or sparse update, for `lower`-less host fallbacks
     takes_rows   it gives the rows of input 0 whose numbers are in input 1, along axis 0 or the one in input 2
     stateful     never folded or merged with an equal node (random, variables, printing)
     kind         its role for the runtime
@@ -281,7 +280,6 @@ class OpDef:
     api: str = ""
     partial: Callable[[Infer], Shape | None] | None = None
     shape_only: bool = False
-    rows: int | None = None
     takes_rows: bool = False
     raw: bool = False
     body: Any = None

@@ -6,7 +6,7 @@ construction holds at run time; contradictions raise `ShapeError` with both shap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError, ShapeError
@@ -149,6 +149,3 @@ def with_rank(c: Infer, i: int, rank: int) -> Shape:
     if s.dims is not None and len(s.dims) != rank:
         raise ShapeError(f"{c.op_name}: input {i} must have rank {rank}, got shape {s}")
     return Shape((None,) * rank) if s.dims is None else s
-
-
-ShapeFn = Callable[[Infer], Any]

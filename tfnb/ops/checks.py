@@ -1,4 +1,4 @@
-"""Assertions about tensors: relations, signs, ranks, types (FEATURES O8).
+"""Assertions about tensors: relations, signs, ranks, types.
 
 What the static shape or constant values tell is checked when the graph is built; the rest becomes an Assert op that a
 step must be made to run, by `tf.control_dependencies`. Invariant: an assertion that cannot hold never builds.

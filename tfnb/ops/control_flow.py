@@ -230,7 +230,7 @@ REF_MERGE = OpDef(
 
 
 def _pass_back(op: Operation, dy: Tensor) -> Any:
-    """Where gradients are taken inside a loop; those through a loop are the client's (`client/loop_gradients.py`)."""
+    """Where gradients are taken inside a loop; those through a loop are the work of `client/backward_loop.py`."""
     return dy
 
 

@@ -1,4 +1,4 @@
-"""Three-dimensional convolution and its gradients (FEATURES O2).
+"""Three-dimensional convolution and its gradients.
 
 Volumes have shape (batch, depth, height, width, channels) inside, filters (depth, height, width, in, out).
 Invariant: the three ops are each other's gradients, so derivatives of any order exist.

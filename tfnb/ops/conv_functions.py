@@ -1,4 +1,4 @@
-"""Convolutions under their public names, in one to three dimensions (FEATURES O2).
+"""Convolutions under their public names, in one to three dimensions.
 
 Arguments stand in the order of TensorFlow 0.x and 1.x; renamed ones are taken under both names. Invariant: each
 function makes one convolution op, and only reshapes around it.

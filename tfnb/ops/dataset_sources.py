@@ -1,4 +1,4 @@
-"""Where the elements of a data set come from: tensors, ranges, files, Python generators (FEATURES O6; `tf.data`).
+"""Where the elements of a data set come from: tensors, ranges, files, Python generators (`tf.data`).
 
 A `Source` describes a data set and can be walked any number of times; a `Rows` is one walk. Elements are tuples of
 arrays (strings: bytes), taken many at a time, so the work per element stays small. Invariant: a walk gives its

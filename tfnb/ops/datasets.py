@@ -1,4 +1,4 @@
-"""Data set and iterator operations (`tf.data`; FEATURES O6).
+"""Data set and iterator operations (`tf.data`).
 
 A data set node makes a description (`Source`) of its inputs' and hands it on as a variant; an iterator is a resource
 that walks over one. Functions of elements are graphs of their own, compiled once per session. All run on the host.

@@ -1,4 +1,4 @@
-"""Convolution of each channel with filters of its own, and separable convolution (FEATURES O2).
+"""Convolution of each channel with filters of its own, and separable convolution.
 
 Images are NHWC inside; a filter has shape (height, width, in, multiplier) and makes in * multiplier channels.
 Invariant: the three ops are each other's gradients, so derivatives of any order exist."""

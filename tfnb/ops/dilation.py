@@ -1,4 +1,4 @@
-"""Grey-scale morphology: dilation and erosion of images, with gradients (FEATURES O2).
+"""Grey-scale morphology: dilation and erosion of images, with gradients.
 
 A convolution in which sums are maxima and products are sums. Invariant: each gradient goes to the one pixel and the
 one tap that made the output, the first of several in row-major order.

@@ -1,4 +1,4 @@
-"""The messages of tf.Example: features by name, each a list of bytes, floats or integers (FEATURES O6).
+"""The messages of tf.Example: features by name, each a list of bytes, floats or integers.
 
 Field names, numbers and the package are those of TensorFlow's `example.proto` and `feature.proto`, so files are
 exchanged. Invariant: the descriptors lie in a pool of their own, so real TensorFlow in the same process does not mind.

@@ -1,4 +1,4 @@
-"""Parsing tf.Example and tf.SequenceExample into tensors (FEATURES O6).
+"""Parsing tf.Example and tf.SequenceExample into tensors.
 
 A dense feature has a fixed number of values in each example (or is padded to the longest), a sparse one any number.
 Invariant: a record that is damaged, or does not hold what was declared, is an `InvalidArgumentError` that names the

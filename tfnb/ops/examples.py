@@ -1,4 +1,4 @@
-"""Declaring and parsing the features of tf.Example: `tf.parse_example` and its kin (FEATURES O6).
+"""Declaring and parsing the features of tf.Example: `tf.parse_example` and its kin.
 
 Serves the feature dictionaries of 0.8 and later, and the lists of keys and types of 0.6. Invariant: features are parsed
 in the order of their sorted names, so a graph does not depend on the order of a dictionary.

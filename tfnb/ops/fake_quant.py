@@ -1,4 +1,4 @@
-"""Training with the rounding of 8-bit inference: fake quantisation (FEATURES O7).
+"""Training with the rounding of 8-bit inference: fake quantisation.
 
 Values are clipped to a range and rounded to its 2**num_bits steps, but stay floats; gradients pass where nothing was
 clipped. The range is nudged so that zero is a step. Invariant: host, device and gradient use one nudging.

@@ -1,4 +1,4 @@
-"""Whole files, file names by pattern, raw bytes as numbers, lines of CSV (FEATURES O6).
+"""Whole files, file names by pattern, raw bytes as numbers, lines of CSV.
 
 Invariant: a file is read when the step runs the op; what the operating system refuses is an error of ours that names
 the file, and a record that does not fit its declared fields names record and field.

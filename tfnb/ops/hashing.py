@@ -1,4 +1,4 @@
-"""Strings to hash buckets: the three hashes of TensorFlow (FEATURES O6).
+"""Strings to hash buckets: the three hashes of TensorFlow.
 
 FarmHash's 64-bit fingerprint, SipHash-2-4 with a key, and a Murmur-like older one, each after its published
 description. Invariant: the numbers are those of TensorFlow, for ever: models store what they index.

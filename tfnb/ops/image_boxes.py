@@ -1,4 +1,4 @@
-"""Boxes on images: drawing them, keeping the best of overlapping ones, drawing crops at random, glimpses (FEATURES O6).
+"""Boxes on images: drawing them, keeping the best of overlapping ones, drawing crops at random, glimpses.
 
 A box is (y1, x1, y2, x2) as fractions of the image. Invariant: all run on the host; what is random comes from the
 node's own generator, so it repeats with the seed.

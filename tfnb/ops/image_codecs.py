@@ -1,4 +1,4 @@
-"""Ops between image files and pixels: PNG, JPEG, GIF, BMP (FEATURES O6).
+"""Ops between image files and pixels: PNG, JPEG, GIF, BMP.
 
 Any of the decoders takes any still picture, as TensorFlow's do. Invariant: files are bytes from outside, so each
 error is an `InvalidArgumentError` of the node, and no image exceeds the limit of `image_files`.

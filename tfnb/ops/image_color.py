@@ -1,4 +1,4 @@
-"""Colours: RGB and HSV, brightness, contrast, hue, saturation, grey, number formats (FEATURES O6).
+"""Colours: RGB and HSV, brightness, contrast, hue, saturation, grey, number formats.
 
 Hue, saturation and value are in [0, 1]. Invariant: a function gives images of the dtype that it got; whole numbers
 stand for fractions of their largest value in between.

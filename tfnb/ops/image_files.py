@@ -1,4 +1,4 @@
-"""Reading image files: PNG, JPEG and GIF by Pillow, BMP by its plain layout (FEATURES O6).
+"""Reading image files: PNG, JPEG and GIF by Pillow, BMP by its plain layout.
 
 The formats are told apart by their first bytes. Invariant: a file is refused by what its header claims, and by what the
 caller wants of it, before memory for its pixels is taken; whatever is wrong with its bytes is an

@@ -1,4 +1,4 @@
-"""Windows of images: all patches of a grid, and windows at boxes resized to one size (FEATURES O6).
+"""Windows of images: all patches of a grid, and windows at boxes resized to one size.
 
 Invariant: an element outside the image is zero (or the given value), and no load is out of bounds.
 """

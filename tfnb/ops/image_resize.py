@@ -1,4 +1,4 @@
-"""Resizing images by four methods, and the gradients of three (FEATURES O6).
+"""Resizing images by four methods, and the gradients of three.
 
 All are a matrix for each axis (`image_weights`). Invariant: positions are TensorFlow's for all three conventions of
 corners.

@@ -1,4 +1,4 @@
-"""Cropping, padding, flipping, turning and resizing images, as functions over other ops (FEATURES O6).
+"""Cropping, padding, flipping, turning and resizing images, as functions over other ops.
 
 Images are (height, width, channels) or (n, height, width, channels). Invariant: what is known of the sizes is used
 while the graph is built; where they are not known, the same arithmetic is in the graph.

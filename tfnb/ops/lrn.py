@@ -1,4 +1,4 @@
-"""Local response normalisation, and the sum over neighbouring channels that it is made of (FEATURES O4).
+"""Local response normalisation, and the sum over neighbouring channels that it is made of.
 
 Invariant: a channel's neighbours beyond the first and the last count as zeros.
 """

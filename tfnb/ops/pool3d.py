@@ -1,4 +1,4 @@
-"""Pooling over windows of a volume (FEATURES O2): over the planes' windows first, then along the depth.
+"""Pooling over windows of a volume: over the planes' windows first, then along the depth.
 
 Volumes have shape (batch, depth, height, width, channels) inside. Voxels outside the volume do not exist.
 Invariant: as in TensorFlow, a voxel that equals its window's maximum gets the whole gradient, also where several do.

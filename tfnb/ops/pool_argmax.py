@@ -1,4 +1,4 @@
-"""Max-pooling that says which pixel was the maximum (FEATURES O2).
+"""Max-pooling that says which pixel was the maximum.
 
 The argmax of a pixel is its place in its image, (y * width + x) * channels + channel. Invariant: a gradient goes to
 exactly the pixels named, and its own gradient comes from there.

@@ -1,4 +1,4 @@
-"""Python functions as nodes of a graph (`tf.py_func`; FEATURES G8).
+"""Python functions as nodes of a graph (`tf.py_func`).
 
 The function runs in the client's process, on NumPy arrays, each time a step computes the node. Invariant: its results
 have the dtypes that were declared; shapes are not known before it ran, so it stays out of clusters.

@@ -1,4 +1,4 @@
-"""Random ops: counter-based, so equal on every device (Salmon et al., SC'11; FEATURES O4 of white paper, section 2).
+"""Random ops: counter-based, so equal on every device (Salmon et al., SC'11).
 
 An element's bits are Philox-4x32 of (key, call number, element's position): no state but the number of calls, and
 a kernel may compute any element alone. Keys come from the graph's and the op's seed. Invariant: two runs of a

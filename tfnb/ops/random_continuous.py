@@ -1,4 +1,4 @@
-"""Random numbers of distributions with parameters: gamma, Poisson, truncated normal (FEATURES O4).
+"""Random numbers of distributions with parameters: gamma, Poisson, truncated normal.
 
 Each sample is the inverse of its distribution function at one counter-based uniform number, so equal seeds give
 equal samples whatever the batch. On the host, by SciPy. Invariant: the result's shape is `shape` followed by

@@ -1,4 +1,4 @@
-"""Random tensors as users ask for them, and where their seeds come from (FEATURES O4).
+"""Random tensors as users ask for them, and where their seeds come from.
 
 A graph's seed (`tf.set_random_seed`) and an op's `seed` make the key together: with only the graph's seed, the op's
 place in the graph stands for the other. Invariant: a program that sets a seed gets the same numbers at every run.

@@ -127,7 +127,6 @@ def _scatter(
         bounds=lambda c: [Bound(1, c.shapes[0].known()[0])],
         grad=NOT_DIFFERENTIABLE,
         writes=(0,),
-        rows=1,
     )
 
 

@@ -109,11 +109,6 @@ def sparse_divide(x: Any, y: Any, name: str | None = None) -> SparseTensor:
     return _cwise("Div", x, y, name)
 
 
-def sparse_dense_cwise_add(sp_t: Any, dense_t: Any, name: str | None = None) -> SparseTensor:
-    """The present elements of a sparse tensor plus those of a dense one, which broadcasts to it."""
-    return _cwise("Add", sp_t, dense_t, name)
-
-
 def sparse_reshape(sp_input: TensorLike, shape: TensorLike, name: str | None = None) -> SparseTensor:
     """The sparse tensor in another shape of the same size; one dimension may be -1."""
     x = _sparse(sp_input, "sparse_reshape")

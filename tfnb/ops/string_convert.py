@@ -1,4 +1,4 @@
-"""Strings and numbers, regular expressions, base64 (FEATURES O6).
+"""Strings and numbers, regular expressions, base64.
 
 Numbers are read and written as C's `printf` and TensorFlow do; regular expressions are RE2's, whose time is linear
 in the text, so no pattern makes a step hang. Invariant: a text that is no number is refused, never guessed at.

@@ -1,4 +1,4 @@
-"""Ops on string tensors: joining, cutting, splitting, case (FEATURES O6).
+"""Ops on string tensors: joining, cutting, splitting, case.
 
 Strings are bytes, of any content; units of UTF-8 only where an attribute asks for them. Invariant: all run on the
 host, element by element, and none changes its inputs.

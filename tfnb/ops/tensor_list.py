@@ -323,10 +323,6 @@ def _grad_split(op: Operation, dlist: Tensor) -> tuple[Any, None, None]:
 # ---- definitions ---------------------------------------------------------------------------------
 
 
-def _handle_shape(c: Infer) -> Shape:
-    return scalar
-
-
 def _op(
     name: str, inputs: str, outputs: str, doc: str, infer: Any, host: Callable[..., Any], grad: Any,
     attrs: Any = None, shape_type: str = "", dtype: bool = True,

@@ -121,7 +121,6 @@ def _sparse(
         bounds=lambda c: [Bound(indices, c.shapes[0].known()[0])],
         grad=NOT_DIFFERENTIABLE,
         writes=tuple(range(len(refs))),
-        rows=indices,
     )
 
 

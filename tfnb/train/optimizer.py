@@ -25,8 +25,6 @@ from tfnb.train.sparse import deduplicated
 
 __all__ = ["Optimizer"]
 
-GradsAndVars = Sequence[tuple[Any, Any]]
-
 
 class Optimizer:
     """Base of the optimizers.

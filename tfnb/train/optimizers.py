@@ -1,6 +1,6 @@
 """The optimizers: SGD, Momentum, Adagrad, Adadelta, RMSProp, Adam, FTRL, and the proximal forms of the first two.
 
-Each class names its slots and its update op; the formulas stand with the ops (`tfnb/ops/training`).
+Each class names its slots and its update op; the formulas stand with the ops (`tfnb/ops/training.py`).
 Invariant: names of slots and hyper-parameters are TensorFlow's, so that checkpoints and programs fit.
 """
 

@@ -24,7 +24,6 @@ from tfnb.settings import Settings
 __all__ = ["Unit", "units"]
 
 _HOW_TO = "PoCL runs on any CPU: pip install 'pyopencl[pocl]'"
-_MAX_LOCAL = 512 * 1024  # PoCL says more and crashes near its end
 _lock = threading.Lock()
 
 
@@ -183,14 +182,7 @@ def _unit(platform: Any, device: Any, inline: Any) -> Unit:
         fp64 = bool(device.double_fp_config)
     except cl.Error:
         fp64 = False
-    local = min(int(device.local_mem_size), _MAX_LOCAL)
-    return Unit(
-        platform,
-        device,
-        inline,
-        context,
-        DeviceFacts(kind, int(device.max_compute_units), local, fp64),
-    )
+    return Unit(platform, device, inline, context, DeviceFacts(kind, int(device.max_compute_units), fp64))
 
 
 def _choose(found: Iterable[Unit], wish: str) -> tuple[Unit, ...]:

@@ -30,7 +30,6 @@ class Source:
     """Runs by name, and how often it is worth asking for news."""
 
     seconds = 0.5
-    asleep = False  # nobody looks
 
     def __init__(self) -> None:
         self.runs: dict[str, Run] = {}

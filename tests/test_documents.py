@@ -1,0 +1,98 @@
+"""Documents and comments are true of this repository: each path in them exists, and they refer to no document outside it."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PYTHON = [p for part in ("tfnb", "tests", "scripts", "benchmarks") for p in sorted((ROOT / part).rglob("*.py"))]
+OTHERS = [
+    *(p for pattern in ("*.cl", "*.clh") for p in sorted((ROOT / "kernels_cl").rglob(pattern))),
+    *(p for part in ("src", "scripts") for p in sorted((ROOT / "labextension" / part).rglob("*.*ts"))),
+]
+
+# What a path may be relative to, beside the folder of the file that names it.
+BASES = ("", "tfnb", "tests", "kernels_cl", "labextension", "labextension/src")
+PATH = re.compile(
+    r"(?<![\w./:<{*-])((?:[\w-]+/)+[\w.-]*\.(?:pyi?|md|clh?|ts|ipynb|toml)\b"
+    r"|(?:tfnb|tests|docs|kernels_cl|scripts|benchmarks|labextension|examples)/[\w./-]*\w(?![\w*{]))"
+)
+FILE_NAME = re.compile(r"`([\w-]+\.(?:py|clh?|ts))`")
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
+# path -> why it is named although a checkout does not have it
+ABSENT = {
+    "tfnb/kernels_cl": "in a wheel",
+    "tests/browser/shots": "written by the browser tests",
+    "tfnb/labextension": "built by make",
+    "tfnb/datasets/mnist/data": "laid down by the user",
+}
+# Documents by which the work was planned. A reader of this repository does not have them.
+OUTSIDE = re.compile(
+    r"\b(?:FEATURES\s+[A-Z]\d|FACTS\s+of|HOUSE\b|STYLE\.md|BRIEF\b|TODO\.md|(?:[Ii]ssue|ticket|[Ss]ession)\s+#?\d+\b)|/work/"
+)
+
+
+def prose(path: Path, text: str) -> str:
+    """The text of a page; of a source file's text the docstrings and comments."""
+    if path.suffix == ".md":
+        return text
+    if path.suffix != ".py":
+        return "\n".join(re.findall(r"(?<!:)//.*|/\*.*?\*/", text, re.DOTALL))
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, owners)]
+    comments = [t.string for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type == tokenize.COMMENT]
+    return "\n".join([*(ast.get_docstring(n) or "" for n in nodes), *comments])
+
+
+def missing(path: Path) -> list[str]:
+    """The paths that the text names and that do not exist. One with a part in capitals, as NAME.ts, is a pattern."""
+    text = path.read_text(encoding="utf-8")
+    gone = {name for m in PATH.finditer(text) if is_missing(name := m.group(1).rstrip("."), path)}
+    if gone:  # reading only the prose takes longer, so it is read where something is missing in the whole
+        gone &= {m.group(1).rstrip(".") for m in PATH.finditer(prose(path, text))}
+    return sorted(gone)
+
+
+def is_missing(name: str, path: Path) -> bool:
+    if name in ABSENT or (re.search(r"(?:^|/)[A-Z]{3,}(?:/|\.|$)", name) and not name.endswith(".md")):
+        return False
+    return not any((base / name).exists() for base in (path.parent, *(ROOT / b for b in BASES)))
+
+
+def test_the_search_finds_what_is_gone(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("`tfnb/no_such.py`, client/no_such.py, tfnb/__init__.py, kernels_cl/lib, src/widgets/NAME.ts")
+    assert missing(page) == ["client/no_such.py", "tfnb/no_such.py"]
+    assert OUTSIDE.search("as FEATURES O2 says") and OUTSIDE.search("see issue 14") and not OUTSIDE.search("an issue")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_paths_in_a_page_exist(path):
+    text = path.read_text(encoding="utf-8")
+    names = {p.name for part in ("tfnb", "tests", "kernels_cl", "labextension/src", "scripts") for p in (ROOT / part).rglob("*.*")}
+    alone = [name for name in FILE_NAME.findall(text) if name not in names and not name.startswith(("NAME", "hatch_build"))]
+    links = [link for link in LINK.findall(text) if not (path.parent / link).exists()]
+    assert missing(path) + alone + links == []
+
+
+def test_paths_in_the_source_exist():
+    found = {str(p.relative_to(ROOT)): gone for p in [*PYTHON, *OTHERS] if p != Path(__file__) and (gone := missing(p))}
+    assert found == {}
+
+
+def test_no_document_outside_the_repository_is_referred_to():
+    found = [
+        f"{p.relative_to(ROOT)}: {m.group()}"
+        for p in [*PAGES, *PYTHON, *OTHERS, ROOT / "Makefile"]
+        if p != Path(__file__)
+        if OUTSIDE.search(text := p.read_text(encoding="utf-8"))
+        for m in OUTSIDE.finditer(prose(p, text) if p.suffix else text)
+    ]
+    assert found == []
