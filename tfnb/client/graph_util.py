@@ -14,7 +14,6 @@ from tfnb.ir.graphdef.attrs import encode_value
 from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.tensor_proto import encode_array
 from tfnb.ir.protos import proto
-from tfnb.session.session import Session
 from tfnb.types import as_dtype
 
 __all__ = ["API"]
@@ -102,7 +101,7 @@ def _followed(text: str, through: dict[str, str]) -> str:
 
 
 def convert_variables_to_constants(
-    sess: Session,
+    sess: Any,
     input_graph_def: Any,
     output_node_names: Sequence[str],
     variable_names_whitelist: Iterable[str] | None = None,

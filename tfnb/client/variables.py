@@ -38,7 +38,6 @@ from tfnb.ops.state import (
     IS_VARIABLE_INITIALIZED,
     VARIABLE_V2,
 )
-from tfnb.session.session import Session
 from tfnb.types import DType, Shape, ShapeLike, as_dtype, as_shape, unknown_shape
 
 __all__ = ["API", "Variable"]
@@ -244,11 +243,11 @@ class Variable:
             self._initializer = ASSIGN(self._ref, value).op
         self._initial = value
 
-    def eval(self, session: Session | None = None) -> Any:
+    def eval(self, session: Any = None) -> Any:
         """The value in `session` or the default session."""
         return self._snapshot.eval(session=session)
 
-    def load(self, value: TensorLike, session: Session | None = None) -> None:
+    def load(self, value: TensorLike, session: Any = None) -> None:
         """Sets the value in `session` or the default session, without adding a node to the graph."""
         call_operator("run", self._initializer, {self._initial: np.asarray(value)}, session)
 

@@ -34,7 +34,7 @@ class Bound:
     attrs: Any
 
 
-def to_numpy(value: Any, dtype: DType | None = None) -> np.ndarray:
+def to_numpy(value: object, dtype: DType | None = None) -> np.ndarray:
     """A Python or NumPy value as an array of `dtype`, by TensorFlow's rules.
 
     Python floats are float32, ints int32 (int64 if they need it); NumPy arrays keep their dtype. Raises
@@ -101,7 +101,7 @@ def _objects(array: np.ndarray, dtype: DType | None) -> np.ndarray:
         raise DTypeError(f"cannot make a tensor of {dtype.name} of {str(array)[:80]!r}: {e}") from None
 
 
-def _convert(array: np.ndarray, found: DType, dtype: DType, value: Any) -> np.ndarray:
+def _convert(array: np.ndarray, found: DType, dtype: DType, value: object) -> np.ndarray:
     python = not isinstance(value, (np.ndarray, np.generic))
     bad = found.is_string != dtype.is_string
     bad |= found.is_complex and not dtype.is_complex
@@ -178,7 +178,7 @@ def _castable(got: DType, wanted: DType) -> bool:
     return not (got.is_string or wanted.is_string)
 
 
-def _bind_one(opdef: OpDef, a: Arg, value: Any, types: dict[str, Any], to_tensor: ToTensor) -> Tensor:
+def _bind_one(opdef: OpDef, a: Arg, value: object, types: dict[str, Any], to_tensor: ToTensor) -> Tensor:
     wanted = _BY_NAME.get(a.type) if a.type in _BY_NAME else types.get(a.type)
     if a.type_list:
         wanted = None

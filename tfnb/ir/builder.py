@@ -34,7 +34,7 @@ from tfnb.ir.opdef import OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.origin import user_origin
 from tfnb.ir.scopes import Names, Scopes, check_name
-from tfnb.ir.tensor import Tensor, call_operator, is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, call_operator, is_tensor_like
 from tfnb.types import DType, Shape, TensorSpec, as_dtype, as_shape
 
 __all__ = [
@@ -44,7 +44,7 @@ __all__ = [
 
 
 def infer_specs(
-    opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any]
+    opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any]
 ) -> list[TensorSpec]:
     """dtype and static shape of every output."""
     dtypes: list[tuple[DType, bool]] = []
@@ -124,7 +124,7 @@ class GraphBuilder(Collections):
         return pack_outputs(opdef, op, op.outputs)
 
     def create_op(
-        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any], name: str | None = None
+        self, opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any], name: str | None = None
     ) -> Operation:
         """Adds the operation and returns it. Raises `GraphError` or `ShapeError`, and then nothing is added."""
         for t in inputs:
@@ -192,7 +192,7 @@ class GraphBuilder(Collections):
             op.colocation = tuple(f"loc:@{c.name}" for c in self.scopes.colocate)
             op.device = self.scopes.colocate[-1].device or op.device
 
-    def to_tensor(self, value: Any, dtype: DType | None = None, ref: bool = False) -> Tensor:
+    def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
         """A tensor of this graph for `value`: a tensor, variable, or Python/NumPy value (a new Const)."""
         if isinstance(value, Tensor):
             return value
@@ -272,12 +272,12 @@ class GraphBuilder(Collections):
         with self.scopes.pushed(self.scopes.control, tuple(ops)):
             yield
 
-    def device(self, spec: Any) -> AbstractContextManager[None]:
+    def device(self, spec: object) -> AbstractContextManager[None]:
         """Operations made inside get this (partial) device, unless an inner scope gave one. None clears."""
         return self.scopes.pushed(self.scopes.devices, None if spec is None else spec if callable(spec) else str(spec))
 
     @contextmanager
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Any:
+    def colocate_with(self, op: Operation, ignore_existing: bool = False) -> Any:
         """Operations made inside live on the device of `op`; device scopes around the block do not count.
 
         `ignore_existing` drops what the block's surroundings colocate with; `op` may be None then.
@@ -319,7 +319,7 @@ class GraphBuilder(Collections):
     def get_tensor_by_name(self, name: str) -> Tensor:
         return self.as_graph_element(name, allow_operation=False)
 
-    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+    def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         """The Tensor or Operation of this graph that `obj` (one of them, a variable, or a name) stands for.
 
         Raises `NotFoundError` for an unknown name, `GraphError` for an element of another graph, `DTypeError`
@@ -405,7 +405,7 @@ def replace_input(op: Operation, index: int, value: Tensor) -> None:
 
 
 def redefine(
-    op: Operation, opdef: OpDef, inputs: Sequence[Tensor], attrs: Any, types: dict[str, Any]
+    op: Operation, opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: dict[str, Any]
 ) -> None:
     """Makes `op` an operation of another type that gives the same values; its name and its readers stay."""
     graph = op.graph
@@ -417,7 +417,7 @@ def redefine(
             graph._consumers.setdefault((t.op.id, t.index), []).append(op)
 
 
-def flatten(value: Any) -> Iterator[Any]:
+def flatten(value: TensorLike) -> Iterator[Any]:
     """The leaves of nested lists and tuples."""
     if isinstance(value, (list, tuple)):
         for v in value:

@@ -6,7 +6,11 @@ Invariant: a collection is created by its first member; `get_collection` gives a
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
+
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
 
 __all__ = ["Collections"]
 
@@ -19,10 +23,10 @@ class Collections:
         self._unfeedable: set[Any] = set()
         self._unfetchable: set[Any] = set()
 
-    def add_to_collection(self, name: str, value: Any) -> None:
+    def add_to_collection(self, name: str, value: object) -> None:
         self.collections.setdefault(name, []).append(value)
 
-    def add_to_collections(self, names: Any, value: Any) -> None:
+    def add_to_collections(self, names: Sequence[str] | str, value: object) -> None:
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
             self.add_to_collection(name, value)
 
@@ -43,14 +47,14 @@ class Collections:
     def clear_collection(self, name: str) -> None:
         self.collections.pop(name, None)
 
-    def prevent_feeding(self, tensor: Any) -> None:
+    def prevent_feeding(self, tensor: Tensor) -> None:
         self._unfeedable.add(tensor)
 
-    def is_feedable(self, tensor: Any) -> bool:
+    def is_feedable(self, tensor: Tensor) -> bool:
         return tensor not in self._unfeedable
 
-    def prevent_fetching(self, op: Any) -> None:
+    def prevent_fetching(self, op: Operation) -> None:
         self._unfetchable.add(op)
 
-    def is_fetchable(self, tensor_or_op: Any) -> bool:
+    def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
         return getattr(tensor_or_op, "op", tensor_or_op) not in self._unfetchable

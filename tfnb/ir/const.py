@@ -6,6 +6,7 @@ pure ops by running their host kernels. Invariant: a found value is exactly what
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from tfnb.errors import ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, Kind, OpDef
 from tfnb.ir.scalar_host import host_kernel
+from tfnb.ir.tensor import Tensor
 from tfnb.types import ALL, QUANTIZED, Shape, unknown_shape
 
 __all__ = ["CONST", "MAX_RANK", "ConstAttrs", "constant_shape", "constant_value", "vector_length"]
@@ -59,7 +61,7 @@ def constant_value(tensor: Any, depth: int = _DEPTH) -> np.ndarray | None:
     return _Search().value(tensor, depth)
 
 
-def constant_shape(tensor: Any, depth: int = _DEPTH) -> Shape:
+def constant_shape(tensor: Tensor, depth: int = _DEPTH) -> Shape:
     """The value of an integer vector read as a shape; -1 and what is not known are unknown dimensions.
 
     Raises `ShapeError` for a vector of more than `MAX_RANK` elements.
@@ -86,7 +88,7 @@ class _Search:
         self._values: dict[Any, np.ndarray | None] = {}
         self._shapes: dict[Any, Shape] = {}
 
-    def value(self, tensor: Any, depth: int) -> np.ndarray | None:
+    def value(self, tensor: Tensor, depth: int) -> np.ndarray | None:
         """As `constant_value`."""
         if tensor.op.opdef.kind is Kind.CONST:
             return tensor.op.attrs.value
@@ -94,7 +96,7 @@ class _Search:
             self._values[tensor] = self._find_value(tensor, depth)
         return self._values[tensor]
 
-    def shape(self, tensor: Any, depth: int) -> Shape:
+    def shape(self, tensor: Tensor, depth: int) -> Shape:
         """As `constant_shape`."""
         length = tensor.shape.num_elements() if tensor.shape.ndims == 1 else None
         if length is not None:
@@ -105,14 +107,14 @@ class _Search:
         vector_length(found.ndims or 0, tensor.name)
         return found
 
-    def shape_or_unknown(self, tensor: Any, depth: int) -> Shape:
+    def shape_or_unknown(self, tensor: Tensor, depth: int) -> Shape:
         """As `constant_shape`, but a vector that is too long for a shape is data, of which nothing is known."""
         try:
             return self.shape(tensor, depth)
         except ShapeError:
             return unknown_shape
 
-    def _find_value(self, tensor: Any, depth: int) -> np.ndarray | None:
+    def _find_value(self, tensor: Tensor, depth: int) -> np.ndarray | None:
         op = tensor.op
         if depth == 0 or not foldable(op.opdef) or tensor.spec.ref:
             return None
@@ -137,7 +139,7 @@ class _Search:
             result = result[tensor.index]
         return np.asarray(result)
 
-    def _find_shape(self, tensor: Any, length: int | None, depth: int) -> Shape:
+    def _find_shape(self, tensor: Tensor, length: int | None, depth: int) -> Shape:
         op = tensor.op
         if op.opdef.partial is not None and depth > 0:
             inputs = op.inputs
@@ -167,7 +169,7 @@ def _small(value: np.ndarray | None) -> np.ndarray | None:
     return None if value is None or value.size > _MAX_STATIC else value
 
 
-def infer_context(opdef: OpDef, inputs: Any, attrs: Any, types: Any) -> Infer:
+def infer_context(opdef: OpDef, inputs: Sequence[Tensor], attrs: object, types: Mapping[str, Any]) -> Infer:
     """The view of a node's inputs that its shape function gets."""
     search = _Search()
     return Infer(

@@ -55,7 +55,7 @@ def reset_default_graph() -> None:
 
 
 @contextmanager
-def pushed(graph: Any) -> Iterator[Any]:
+def pushed(graph: object) -> Iterator[Any]:
     """Makes `graph` this thread's default inside the `with` block."""
     _stack.graphs.append(graph)
     try:

@@ -18,7 +18,7 @@ from tfnb.ir.builder import infer_specs, pack_outputs
 from tfnb.ir.const import CONST
 from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import OpDef
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import DType, TensorSpec, as_dtype
 
 __all__ = ["EditNode", "GraphEdit"]
@@ -115,7 +115,7 @@ class GraphEdit:
         self.nodes[i] = EditNode(self, node)
         return self.nodes[i]
 
-    def to_tensor(self, value: Any, dtype: DType | None = None, ref: bool = False) -> Tensor:
+    def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
         if isinstance(value, Tensor):
             if value.graph is not self:
                 raise InternalError(f"{value.name} belongs to another graph")

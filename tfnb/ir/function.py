@@ -21,7 +21,7 @@ from tfnb.ir.builder import GraphBuilder, replace_input
 from tfnb.ir.graph import graph_from_operations
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, Kind, OpDef
 from tfnb.ir.operation import Operation
-from tfnb.ir.tensor import Tensor
+from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.types import ALL, ANY, DType, Shape, TensorSpec, unknown_shape
 
 __all__ = ["ARG", "MAX_NODES", "REF_ARG", "Function", "FunctionBuilder", "copy_into", "in_order"]
@@ -80,7 +80,7 @@ class FunctionBuilder(GraphBuilder):
         self.args.append(made)
         return made
 
-    def to_tensor(self, value: Any, dtype: DType | None = None, ref: bool = False) -> Tensor:
+    def to_tensor(self, value: TensorLike, dtype: DType | None = None, ref: bool = False) -> Tensor:
         return self.inside(super().to_tensor(value, dtype, ref))
 
     def inside(self, t: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ Invariant: identity is by object; inputs, attributes and name never change after
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import NotFoundError, Origin
@@ -95,7 +95,7 @@ class Operation:
             return getattr(self.attrs, name)
         raise NotFoundError(f"the operation has no attribute {name!r}", self)
 
-    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> None:
         """Runs the operation in `session` or the default session."""
         call_operator("run", self, feed_dict, session)
 

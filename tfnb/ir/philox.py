@@ -6,8 +6,6 @@ every device. Invariant: a word depends on key and counter only.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 __all__ = ["philox_4x32"]
@@ -17,7 +15,7 @@ _W0, _W1 = 0x9E3779B9, 0xBB67AE85
 _MASK = np.uint64(0xFFFFFFFF)
 
 
-def philox_4x32(key0: Any, key1: Any, ctr0: Any, ctr1: Any) -> tuple[np.ndarray, ...]:
+def philox_4x32(key0: np.ndarray, key1: np.ndarray, ctr0: np.ndarray, ctr1: np.ndarray) -> tuple[np.ndarray, ...]:
     """Four uint32 words per element for the counter (ctr0, ctr1, 0, 0); arguments broadcast."""
     k0, k1, c0, c1 = np.broadcast_arrays(*(np.asarray(x, np.uint64) for x in (key0, key1, ctr0, ctr1)))
     c2 = c3 = np.zeros_like(c0)

@@ -39,13 +39,13 @@ def _values(self: Any) -> tuple[Any, ...]:
     return tuple([getattr(self, name) for name in self.__match_args__])
 
 
-def _eq(self: Any, other: object) -> bool:
+def _eq(self: object, other: object) -> bool:
     if type(other) is not type(self):
         return NotImplemented
     return _values(self) == _values(other)
 
 
-def _hash(self: Any) -> int:
+def _hash(self: object) -> int:
     return hash(_values(self))
 
 
@@ -54,14 +54,14 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({shown})"
 
 
-def _set_once(self: Any, name: str, value: object) -> None:
+def _set_once(self: object, name: str, value: object) -> None:
     """`__init__` sets each field; nobody else may."""
     if hasattr(self, name):
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
     object.__setattr__(self, name, value)
 
 
-def _delete(self: Any, name: str) -> None:
+def _delete(self: object, name: str) -> None:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 

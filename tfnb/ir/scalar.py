@@ -10,6 +10,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+import numpy as np
+
 from tfnb.errors import InternalError
 from tfnb.types import DType, bool_, float32, int32, int64, uint32
 
@@ -50,49 +52,49 @@ class Expr:
         tail = "" if self.value is None else f" {self.value}"
         return f"{self.op}{tail}({', '.join(map(repr, self.args))})"
 
-    def __add__(self, other: Any) -> Expr:
+    def __add__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("add", self, other)
 
-    def __radd__(self, other: Any) -> Expr:
+    def __radd__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("add", other, self)
 
-    def __sub__(self, other: Any) -> Expr:
+    def __sub__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("sub", self, other)
 
-    def __rsub__(self, other: Any) -> Expr:
+    def __rsub__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("sub", other, self)
 
-    def __mul__(self, other: Any) -> Expr:
+    def __mul__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("mul", self, other)
 
-    def __rmul__(self, other: Any) -> Expr:
+    def __rmul__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("mul", other, self)
 
-    def __truediv__(self, other: Any) -> Expr:
+    def __truediv__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("div", self, other)
 
-    def __rtruediv__(self, other: Any) -> Expr:
+    def __rtruediv__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("div", other, self)
 
-    def __floordiv__(self, other: Any) -> Expr:
+    def __floordiv__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("floordiv", self, other)
 
-    def __mod__(self, other: Any) -> Expr:
+    def __mod__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("floormod", self, other)
 
     def __neg__(self) -> Expr:
         return unary("neg", self)
 
-    def __lt__(self, other: Any) -> Expr:
+    def __lt__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("lt", self, other)
 
-    def __le__(self, other: Any) -> Expr:
+    def __le__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("le", self, other)
 
-    def __gt__(self, other: Any) -> Expr:
+    def __gt__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("gt", self, other)
 
-    def __ge__(self, other: Any) -> Expr:
+    def __ge__(self, other: Expr | complex | np.generic) -> Expr:
         return binary("ge", self, other)
 
     def __bool__(self) -> bool:
@@ -102,7 +104,7 @@ class Expr:
 _UNIQUE: weakref.WeakValueDictionary[Any, Expr] = weakref.WeakValueDictionary()
 
 
-def make(op: str, args: tuple[Expr, ...] = (), dtype: DType = float32, value: Any = None) -> Expr:
+def make(op: str, args: tuple[Expr, ...] = (), dtype: DType = float32, value: object | None = None) -> Expr:
     """The unique expression with these parts."""
     # repr keeps 0.0 and -0.0, 1 and True, and NaNs apart
     key = (op, args, dtype, repr(value) if op == "const" else value)
@@ -276,7 +278,7 @@ not_, bitnot = map(_unary, ("not", "bitnot"))
 
 
 def _binary(name: str) -> Any:
-    def f(a: Any, b: Any) -> Expr:
+    def f(a: Expr | complex | np.generic, b: Expr | complex | np.generic) -> Expr:
         return binary(name, a, b)
 
     f.__name__ = name

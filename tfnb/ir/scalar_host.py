@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.ir.opdef import OpDef
+from tfnb.ir.opdef import HostCall, OpDef
 from tfnb.ir.philox import philox_4x32
 from tfnb.ir.scalar import Expr, arg, walk
 from tfnb.types import DType, as_dtype, float32
@@ -137,12 +137,12 @@ def evaluate(root: Expr, leaf: Callable[[Expr], Any]) -> np.ndarray:
 
 
 @lru_cache(maxsize=4096)
-def _cached_exprs(opdef: OpDef, attrs: Any, dtypes: tuple[DType, ...]) -> tuple[Expr, ...]:
+def _cached_exprs(opdef: OpDef, attrs: object, dtypes: tuple[DType, ...]) -> tuple[Expr, ...]:
     out = opdef.scalar(attrs, *(arg(i, d) for i, d in enumerate(dtypes)))  # type: ignore[misc]
     return out if isinstance(out, tuple) else (out,)
 
 
-def scalar_exprs(opdef: OpDef, attrs: Any, dtypes: tuple[DType, ...]) -> tuple[Expr, ...]:
+def scalar_exprs(opdef: OpDef, attrs: object, dtypes: tuple[DType, ...]) -> tuple[Expr, ...]:
     """The expressions of an elementwise op over `arg` leaves.
 
     16-bit floats are storage only: the expression then works on float32 between casts.
@@ -151,7 +151,7 @@ def scalar_exprs(opdef: OpDef, attrs: Any, dtypes: tuple[DType, ...]) -> tuple[E
     return _cached_exprs(opdef, attrs, wide)
 
 
-def _run_scalar(opdef: OpDef, call: Any, arrays: tuple[np.ndarray, ...]) -> Any:
+def _run_scalar(opdef: OpDef, call: HostCall, arrays: tuple[np.ndarray, ...]) -> Any:
     dtypes = tuple(as_dtype(a.dtype) for a in arrays)
     exprs = scalar_exprs(opdef, call.attrs, dtypes)
     outs = tuple(evaluate(e, lambda leaf: arrays[leaf.value].astype(leaf.dtype.np, copy=False)) for e in exprs)

@@ -63,7 +63,7 @@ class Scopes(threading.local):
         self.gradient_source = ""  # which call of tf.gradients is being built
 
     @contextmanager
-    def pushed(self, stack: list[Any], item: Any) -> Iterator[None]:
+    def pushed(self, stack: list[Any], item: object) -> Iterator[None]:
         stack.append(item)
         try:
             yield

@@ -6,13 +6,14 @@ is the place of `values[i]` in a tensor of shape `dense_shape`; ops that say so 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.const import constant_shape
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
-from tfnb.ir.tensor import Tensor, call_operator, is_tensor_like
+from tfnb.ir.tensor import Tensor, TensorLike, call_operator, is_tensor_like
 from tfnb.types import DType, Shape, as_shape, int64
 
 __all__ = ["IndexedSlicesValue", "SparseTensor", "SparseTensorValue", "parts_of", "value_type"]
@@ -42,7 +43,7 @@ class SparseTensor:
     """
 
     def __init__(
-        self, indices: Any, values: Any, dense_shape: Any = None, shape: Any = None
+        self, indices: Any, values: Any, dense_shape: Any = None, shape: object | None = None
     ) -> None:
         if (dense_shape is None) == (shape is None):
             raise InvalidArgumentError("SparseTensor needs dense_shape (in 0.x: shape), once")
@@ -114,11 +115,11 @@ class SparseTensor:
     def get_shape(self) -> Shape:
         return self.shape
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: object) -> None:
         """Adds what the caller knows of the shape. Raises `ShapeError` if it contradicts what is known."""
         self._shape = self.shape.merge_with(as_shape(shape))
 
-    def with_values(self, new_values: Any) -> SparseTensor:
+    def with_values(self, new_values: TensorLike) -> SparseTensor:
         """Other values at the same places."""
         return SparseTensor(self._indices, new_values, self._dense_shape)
 
@@ -127,17 +128,17 @@ class SparseTensor:
         found = [op for t in parts_of(self) for op in t.consumers()]
         return list(dict.fromkeys(found))
 
-    def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> SparseTensorValue:
         """The value, computed by `session` or the default session."""
         return call_operator("eval", self, feed_dict, session)
 
-    def __mul__(self, other: Any) -> SparseTensor:
+    def __mul__(self, other: TensorLike) -> SparseTensor:
         return call_operator("sparse_mul", self, other)
 
-    def __rmul__(self, other: Any) -> SparseTensor:
+    def __rmul__(self, other: TensorLike) -> SparseTensor:
         return call_operator("sparse_mul", self, other)
 
-    def __truediv__(self, other: Any) -> SparseTensor:
+    def __truediv__(self, other: TensorLike) -> SparseTensor:
         return call_operator("sparse_div", self, other)
 
     def __repr__(self) -> str:

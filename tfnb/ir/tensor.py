@@ -71,7 +71,7 @@ class Tensor:
         """The static shape; dimensions that only a run can tell are None."""
         return self.shape
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: object) -> None:
         """Adds what the caller knows of the shape. Raises `ShapeError` if it contradicts what is known."""
         spec = self.spec
         self.op.set_spec(self.index, TensorSpec(spec.dtype, spec.shape.merge_with(as_shape(shape)), spec.ref))
@@ -79,7 +79,7 @@ class Tensor:
     def consumers(self) -> list[Any]:
         return self.graph.consumers(self)
 
-    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
         """The value, computed by `session` or the default session."""
         return _OPERATORS["eval"](self, feed_dict, session)
 
@@ -167,10 +167,10 @@ TensorLike: TypeAlias = (
 
 
 def _operator(name: str, swap: bool = False) -> Callable[..., Any]:
-    def forward(self: Tensor, other: Any) -> Tensor:
+    def forward(self: Tensor, other: TensorLike) -> Tensor:
         return _OPERATORS[name](self, other)
 
-    def backward(self: Tensor, other: Any) -> Tensor:
+    def backward(self: Tensor, other: TensorLike) -> Tensor:
         return _OPERATORS[name](other, self)
 
     return backward if swap else forward
@@ -189,6 +189,6 @@ for _name in ("neg", "abs", "invert"):
     setattr(Tensor, f"__{_name}__", _unary_operator(_name))
 
 
-def is_tensor_like(value: Any) -> bool:
+def is_tensor_like(value: object) -> bool:
     """Is it a tensor, or something that stands for one (a variable, indexed slices)?"""
     return isinstance(value, Tensor) or hasattr(value, "__tensor__")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from tfnb.errors import FailedPreconditionError
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
 
 __all__ = ["evaluate", "get_default_session", "pop", "push", "run_operation"]
 
@@ -44,11 +47,11 @@ def _session_for(element: Any, session: Any) -> Any:
     return found
 
 
-def evaluate(tensor: Any, feed_dict: Any, session: Any) -> Any:
+def evaluate(tensor: Tensor, feed_dict: Mapping[Any, Any] | None, session: Any) -> Any:
     """`Tensor.eval`."""
     return _session_for(tensor, session).run(tensor, feed_dict)
 
 
-def run_operation(op: Any, feed_dict: Any, session: Any) -> None:
+def run_operation(op: Operation, feed_dict: Mapping[Any, Any] | None, session: Any) -> None:
     """`Operation.run`."""
     _session_for(op, session).run(op, feed_dict)

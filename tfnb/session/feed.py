@@ -37,7 +37,7 @@ def flat_feeds(feeds: Mapping[Any, Any]) -> Mapping[Any, Any]:
     return flat
 
 
-def _parts(key: Any, value: Any) -> dict[Any, Any]:
+def _parts(key: object, value: object) -> dict[Any, Any]:
     if isinstance(key, (SparseTensor, IndexedSlices)):
         return _composite(key, value)
     if not isinstance(key, tuple):
@@ -61,7 +61,7 @@ def flat_keys(keys: Iterable[Any]) -> Iterator[Any]:
             yield key
 
 
-def _composite(key: SparseTensor | IndexedSlices, value: Any) -> dict[Any, Any]:
+def _composite(key: SparseTensor | IndexedSlices, value: object) -> dict[Any, Any]:
     parts = [p for p in parts_of(key) if p is not None]
     given = value if isinstance(value, (tuple, list)) else ()
     if len(parts) == 2 and len(given) == 3 and given[2] is None:
@@ -75,7 +75,7 @@ def _composite(key: SparseTensor | IndexedSlices, value: Any) -> dict[Any, Any]:
     return dict(zip(parts, given, strict=True))
 
 
-def feed_key(graph: GraphBuilder, key: Any) -> Tensor:
+def feed_key(graph: GraphBuilder, key: object) -> Tensor:
     """The tensor that a key of a feed_dict means. Raises `InvalidFetchError`."""
     if isinstance(key, Tensor) and key.graph is graph:
         tensor = key
@@ -89,7 +89,7 @@ def feed_key(graph: GraphBuilder, key: Any) -> Tensor:
     return tensor
 
 
-def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
+def feed_array(tensor: Tensor, value: object) -> np.ndarray:
     """`value` as an array for `tensor`. Raises `DTypeError` or `ShapeError` naming both."""
     dtype = tensor.dtype
     if type(value) is np.ndarray and value.dtype == dtype.np and not dtype.is_string:
@@ -109,7 +109,7 @@ def _compatible(dims: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:
     return len(dims) == len(shape) and all(d is None or d == n for d, n in zip(dims, shape, strict=True))
 
 
-def _converted(tensor: Tensor, dtype: DType, value: Any) -> np.ndarray:
+def _converted(tensor: Tensor, dtype: DType, value: object) -> np.ndarray:
     if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
         raise InvalidArgumentError(
             f"the value fed for {tensor.name} is itself a graph element ({value!r}); "
@@ -130,7 +130,7 @@ def _converted(tensor: Tensor, dtype: DType, value: Any) -> np.ndarray:
         raise DTypeError(f"cannot feed {tensor.name}, which is {dtype.name}: {text}", tensor.op) from None
 
 
-def _texts(array: np.ndarray, value: Any) -> np.ndarray:
+def _texts(array: np.ndarray, value: object) -> np.ndarray:
     """An object array of bytes. Raises `DTypeError` where an element is neither text nor bytes."""
     # NumPy's own arrays of text lose the zero bytes at the end of an element, so Python's values are read again.
     texts = np.asarray(value if array.dtype.kind in "SU" else array, object)
@@ -152,7 +152,7 @@ def _numbers(array: np.ndarray) -> np.ndarray:
     return found.astype(np.float64) if found.dtype.kind == "O" else found
 
 
-def _held(array: np.ndarray, dtype: DType, value: Any) -> np.ndarray:
+def _held(array: np.ndarray, dtype: DType, value: object) -> np.ndarray:
     """`array` in `dtype`. Raises `DTypeError` where a number would become another one.
 
     Only rounding is allowed: of floats to floats of fewer bits, where large ones become infinite, as in NumPy.

@@ -43,7 +43,7 @@ class _Planner:
         self.tensors: dict[Tensor, int] = {}
         self.operations: dict[Operation, None] = {}
 
-    def plan(self, fetch: Any) -> Rebuild:
+    def plan(self, fetch: object) -> Rebuild:
         if fetch is None:
             raise InvalidFetchError(
                 "None cannot be fetched; needed a tensor, operation, variable or name. "
@@ -93,12 +93,12 @@ def _own(value: Any) -> Any:
     return value if value.flags.writeable else value.copy()
 
 
-def _op_of(fetch: Any) -> Any:
+def _op_of(fetch: object) -> Any:
     op = getattr(fetch, "op", fetch)
     return op if isinstance(op, Operation) else None
 
 
-def _sequence(fetch: Any, parts: list[Rebuild]) -> Rebuild:
+def _sequence(fetch: object, parts: list[Rebuild]) -> Rebuild:
     if hasattr(fetch, "_fields"):
         kind = type(fetch)
         return lambda values: kind(*(p(values) for p in parts))
@@ -112,7 +112,7 @@ def _like_mapping(fetch: Mapping[Any, Any], keys: list[Any], values: list[Any]) 
     return kind(zip(keys, values, strict=True))
 
 
-def plan_fetches(graph: GraphBuilder, fetches: Any) -> FetchPlan:
+def plan_fetches(graph: GraphBuilder, fetches: object) -> FetchPlan:
     """Raises `InvalidFetchError` for what is no element of the graph or may not be fetched."""
     planner = _Planner(graph)
     rebuild = planner.plan(fetches)

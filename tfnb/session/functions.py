@@ -48,7 +48,7 @@ class Functions:
                 self._known.popitem(last=False)
         run = found.run
 
-        def call(*values: Any) -> list[np.ndarray]:
+        def call(*values: np.ndarray) -> list[np.ndarray]:
             raise_if_overdue()  # a filter may let no element through, for ever
             return run(values)
 

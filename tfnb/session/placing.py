@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.ir.builder import GraphBuilder
 from tfnb.placement.costs import CostModel
 from tfnb.placement.groups import StateGroups, state_groups
 from tfnb.placement.place import Placement, Policy, Rules, first_device, random_device
@@ -57,7 +58,7 @@ class Placing:
         self._pins: dict[str, str] = {}
         self._known: tuple[Any, int, StateGroups] | None = None  # graph, its version, its groups
 
-    def rules(self, graph: Any) -> Rules:
+    def rules(self, graph: GraphBuilder | None) -> Rules:
         """For a step of the user's graph `graph` (None: of no graph)."""
         with self._lock:
             state = self._groups(graph) if graph is not None and len(self.devices) > 1 else StateGroups()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tfnb.ir.graph import Graph
 from tfnb.placement.costs import CostModel
 from tfnb.runtime.stats import HOST, KERNEL, StepStats
 from tfnb.session.config import NodeStats, RunMetadata, RunOptions, StepTimes
@@ -18,7 +19,7 @@ from tfnb.session.config import NodeStats, RunMetadata, RunOptions, StepTimes
 __all__ = ["Recording", "StepAccount", "StepRecord", "Trace", "account", "step_times", "traced"]
 
 
-def step_times(stats: StepStats, graph: Any) -> StepTimes:
+def step_times(stats: StepStats, graph: Graph) -> StepTimes:
     """What a step's recorder noted, with the names of the graph's nodes."""
     nodes = graph.nodes
     free: dict[tuple[str, str], float] = {}  # when each queue is
@@ -99,7 +100,7 @@ def _shared(a: list[tuple[float, float]], b: list[tuple[float, float]]) -> float
 class StepRecord:
     """One recorded step: it began `begin_us` after the recording and took `wall_us`; `graph` is what ran."""
 
-    def __init__(self, number: int, begin_us: float, stats: StepStats, graph: Any) -> None:
+    def __init__(self, number: int, begin_us: float, stats: StepStats, graph: Graph) -> None:
         self.number = number
         self.begin_us = begin_us
         self.wall_us = stats.wall_us
@@ -139,7 +140,7 @@ class Recording:
         self.dropped += 1
         return False
 
-    def add(self, stats: StepStats, graph: Any) -> None:
+    def add(self, stats: StepStats, graph: Graph) -> None:
         """A step is over."""
         self._events += len(stats.times)
         self._found.append((stats, graph))
@@ -189,7 +190,7 @@ class Trace:
         self.recorder = StepStats()
         self._metadata, self._recording = metadata, recording
 
-    def keep(self, graph: Any, costs: CostModel) -> None:
+    def keep(self, graph: Graph, costs: CostModel) -> None:
         """The step of `graph` is over; `costs` learns from what was asked for run by run."""
         recorder, metadata = self.recorder, self._metadata
         recorder.close()

@@ -133,7 +133,7 @@ def _plain(kind: str, value: Any) -> Any:
     return {"b": bool, "i": int, "f": float}[kind](value)
 
 
-def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: Any, into: Any) -> None:
+def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: object, into: Any) -> None:
     """Writes type variables, numbers and attributes of a node into the map `attr` of its NodeDef."""
     numbers = numbers_of(opdef)
     for name, value in types.items():

@@ -63,7 +63,7 @@ def decode_times(value: np.ndarray) -> Noted:
 
 
 def _time(
-    device: Any, label: Any, nodes: Any, start: Any, end: Any, nbytes: Any, kind: Any, lane: Any, detail: Any,
+    device: str, label: str, nodes: Any, start: Any, end: Any, nbytes: Any, kind: Any, lane: Any, detail: Any,
     woken_by: Any,
 ) -> NodeTime:  # fmt: skip
     ids = tuple(int(i) for i in nodes)

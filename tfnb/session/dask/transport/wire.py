@@ -217,7 +217,7 @@ def as_array(head: Head, data: Any) -> np.ndarray:
         raise InvalidArgumentError(f"no array has the shape {list(shape)} of {key!r}") from e
 
 
-def _texts(head: Head, data: Any) -> np.ndarray:
+def _texts(head: Head, data: bytes | bytearray | memoryview) -> np.ndarray:
     count = math.prod(head.subject.shape)
     raw = bytes(data)
     lengths = np.frombuffer(raw, "<u8", count) if count else np.zeros(0, "<u8")
