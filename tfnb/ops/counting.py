@@ -268,7 +268,7 @@ def _distinct(name: str, along: bool, counted: bool, api: str = "") -> OpDef:
         } Runs on the host: the size depends on the data.""",
         infer=lambda c: _distinct_shapes(c, n),
         host=lambda call, *arrays: _host_distinct(call, *arrays)[:n],
-        grad=NOT_DIFFERENTIABLE,
+        grad=GRADIENT_MISSING,
         dynamic=True,
         api=api,
         defaults={"out_idx": int32},
@@ -297,7 +297,7 @@ LIST_DIFF = OpDef(
     data.""",
     infer=lambda c: (Shape((None,)), Shape((None,))),
     host=_host_difference,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     dynamic=True,
     defaults={"out_idx": int32},
 )

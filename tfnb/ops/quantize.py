@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.types import (
     QUANTIZED,
@@ -167,7 +167,7 @@ def quantized_op(
         doc + " Runs on the host.",
         infer=infer,
         host=host,
-        grad=NOT_DIFFERENTIABLE,
+        grad=GRADIENT_MISSING,
         **more,
     )
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ops.constants import ZEROS_LIKE
 from tfnb.ops.math_binary import MAXIMUM
 from tfnb.ops.random import SeedAttrs, random_words
@@ -117,7 +117,7 @@ def _poisson(name: str, inputs: str, types: Any, defaults: Any) -> OpDef:
         + _TAIL.format(what="rate"),
         infer=_sample_shape,
         host=_drawn(_inverse_poisson),
-        grad=NOT_DIFFERENTIABLE,
+        grad=GRADIENT_MISSING,
         shape_inputs=(0,),
         stateful=True,
         defaults=defaults,
