@@ -6,13 +6,8 @@ meaning, which Python gives: `python tests/client/random_state.py FIRST COUNT [d
 
 from __future__ import annotations
 
-import importlib
-import os
 import random
 import sys
-import time
-import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -183,23 +178,12 @@ def computed(seed: int, config: Any = None, **options: Any) -> list[Any]:
         return list(session.run(ends))
 
 
-def main(first: int, count: int, where: str = "") -> None:
-    """Every third program by the general executor."""
-    warnings.simplefilter("ignore")
-    differ, begin = [], time.monotonic()
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-    end = importlib.import_module("targets").Target(where).install()
-    for n, seed in enumerate(range(first, first + count), 1):
-        os.environ["TFNB_FAST_LOOPS"] = "0" if seed % 3 == 1 else "1"
-        options = random_loops.tf.GraphOptions(placement=f"random:{seed}")
-        config = random_loops.tf.ConfigProto(graph_options=options) if where else None
-        if not same(computed(seed, config), expected(seed)):
-            differ.append(seed)
-        if n % 100 == 0 or n == count:
-            sys.stdout.write(f"{n} programs in {time.monotonic() - begin:.0f} s, different: {differ}\n")
-            sys.stdout.flush()
-    end()
+def holds(seed: int, where: str) -> bool:
+    """Does the program of that seed give what it should?"""
+    options = random_loops.tf.GraphOptions(placement=f"random:{seed}")
+    config = random_loops.tf.ConfigProto(graph_options=options) if where else None
+    return same(computed(seed, config), expected(seed))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
+    random_loops.try_all(holds, 3, int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

@@ -254,6 +254,15 @@ def test_shared_names_and_containers():
             assert three.run(b.size()) == 0
 
 
+def test_a_shared_shuffle_queue_keeps_its_least_number_of_elements():
+    first = tf.RandomShuffleQueue(10, 5, tf.float32, shared_name="mixed")
+    other = tf.RandomShuffleQueue(10, 2, tf.float32, shared_name="mixed")
+    with tf.Session() as sess:
+        assert sess.run(first.size()) == 0
+        with pytest.raises(InvalidArgumentError, match="min_after_dequeue 5 but requested min_after_dequeue was 2"):
+            sess.run(other.size())
+
+
 def test_a_queue_chosen_at_run_time(sess):
     queues = [tf.FIFOQueue(5, tf.int32, shapes=[()]) for _ in range(3)]
     i = tf.placeholder(tf.int32, [])

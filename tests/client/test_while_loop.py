@@ -399,3 +399,18 @@ def test_a_function_called_in_a_loop_reads_what_the_loop_changes():
             return i + 1, plus(x)
 
     assert _run(tf.while_loop(lambda i, x: i < 3, body, [0, 0.0])[1], v) == (9.0, 4.0)
+
+
+def test_what_is_made_inside_a_loop_or_branch_cannot_be_fetched():
+    made = []
+
+    def body(_):
+        made.extend([tf.constant(5), tf.constant(5) + 1])
+        return tf.constant(10)
+
+    tf.while_loop(lambda t: t < 5, body, [tf.constant(4)])
+    tf.cond(tf.placeholder(tf.bool, []), lambda: made.append(tf.constant(7)) or tf.constant(8), lambda: tf.constant(9))
+    with tf.Session() as sess:
+        for tensor in made:
+            with pytest.raises(ValueError, match="not fetchable"):
+                sess.run(tensor)

@@ -67,7 +67,7 @@ _RESIZE = [
 _COLOURS = [
     *(Case(op, (arr(3, 4, 3, lo=0, hi=1),)) for op in ("RGBToHSV", "HSVToRGB")),
     # ties between channels, grey, black
-    Case("RGBToHSV", (ints(8, 3, lo=0, hi=2).astype(np.float32),), note="ties"),
+    Case("RGBToHSV", (ints(8, 3, lo=0, hi=2).astype(np.float32),), note="ties", grad=False),
     Case("HSVToRGB", (ints(8, 3, lo=0, hi=7).astype(np.float32) / 6,), note="sixths"),
     *(
         Case("AdjustHue", (arr(2, 4, 3, lo=0, hi=1), np.float32(d)), float32_only=True)

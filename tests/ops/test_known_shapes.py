@@ -170,3 +170,21 @@ def test_indexed_slices_become_dense_where_a_tensor_is_needed():
         assert slices.shape.as_list() == [5, 2]
         dense = tf.convert_to_tensor(slices)
         assert dense.shape.as_list() == [5, 2]
+
+
+def test_batch_to_space_with_unknown_crops_keeps_what_lies_behind_them():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, None, None, 2])
+        assert tf.batch_to_space_nd(x, [2, 2], tf.placeholder(tf.int32, [2, 2])).shape.as_list() == [None, None, None, 2]
+        assert tf.space_to_batch_nd(x, tf.placeholder(tf.int32, [1]), [[0, 0]]).shape.as_list() == [None, None, None, 2]
+        unclear = tf.placeholder(tf.int32, [None])
+        assert tf.batch_to_space_nd(x, unclear, tf.zeros([1, 2], tf.int32)).shape.as_list() == [None] * 4
+
+
+def test_the_distance_of_sequences_has_the_larger_of_both_shapes():
+    with tf.Graph().as_default():
+        one = tf.SparseTensor([[0, 0], [1, 0]], ["a", "b"], [2, 1])
+        two = tf.SparseTensor([[0, 0], [2, 0]], ["a", "b"], [3, 4])
+        assert tf.edit_distance(one, one).shape.as_list() == [2]
+        assert tf.edit_distance(one, two).shape.as_list() == [3]
+        assert tf.edit_distance(one, tf.sparse_placeholder(tf.string, [None, None])).shape.as_list() == [None]

@@ -67,7 +67,7 @@ def _their_gradients(inputs, outputs, weights):
         return []
     try:
         found = tf1.gradients([y for y, _ in pairs], floats, [w for _, w in pairs])
-    except (LookupError, ValueError):  # TensorFlow has no gradient, or none for these shapes
+    except (LookupError, NotImplementedError, ValueError):  # TensorFlow has no gradient, or none for these shapes
         return None
     return [
         tf1.zeros_like(x) if g is None else tf1.convert_to_tensor(g)

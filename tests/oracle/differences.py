@@ -504,6 +504,10 @@ NOTES: tuple[str, ...] = (
     "may be a newer one there. Loops that are built here read the variable in each iteration.",
     "`Cast` with `Truncate=True` of float64 to complex64 cuts off the 29 bits that float32 lacks, as it does to float32. "
     "TensorFlow cuts off all 52 there, so that only powers of two keep their value.",
+    "float16 is computed in float32 and rounded once: `tf.nn.elu(-1.0)` is -0.63232, the float16 nearest to exp(-1) - 1. "
+    "TensorFlow's CPU rounds exp(-1) first, and gives -0.63184.",
+    "A pooling window or filter that is larger than its image gives, without padding, a tensor of no elements, whether the "
+    "shapes are known while the graph is built or only in a run. TensorFlow refuses the first with a `ValueError`.",
     "A `tf.Variable` that is used under `tf.control_dependencies` is read after them, as TensorFlow reads resource "
     "variables; what a reference variable gives there may also be what it held before.",
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,26 @@ def test_saved_and_loaded(sess, tmp_path):
             file = other.run(f"{prefix}told:0").decode()
             with open(file) as lines:
                 assert lines.read() == "a\nb\n"
+
+
+def test_assets_of_one_file_name_are_kept_apart(sess, tmp_path):
+    sources = [tmp_path / "a" / "names.txt", tmp_path / "b" / "names.txt"]
+    for source in sources:
+        source.parent.mkdir()
+        source.write_text(str(source))
+    assets = [tf.constant(str(s)) for s in (*sources, sources[0])]
+    told = [tf.Variable("", collections=[tf.GraphKeys.LOCAL_VARIABLES]) for _ in assets]
+    main_op = tf.group(*(v.assign(a) for v, a in zip(told, assets, strict=True)))
+    builder = sm.builder.SavedModelBuilder(str(tmp_path / "m"))
+    model()
+    sess.run(tf.global_variables_initializer())
+    builder.add_meta_graph_and_variables(sess, ["serve"], assets_collection=assets, main_op=main_op)
+    builder.save()
+    assert sorted(p.name for p in (tmp_path / "m" / "assets").iterdir()) == ["names.txt", "names.txt_1"]
+    with tf.Graph().as_default(), tf.Session() as other:
+        sm.loader.load(other, ["serve"], tmp_path / "m")
+        found = [Path(other.run(f"{v.op.name}:0").decode()).read_text() for v in told]
+    assert found == [str(sources[0]), str(sources[1]), str(sources[0])]
 
 
 def test_simple_save_and_text(sess, tmp_path):

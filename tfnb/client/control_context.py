@@ -148,6 +148,8 @@ class Context(ABC):
         op.extra[CONTEXT] = self
         if self.pivot is not None:
             op.extra[PIVOT] = self.pivot.op
+        if op.opdef.kind is Kind.CONST:
+            self.graph.prevent_fetching(op)
         if op.opdef.kind in PLACES:
             return
         self._read_references(op)

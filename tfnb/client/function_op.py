@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfnb.client.backward_loop import has_gradient
 from tfnb.client.gradients import gradients
 from tfnb.client.loop_structure import restore_loops
 from tfnb.client.structure import flatten
@@ -185,7 +186,7 @@ def make_gradient(
             table = copy_into(function, body, args)
             restore_loops(body, body.get_operations()[before:])
             results = [table[t] for t in function.results]
-        pairs = [(y, g) for y, g in zip(results, seeds, strict=True) if _differentiable(y)]
+        pairs = [(y, g) for y, g in zip(results, seeds, strict=True) if has_gradient(y)]
         if not pairs:
             return lambda op, *dys: [None] * len(op.inputs)
         found = gradients([y for y, _ in pairs], args, [g for _, g in pairs])
@@ -199,7 +200,7 @@ def make_gradient(
 
     def gradient(op: Operation, *dys: Any) -> list[Any]:
         for t, g in zip(op.outputs, dys, strict=True):
-            if g is not None and not _differentiable(t):
+            if g is not None and not has_gradient(t):
                 raise UnimplementedError(
                     f"{op.name}: gradients do not pass through a list of tensors that a function returns", op
                 )
@@ -227,10 +228,6 @@ def symbolic_gradient(function: Function) -> Function:
         found = function.gradient(first.op, *seeds)
         results = [ZEROS_LIKE(a) if g is None else g for a, g in zip(args, found, strict=True)]
     return Function(f"SymbolicGradient_{function.name}", body, results, make_gradient)
-
-
-def _differentiable(t: Tensor) -> bool:
-    return t.dtype.is_floating or t.dtype.is_complex
 
 
 class Defun:

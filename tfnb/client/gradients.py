@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from tfnb.client import logging_api as logging
-from tfnb.client.backward_loop import differentiate
+from tfnb.client.backward_loop import differentiate, has_gradient
 from tfnb.client.control_context import context_of, loops_around
 from tfnb.client.gradient_paths import open_paths, operations_between
 from tfnb.client.loop_structure import UNCLEAR
@@ -142,12 +142,12 @@ def gradients(
         raise InvalidArgumentError(f"gradients: {len(seeds)} grad_ys for {len(y_list)} ys")
     with graph.as_default(), graph.name_scope(name) as scope, _source(graph, scope):
         here = loops_around(graph.scopes.control_flow)
-        if not any(_has_gradient(y) for y in y_list):
+        if not any(has_gradient(y) for y in y_list):
             logging.warning(
                 "gradients: none of %s is a floating or complex tensor, so there are no gradients; cast before you "
                 "differentiate", [f"{y.name} ({y.dtype.name})" for y in y_list],
             )  # fmt: skip
-        pairs = [(y, _seed(y, seed)) for y, seed in zip(y_list, seeds, strict=True) if _has_gradient(y)]
+        pairs = [(y, _seed(y, seed)) for y, seed in zip(y_list, seeds, strict=True) if has_gradient(y)]
         y_list = [y for y, _ in pairs]
         open_paths(x_list, y_list, stops)
         walk = _Backward(graph, x_list, y_list, stops, colocate_gradients_with_ops, here)
@@ -184,10 +184,6 @@ def _as_ref(graph: GraphBuilder, x: Tensor) -> Tensor:
     if isinstance(x, IndexedSlices):
         return x.values
     return graph.as_graph_element(x, allow_operation=False)
-
-
-def _has_gradient(t: Tensor) -> bool:
-    return t.dtype.is_floating or t.dtype.is_complex
 
 
 def _seed(y: Tensor, seed: Any) -> Grad:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast, unchanged
 from tfnb.types import INTS, NUMBERS, QUANTIZED, DType, Shape, uint8, uint16, uint32, uint64
@@ -159,7 +159,7 @@ BITCAST = OpDef(
     infer=_cast_shape,
     host=_host_cast,
     lower=_lower_cast,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     api="bitcast",
 )
 

@@ -197,7 +197,10 @@ def _nd_shape(c: Infer, into: bool) -> Shape:
     if x.dims is None:
         return unknown_shape
     if block is None or pairs is None:
-        return Shape((None,) * len(x.dims))
+        sizes = c.shapes[1].dims
+        if sizes is None or sizes[0] is None:
+            return Shape((None,) * len(x.dims))
+        return Shape((None,) * (sizes[0] + 1) + x.dims[sizes[0] + 1 :])  # what lies behind the blocks stays
     return Shape(_batched(c.op_name, x.dims, *_margins(c.op_name, block, pairs), into))
 
 

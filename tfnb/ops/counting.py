@@ -281,7 +281,7 @@ def _distinct(name: str, along: bool, counted: bool, api: str = "") -> OpDef:
         } Runs on the host: the size depends on the data.""",
         infer=lambda c: _distinct_shapes(c, n),
         host=lambda call, *arrays: _host_distinct(call, *arrays)[:n],
-        grad=NOT_DIFFERENTIABLE,
+        grad=GRADIENT_MISSING,
         dynamic=True,
         api=api,
         defaults={"out_idx": int32},
@@ -310,7 +310,7 @@ LIST_DIFF = OpDef(
     data.""",
     infer=lambda c: (Shape((None,)), Shape((None,))),
     host=_host_difference,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     dynamic=True,
     defaults={"out_idx": int32},
 )
@@ -364,6 +364,15 @@ def _host_distance(call: HostCall, *arrays: np.ndarray) -> np.ndarray:
     return out
 
 
+def _distance_shape(c: Infer) -> Shape:
+    """The larger of both shapes, as far as they are known, without the last dimension."""
+    guesses, truths = c.as_shape(2).dims, c.as_shape(5).dims
+    if not guesses or not truths or len(guesses) != len(truths):
+        return unknown_shape
+    pairs = zip(guesses[:-1], truths[:-1], strict=True)
+    return Shape(tuple(None if a is None or b is None else max(a, b) for a, b in pairs))
+
+
 EDIT_DISTANCE = OpDef(
     "EditDistance",
     inputs="hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, "
@@ -377,8 +386,7 @@ EDIT_DISTANCE = OpDef(
     output: float32, the larger of both shapes without the last dimension; with `normalize` divided by the
     truth's length (infinite for an empty truth). Errors: the ranks differ. Runs on the host: the shape depends
     on the data.""",
-    infer=lambda c: Shape((None,) * (c.shapes[2].dims[0] - 1)) if c.shapes[2].dims and c.shapes[2].dims[0] else
-    unknown_shape,
+    infer=_distance_shape,
     host=_host_distance,
     grad=NOT_DIFFERENTIABLE,
     dynamic=True,

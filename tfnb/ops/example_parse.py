@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ops.example_messages import message
 from tfnb.types import DType, Shape, as_shape, float32, int64, string
@@ -352,7 +352,7 @@ PARSE_EXAMPLE = OpDef(
     attrs=ParseAttrs,
     infer=_infer_parse,
     host=_host_parse,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     dynamic=True,
 )
 
@@ -369,7 +369,7 @@ PARSE_SINGLE_EXAMPLE = OpDef(
     attrs=ParseSingleAttrs,
     infer=_infer_single,
     host=_host_single,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     dynamic=True,
 )
 
@@ -397,7 +397,7 @@ PARSE_SINGLE_SEQUENCE_EXAMPLE = OpDef(
     attrs=ParseSequenceAttrs,
     infer=_infer_sequence,
     host=_host_sequence,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     dynamic=True,
 )
 

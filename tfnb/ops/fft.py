@@ -6,6 +6,7 @@ points.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.compare import LOGICAL_AND, NOT_EQUAL
@@ -172,7 +173,7 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
         shape ({rank},). output: complex of that width, fft_length // 2 + 1 in the last dimension.""",
         infer=_real_shape(rank, True),
         host=forward,
-        grad=_grad_rfft if rank == 1 else GRADIENT_MISSING,
+        grad=lambda op, dy: _grad_rfft(op, dy, rank),
         shape_inputs=(1,),
     )
     irfft = OpDef(
@@ -187,50 +188,65 @@ def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
         result. output: float32 or float64.""",
         infer=_real_shape(rank, False),
         host=inverse,
-        grad=_grad_irfft if rank == 1 else GRADIENT_MISSING,
+        grad=lambda op, dy: _grad_irfft(op, dy, rank),
         shape_inputs=(1,),
     )
     return rfft, irfft
 
 
-def _grad_rfft(op: Operation, dy: Tensor) -> Any:
+def _grad_rfft(op: Operation, dy: Tensor, rank: int) -> Any:
     """The transform's adjoint: the real part of the sum of dy[k] exp(2 pi i k n / N)."""
-    x, n = op.inputs[0], op.inputs[1][0]
-    full = _resized(dy, n)
-    back = REAL(IFFT(full) * cast_to(n, full.dtype), Tout=x.dtype)
-    return _resized(back, shape_of(x)[-1]), None
+    x, sizes = op.inputs[0], [op.inputs[1][k] for k in range(rank)]
+    full = _resized(dy, sizes)
+    back = REAL(_INVERSE[rank](full) * cast_to(math.prod(sizes[1:], start=sizes[0]), full.dtype), Tout=x.dtype)
+    return _resized(back, _last_sizes(x, rank)), None
 
 
-def _grad_irfft(op: Operation, dy: Tensor) -> Any:
+def _grad_irfft(op: Operation, dy: Tensor, rank: int) -> Any:
     """Terms that stand for two conjugates, all but the first and for even N the middle one, count twice."""
     x, length = op.inputs
-    n = length[0]
+    sizes = [length[k] for k in range(rank)]
+    n = sizes[-1]
     half = n // 2 + 1
     k = RANGE(0, half, 1)
     twice = LOGICAL_AND(NOT_EQUAL(k, 0), NOT_EQUAL(k * 2, n))
-    weight = (1.0 + cast_to(twice, dy.dtype)) / cast_to(n, dy.dtype)
-    g = RFFT(dy, length, Tcomplex=x.dtype) * cast_to(weight, x.dtype)
-    return _resized(g, shape_of(x)[-1]), None
+    weight = (1.0 + cast_to(twice, dy.dtype)) / cast_to(math.prod(sizes[1:], start=sizes[0]), dy.dtype)
+    g = _REAL[2 * rank - 2](dy, length, Tcomplex=x.dtype) * cast_to(weight, x.dtype)
+    return _resized(g, _last_sizes(x, rank)), None
 
 
-def _resized(x: Any, size: Any) -> Any:
-    """Cut or padded with zeros to `size` in the last dimension."""
-    last = x.shape.dims[-1]
-    if last is not None and not isinstance(size, Tensor) and last == int(size):
+def _last_sizes(x: Any, rank: int) -> list[Any]:
+    sizes = shape_of(x)
+    return [sizes[k] for k in range(-rank, 0)]
+
+
+def _resized(x: Any, sizes: list[Any]) -> Any:
+    """Cut or padded with zeros to `sizes` in the last dimensions."""
+    for axis, size in enumerate(sizes, -len(sizes)):
+        x = _resized_along(x, size, axis)
+    return x
+
+
+def _resized_along(x: Any, size: Any, axis: int) -> Any:
+    have = x.shape.dims[axis]
+    if have is not None and not isinstance(size, Tensor) and have == int(size):
         return x
-    cut = x[..., :size]
-    rest = size - shape_of(cut)[-1]
+    behind = [slice(None)] * (-1 - axis)
+    kept = (..., slice(None, size), *behind)
+    cut = x[kept]
+    rest = size - shape_of(cut)[axis]
     rank = x.shape.ndims
-    if not isinstance(rest, Tensor):
-        return PAD(cut, np.array([[0, 0]] * (rank - 1) + [[0, int(rest)]], np.int32))
-    return PAD(cut, PACK([*[np.zeros(2, np.int32)] * (rank - 1), PACK([np.int32(0), rest])]))
+    none = np.zeros(2, np.int32)
+    last = PACK([np.int32(0), rest]) if isinstance(rest, Tensor) else np.array([0, int(rest)], np.int32)
+    rows = [none] * (rank + axis) + [last] + [none] * (-1 - axis)
+    return PAD(cut, PACK(rows) if isinstance(rest, Tensor) else np.stack(rows))
 
 
 FFT, IFFT = _complex_to_complex(1)
 FFT2D, IFFT2D = _complex_to_complex(2)
 FFT3D, IFFT3D = _complex_to_complex(3)
 _REAL = tuple(op for rank in (1, 2, 3) for op in _real_transforms(rank))
-RFFT = _REAL[0]
+_INVERSE = {1: IFFT, 2: IFFT2D, 3: IFFT3D}
 OPS: tuple[OpDef, ...] = (FFT, IFFT, FFT2D, IFFT2D, FFT3D, IFFT3D, *_REAL)
 
 

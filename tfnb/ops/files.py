@@ -25,7 +25,7 @@ from tfnb.errors import (
     UnknownError,
 )
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import no_outputs, scalar_shape
 from tfnb.ir.tensor import TensorLike
@@ -326,7 +326,7 @@ DECODE_CSV = OpDef(
     attrs=CsvAttrs,
     infer=_csv_shapes,
     host=_csv,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
 )
 
 

@@ -13,15 +13,17 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.clip import saturate_cast
+from tfnb.ops.compare import LOGICAL_AND
+from tfnb.ops.concat import CONCAT
 from tfnb.ops.convert import cast, cast_to
 from tfnb.ops.image_shape import image_tensor
 from tfnb.ops.losses import scope
-from tfnb.ops.math_binary import MAXIMUM
+from tfnb.ops.math_binary import DIV_NO_NAN, MAXIMUM, MINIMUM
 from tfnb.ops.math_unary import LOG, RSQRT, SQRT
 from tfnb.ops.random_functions import random_uniform
 from tfnb.ops.reduce_api import reduce_mean, reduce_prod, reduce_sum
@@ -75,6 +77,35 @@ def _rgb(hsv: Triple, m: Any) -> Triple:
     )
 
 
+def _grad_hsv(op: Any, dy: Any) -> Any:
+    """Where channels are equal, the first of them counts as the largest and the last as the smallest.
+
+    As in TensorFlow, saturation does not depend on a channel that is 0.
+    """
+    x = op.inputs[0]
+    r, g, b = (x[..., k : k + 1] for k in range(3))
+
+    def one_of_three(*masks: Any) -> Any:
+        return cast_to(CONCAT(np.int32(-1), list(masks)), x.dtype)
+
+    most = one_of_three(
+        LOGICAL_AND(r >= g, r >= b), LOGICAL_AND(g > r, g >= b), LOGICAL_AND(b > r, b > g)
+    )
+    least = one_of_three(
+        LOGICAL_AND(r < g, r < b), LOGICAL_AND(g <= r, g < b), LOGICAL_AND(b <= r, b <= g)
+    )
+    value, low = MAXIMUM(MAXIMUM(r, g), b), MINIMUM(MINIMUM(r, g), b)
+    span = value - low
+    # The hue is (sum of turn * x) / (6 * span), and a constant: turn is +1 for the channel behind the largest, -1 for
+    # the one before it.
+    turn = CONCAT(np.int32(-1), [most[..., 2:], most[..., :2]]) - CONCAT(np.int32(-1), [most[..., 1:], most[..., :1]])
+    numerator = reduce_sum(turn * x, -1, keepdims=True)
+    hue = DIV_NO_NAN(turn * span - numerator * (most - least), 6.0 * span * span)
+    saturation = DIV_NO_NAN(most * DIV_NO_NAN(low, value) - least, value)
+    saturation = saturation * cast_to(x > 0, x.dtype)
+    return dy[..., 0:1] * hue + dy[..., 1:2] * saturation + dy[..., 2:3] * most
+
+
 class _Arrays:
     """The functions that `_hsv` and `_rgb` need, on NumPy arrays."""
 
@@ -125,7 +156,7 @@ def _lower_pixels(of: Any) -> Any:
     return lower
 
 
-def _pixel_op(name: str, inputs: str, of: Any, doc: str, types: Any, api: str = "") -> OpDef:
+def _pixel_op(name: str, inputs: str, of: Any, doc: str, types: Any, grad: Any, api: str = "") -> OpDef:
     return OpDef(
         name,
         inputs,
@@ -136,7 +167,7 @@ def _pixel_op(name: str, inputs: str, of: Any, doc: str, types: Any, api: str = 
         infer=_three_channels,
         host=_host_pixels(of),
         lower=_lower_pixels(of),
-        grad=NOT_DIFFERENTIABLE,
+        grad=grad,
         api=api,
     )
 
@@ -147,6 +178,7 @@ RGB_TO_HSV = _pixel_op(
     _hsv,
     "Red, green and blue as hue, saturation and value.",
     FLOATS,
+    _grad_hsv,
     "image.rgb_to_hsv",
 )
 HSV_TO_RGB = _pixel_op(
@@ -155,6 +187,7 @@ HSV_TO_RGB = _pixel_op(
     _rgb,
     "Hue, saturation and value as red, green and blue.",
     FLOATS,
+    NOT_DIFFERENTIABLE,
     "image.hsv_to_rgb",
 )
 ADJUST_HUE = _pixel_op(
@@ -163,6 +196,7 @@ ADJUST_HUE = _pixel_op(
     _altered_hue,
     "RGB images with `delta`, a scalar, added to the hue of each pixel, around the circle of 1.",
     (float32, float16),
+    GRADIENT_MISSING,
 )
 ADJUST_SATURATION = _pixel_op(
     "AdjustSaturation",
@@ -170,6 +204,7 @@ ADJUST_SATURATION = _pixel_op(
     _altered_saturation,
     "RGB images with the saturation of each pixel times `scale`, a scalar, and within [0, 1].",
     (float32, float16),
+    GRADIENT_MISSING,
 )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
@@ -97,7 +97,7 @@ UNIQUE = OpDef(
     int64). Runs on the host.""",
     infer=lambda c: (Shape((None,)), with_rank(c, 0, 1)),
     host=_host_unique,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     dynamic=True,
     defaults={"out_idx": int32},
 )

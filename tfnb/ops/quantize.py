@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.tensor import TensorLike
 from tfnb.types import (
@@ -169,7 +169,7 @@ def quantized_op(
         doc + " Runs on the host.",
         infer=infer,
         host=host,
-        grad=NOT_DIFFERENTIABLE,
+        grad=GRADIENT_MISSING,
         **more,
     )
 

@@ -279,6 +279,14 @@ class RandomShuffleQueue(Queue):
         self._random = random.Random(seed)
         self._elements: list[Element] = []
 
+    def check_same(self, other: Queue) -> None:
+        super().check_same(other)
+        if isinstance(other, RandomShuffleQueue) and self.min_after_dequeue != other.min_after_dequeue:
+            raise InvalidArgumentError(
+                f"Shared queue '{self.name}' has min_after_dequeue {self.min_after_dequeue} but requested "
+                f"min_after_dequeue was {other.min_after_dequeue}"
+            )
+
     def _put(self, element: Element) -> None:
         self._elements.append(element)
 

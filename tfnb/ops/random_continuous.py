@@ -17,7 +17,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.constants import ZEROS_LIKE
@@ -121,7 +121,7 @@ def _poisson(name: str, inputs: str, types: Any, defaults: Any) -> OpDef:
         + _TAIL.format(what="rate"),
         infer=_sample_shape,
         host=_drawn(_inverse_poisson),
-        grad=NOT_DIFFERENTIABLE,
+        grad=GRADIENT_MISSING,
         shape_inputs=(0,),
         stateful=True,
         defaults=defaults,

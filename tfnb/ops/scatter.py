@@ -14,7 +14,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.bounds import Bound
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.kernels_scatter import scatter_calls
@@ -110,6 +110,7 @@ def _scatter(
     does: str,
     types: tuple[DType, ...],
     attrs: type = LockAttrs,
+    grad: Any = GRADIENT_MISSING,
 ) -> OpDef:
     return OpDef(
         name,
@@ -125,7 +126,7 @@ def _scatter(
         host=_host(update),
         opencl=partial(scatter_calls, entry=entry),
         bounds=lambda c: [Bound(1, c.shapes[0].known()[0])],
-        grad=NOT_DIFFERENTIABLE,
+        grad=grad,
         writes=(0,),
     )
 
@@ -133,14 +134,14 @@ def _scatter(
 SCATTER_UPDATE = _scatter(
     "ScatterUpdate", "scatter_update", _replace, "Replaces", ALL, attrs=UpdateAttrs
 )
-SCATTER_ADD = _scatter("ScatterAdd", "scatter_add", np.add.at, "Adds `updates` to", NUMBERS)
+SCATTER_ADD = _scatter("ScatterAdd", "scatter_add", np.add.at, "Adds `updates` to", NUMBERS, grad=NOT_DIFFERENTIABLE)
 SCATTER_SUB = _scatter(
-    "ScatterSub", "scatter_sub", np.subtract.at, "Subtracts `updates` from", NUMBERS
+    "ScatterSub", "scatter_sub", np.subtract.at, "Subtracts `updates` from", NUMBERS, grad=NOT_DIFFERENTIABLE
 )
 SCATTER_MUL = _scatter(
-    "ScatterMul", "scatter_mul", np.multiply.at, "Multiplies by `updates`", NUMBERS
+    "ScatterMul", "scatter_mul", np.multiply.at, "Multiplies by `updates`", NUMBERS, grad=NOT_DIFFERENTIABLE
 )
-SCATTER_DIV = _scatter("ScatterDiv", "scatter_div", _divide, "Divides by `updates`", NUMBERS)
+SCATTER_DIV = _scatter("ScatterDiv", "scatter_div", _divide, "Divides by `updates`", NUMBERS, grad=NOT_DIFFERENTIABLE)
 SCATTER_MIN = _scatter(
     "ScatterMin", "scatter_min", np.minimum.at, "Takes the smaller of `updates` and", REALS
 )

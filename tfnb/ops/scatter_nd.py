@@ -16,7 +16,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Temp
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
 from tfnb.ops.compare import EQUAL, GREATER_EQUAL, SELECT
@@ -137,7 +137,7 @@ def _on_variable(name: str, types: tuple[DType, ...]) -> OpDef:
         host=_host(change),
         opencl=partial(_calls, entry=f"scatter_{name.lower()}"),
         bounds=nd_bounds,
-        grad=NOT_DIFFERENTIABLE,
+        grad=GRADIENT_MISSING if name in ("Max", "Min") else NOT_DIFFERENTIABLE,
         writes=(0,),
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.compare import SELECT
@@ -96,7 +96,7 @@ STRIDED_SLICE_ASSIGN = OpDef(
     infer=_assigned,
     host=_host_assign,
     expand=_expand_assign,
-    grad=NOT_DIFFERENTIABLE,
+    grad=GRADIENT_MISSING,
     shape_inputs=(1, 2, 3),
     writes=(0,),
 )

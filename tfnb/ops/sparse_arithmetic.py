@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.record import record
 from tfnb.ir.shapes import with_rank
@@ -323,15 +323,16 @@ def _expand_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return expand
 
 
-def _grad_cwise(product: bool) -> Callable[..., Any]:
+def _grad_cwise(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[..., Any]:
+    """`slopes` of (dy, values, their dense elements): the gradients of both, one for each value."""
+
     def grad(op: Operation, dy: Tensor) -> Any:
         indices, values, shape, dense = op.inputs
         other, at, own = _picked(indices, shape, dense), None, None
         if other is None:
             at, own = _unknown_places(indices, shape, dense)
             other = GATHER_ND(RESHAPE(dense, own), at)
-        dx = dy * other if product else dy / other
-        terms = dy * values if product else dy * (-values / SQUARE(other))
+        dx, terms = slopes(dy, values, other)
         if dense.shape.ndims == 0:
             return None, dx, None, SUM(terms, all_axes(terms))
         if own is not None:
@@ -361,9 +362,12 @@ def _cwise(name: str, what: str, host: Any, fn: Any, grad: Any) -> OpDef:
 
 
 SPARSE_DENSE_CWISE = {
-    "Mul": _cwise("Mul", "times", np.multiply, lambda a, b: a * b, _grad_cwise(True)),
-    "Div": _cwise("Div", "divided by", _quotient, lambda a, b: DIV(a, b), _grad_cwise(False)),
-    "Add": _cwise("Add", "plus", np.add, lambda a, b: a + b, NOT_DIFFERENTIABLE),
+    "Mul": _cwise("Mul", "times", np.multiply, lambda a, b: a * b, _grad_cwise(lambda dy, x, y: (dy * y, dy * x))),
+    "Div": _cwise(
+        "Div", "divided by", _quotient, lambda a, b: DIV(a, b),
+        _grad_cwise(lambda dy, x, y: (dy / y, dy * (-x / SQUARE(y)))),
+    ),
+    "Add": _cwise("Add", "plus", np.add, lambda a, b: a + b, _grad_cwise(lambda dy, x, y: (dy, dy))),
 }
 
 OPS: tuple[OpDef, ...] = (

@@ -64,7 +64,7 @@ def _reduction(name: str, what: str, ufunc: Any) -> OpDef:
         host.""",
         infer=lambda c: (Shape((None, None)), _NONE, _NONE),
         host=kernel,
-        grad=NOT_DIFFERENTIABLE,
+        grad=GRADIENT_MISSING,
         dynamic=True,
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import FailedPreconditionError, InvalidArgumentError, ResourceExhaustedError
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.shapes import scalar_shape
 from tfnb.ops.handles import make_handle, resource_of
@@ -95,7 +95,7 @@ STACK = OpDef(
 PUSH = OpDef(
     "StackPushV2", "handle: resource, elem: T", "output: T",
     "Puts `elem`, of any shape, on the stack and gives it on. Host only. Errors: the stack is full or closed.",
-    types={"T": ANY}, attrs=PushAttrs, infer=lambda c: c.shapes[1], host=_push, grad=NOT_DIFFERENTIABLE, stateful=True,
+    types={"T": ANY}, attrs=PushAttrs, infer=lambda c: c.shapes[1], host=_push, grad=GRADIENT_MISSING, stateful=True,
     raw=True,
 )  # fmt: skip
 POP = OpDef(

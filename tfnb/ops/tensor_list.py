@@ -291,6 +291,10 @@ def _grad_set(op: Operation, dlist: Tensor) -> tuple[Any, None, Any]:
     return SET(dlist, index, ZEROS_LIKE(item)), None, ditem
 
 
+def _grad_resize(op: Operation, dlist: Tensor) -> tuple[Any, None]:
+    return RESIZE(dlist, LENGTH(op.inputs[0])), None
+
+
 def _grad_gather(op: Operation, dy: Tensor) -> tuple[Any, None, None]:
     """An element that was taken twice gets both parts, so parts are summed, not set."""
     parts = UNSORTED_SEGMENT_SUM(dy, op.inputs[1], LENGTH(op.inputs[0]))
@@ -406,7 +410,7 @@ SET = _op(
 RESIZE = _op(
     "TensorListResize", "input_handle: variant, size: int32", "output_handle: variant",
     "The list cut to `size` elements, or lengthened by elements that are not set.",
-    scalar_shape, _resize, NOT_DIFFERENTIABLE, dtype=False,
+    scalar_shape, _resize, _grad_resize, dtype=False,
 )  # fmt: skip
 GATHER = _op(
     "TensorListGather", "input_handle: variant, indices: int32, element_shape: int32", "values: element_dtype",

@@ -12,7 +12,7 @@ from typing import Any
 
 from tfnb.errors import ShapeError
 from tfnb.ir import scalar as s
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, Infer, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import merged
@@ -220,7 +220,7 @@ def _apply(
         attrs=attrs,
         infer=infer,
         scalar=rule,
-        grad=NOT_DIFFERENTIABLE,
+        grad=GRADIENT_MISSING,
         writes=tuple(range(len(refs))),
     )
 

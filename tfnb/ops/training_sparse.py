@@ -15,7 +15,7 @@ import numpy as np
 
 from tfnb.errors import ShapeError
 from tfnb.ir.bounds import Bound
-from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
 from tfnb.ir.scalar import arg
 from tfnb.ir.scalar_host import evaluate
 from tfnb.ir.shapes import merged
@@ -119,7 +119,7 @@ def _sparse(
         host=_host(rule, len(refs), grad, indices),
         opencl=partial(sparse_apply_calls, entry=entry, grad=grad, indices=indices),
         bounds=lambda c: [Bound(indices, c.shapes[0].known()[0])],
-        grad=NOT_DIFFERENTIABLE,
+        grad=GRADIENT_MISSING,
         writes=tuple(range(len(refs))),
     )
 

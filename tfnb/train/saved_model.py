@@ -7,6 +7,7 @@ there under its name only when all of it is.
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
@@ -87,6 +88,7 @@ class SavedModelBuilder:
         self._scratch: Scratch | None = None
         self._message = _saved_model_message()(saved_model_schema_version=1)
         self._has_variables = False
+        self._assets: dict[str, str] = {}  # name in the folder -> the file that was copied
 
     def add_meta_graph_and_variables(
         self,
@@ -173,12 +175,18 @@ class SavedModelBuilder:
             raise InvalidArgumentError(f"the asset {tensor.name} is no constant with a file's name")
         source = np.asarray(value).reshape(-1)[0].decode()
         folder = os.path.join(self._made(), _ASSETS)
+        name = self._asset_name(source)
         with os_errors(source):
             os.makedirs(folder, exist_ok=True)
-            shutil.copyfile(source, os.path.join(folder, os.path.basename(source)))
-        meta.asset_file_def.add(
-            tensor_info=build_tensor_info(tensor), filename=os.path.basename(source)
-        )
+            shutil.copyfile(source, os.path.join(folder, name))
+        self._assets[name] = source
+        meta.asset_file_def.add(tensor_info=build_tensor_info(tensor), filename=name)
+
+    def _asset_name(self, source: str) -> str:
+        """The file's own name; with a number behind it where another file has that name."""
+        own = os.path.basename(source)
+        numbered = (f"{own}_{k}" for k in itertools.count(1))
+        return next(n for n in itertools.chain([own], numbered) if self._assets.get(n, source) == source)
 
     def add_extra(self, write: Callable[[str], None]) -> None:
         """`write(folder)` adds files to the folder that takes its name with `save`."""
