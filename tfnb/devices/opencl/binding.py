@@ -1,7 +1,8 @@
 """Binding a program's kernels to a device: what never changes is set once, what a run sets is listed.
 
 Scalars and constants never change; a run sets inputs, outputs, random states, scratch memory and variables.
-Invariant: a kernel object belongs to one binding, so nobody else sets its arguments.
+Invariant: a kernel object belongs to one binding at a time, so nobody else sets its arguments; with the binding's end
+it goes back to its `Built`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyopencl as cl
 
 from tfnb.codegen.program import Copy, Launch, Module, Program, Slot
 from tfnb.devices.buffers import DeviceTensor
@@ -88,6 +88,10 @@ class Binding:
         self.outputs = self._table("output", program.outputs)
         self.cell_uses = [self._uses.get(("variable", i)) for i in range(len(program.variables))]
 
+    def __del__(self) -> None:
+        for launch in self.launches:
+            launch.built.give_back(launch.entry, launch.call[1])
+
     def _bind(self) -> None:
         for step in self._program.steps:
             if isinstance(step, Copy):
@@ -101,7 +105,7 @@ class Binding:
 
     def _bind_launch(self, step: Launch) -> None:
         built = self._device.library.get(self._program.modules[step.module], self._inline)
-        kernel = cl.Kernel(built.program, step.entry)
+        kernel = built.take_kernel(step.entry)
         nbytes = 0
         for place, arg in enumerate(step.args):
             if isinstance(arg, Slot):
@@ -117,7 +121,7 @@ class Binding:
         if not step.nbytes:
             return
         built = self._device.library.get(_COPY, self._inline)
-        kernel = cl.Kernel(built.program, "copy")
+        kernel = built.take_kernel("copy")
         self._bind_slot((kernel.set_arg, 0), step.source)
         self._bind_slot((kernel.set_arg, 1), step.target)
         kernel.set_arg(2, np.uint64(step.nbytes // 16))

@@ -18,7 +18,7 @@ import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,8 @@ _MESSAGE = re.compile(
     re.MULTILINE,
 )
 
-_MAX_GENERATED = 256  # a program takes some megabytes of the compiler's
+_MAX_GENERATED = 256  # PoCL takes two megabytes for each
+_MAX_FREE_KERNELS = 64  # kept for sessions to come, of one entry of a program
 _pins = pocl.Pins()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pins.after_fork)
@@ -61,11 +62,29 @@ def kernels_root() -> Path:
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A built program; `key` as in the module's invariant, `title` names a library file, else ""."""
+    """A built program; `key` as in the module's invariant, `title` names a library file, else "".
+
+    Kernel objects that a session no longer needs are lent to the next one: making one takes longer than setting its
+    arguments, and leaves memory behind. One user at a time has a kernel object, as its arguments are part of it.
+    """
 
     program: Any
     key: str
     title: str
+    _free: dict[str, list[Any]] = field(default_factory=dict, repr=False)
+
+    def take_kernel(self, entry: str) -> Any:
+        """A kernel object that nobody else has; all its arguments are to be set."""
+        try:
+            return self._free[entry].pop()
+        except (KeyError, IndexError):
+            return cl.Kernel(self.program, entry)
+
+    def give_back(self, entry: str, kernel: Any) -> None:
+        """Takes a kernel object back, from any thread; what was enqueued with it may still run."""
+        free = self._free.setdefault(entry, [])
+        if len(free) < _MAX_FREE_KERNELS:
+            free.append(kernel)
 
 
 class ProgramLibrary:

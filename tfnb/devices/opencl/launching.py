@@ -48,7 +48,10 @@ class Launcher:
             with self._device.library.room():
                 events, interrupt = self._early(self._calls, changes)
             return events[-1] if events else None, interrupt
-        results, interrupt = _all_of(chain(starmap(_enqueue, self._calls), starmap(setattr, changes)), len(changes))
+        calls: Iterable[Any] = starmap(_enqueue, self._calls)
+        if changes:
+            calls = chain(calls, starmap(setattr, changes))
+        results, interrupt = _all_of(calls, len(changes))
         return results[0] if self._calls else None, interrupt
 
     def _is_compiled(self, b: BoundLaunch) -> bool:
