@@ -1,5 +1,5 @@
 // The messages of tfnb/notebook/cluster_view.py. The reports of the tasks are made by report_of in
-// tfnb/session/dask/membership/hosting.py, and completed by
+// tfnb/session/dask/membership/rpc_service.py, and completed by
 // census.py. Only the first fields exist for a task that never answered.
 
 export type State = "alive" | "late" | "lost";

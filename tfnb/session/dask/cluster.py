@@ -31,9 +31,9 @@ from tfnb.errors import (
 )
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.master.master import Master
-from tfnb.session.dask.membership.census import Census
-from tfnb.session.dask.membership.directory import Directory
-from tfnb.session.dask.membership.hosting import HANDLER, Host
+from tfnb.session.dask.membership.health_monitor import Census
+from tfnb.session.dask.membership.membership import Directory
+from tfnb.session.dask.membership.rpc_service import HANDLER, Host
 from tfnb.session.dask.server import is_loopback, offer, tls_of, withdraw
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task_names import task_name

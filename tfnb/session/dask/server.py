@@ -19,8 +19,8 @@ from distributed.utils import LoopRunner, get_ip, get_ipv6, sync
 from tfnb.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError, UnavailableError
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.master.master import Master
-from tfnb.session.dask.membership.directory import Directory
-from tfnb.session.dask.membership.hosting import HANDLER, Host
+from tfnb.session.dask.membership.membership import Directory
+from tfnb.session.dask.membership.rpc_service import HANDLER, Host
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task_names import task_name
 from tfnb.session.dask.transport.channel import Tls

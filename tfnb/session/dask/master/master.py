@@ -34,8 +34,8 @@ from tfnb.runtime.deadline import current as current_deadline
 from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
-from tfnb.session.dask.membership.census import Census
-from tfnb.session.dask.membership.directory import Directory, Entry
+from tfnb.session.dask.membership.health_monitor import Census
+from tfnb.session.dask.membership.membership import Directory, Entry
 from tfnb.session.dask.observability.clocks import Clock
 from tfnb.session.dask.observability.tracing import Noted, decode_times, merge
 from tfnb.session.dask.task.assignment import FETCH, TIMES, Assignment

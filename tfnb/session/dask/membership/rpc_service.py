@@ -27,7 +27,7 @@ from tfnb.session.dask.task.assignment import Assignment
 from tfnb.session.dask.task.partition_codec import decode_partition
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.transport.channel import Peer
-from tfnb.session.dask.transport.failures import encode_error
+from tfnb.session.dask.transport.error_codec import error_to_json
 
 __all__ = ["HANDLER", "Host", "report_of"]
 
@@ -64,7 +64,7 @@ class Host:
             loop = asyncio.get_running_loop()
             found = await loop.run_in_executor(None, lambda: method(**(arguments or {})))
         except Exception as e:  # Dask would pickle it
-            return {"error": encode_error(e, self.task.name)}
+            return {"error": error_to_json(e, self.task.name)}
         return {"result": found}
 
     async def _watch(self, comm: Any, prefix: int, name: str, peer: list[Any]) -> None:
@@ -132,7 +132,7 @@ def report_of(task: Task, incarnation: int) -> dict[str, Any]:
             {"name": d.name, "kind": d.facts.kind, "in_use": s.in_use, "peak": s.peak, "cached": s.cached,
              "limit": s.limit} for d, s in stats
         ],
-        "sent": task.channel.traffic.report(task.task_names(), _MOST), "clock": time.monotonic(),
+        "sent": task.channel.transfers.report(task.task_names(), _MOST), "clock": time.monotonic(),
     }  # fmt: skip
 
 

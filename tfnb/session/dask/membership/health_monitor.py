@@ -17,7 +17,7 @@ from distributed.core import ConnectionPool
 from distributed.utils import LoopRunner, sync
 
 from tfnb.errors import ClosedSessionError
-from tfnb.session.dask.membership.hosting import HANDLER, report_of
+from tfnb.session.dask.membership.rpc_service import HANDLER, report_of
 from tfnb.session.dask.task.task import Task
 
 __all__ = ["ALIVE", "LATE", "LOST", "Census"]

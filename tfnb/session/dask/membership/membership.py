@@ -22,10 +22,10 @@ from distributed.core import ConnectionPool
 from distributed.utils import LoopRunner, sync
 
 from tfnb.errors import InvalidArgumentError, OpError, UnavailableError
-from tfnb.session.dask.membership.hosting import HANDLER
+from tfnb.session.dask.membership.rpc_service import HANDLER
 from tfnb.session.dask.observability.clocks import Clock
 from tfnb.session.dask.transport.channel import Peer
-from tfnb.session.dask.transport.failures import decode_error
+from tfnb.session.dask.transport.error_codec import error_from_json
 
 __all__ = ["Directory", "Entry"]
 
@@ -177,7 +177,7 @@ class Directory:
         if answer is None:  # Dask's answer where nobody handles the question
             raise UnavailableError(f"there is no task at {address} any more")
         if "error" in answer:
-            raise decode_error(answer["error"])
+            raise error_from_json(answer["error"])
         return answer["result"]
 
     async def _greet_all(self, addresses: Mapping[str, str], prefix: int, end: float) -> list[Entry | None]:

@@ -10,7 +10,7 @@ from distributed import Client, LocalCluster
 
 import tfnb as tf
 from tfnb.errors import ClosedSessionError, FailedPreconditionError
-from tfnb.session.dask.membership.census import ALIVE, LATE, LOST
+from tfnb.session.dask.membership.health_monitor import ALIVE, LATE, LOST
 
 pytestmark = pytest.mark.opencl
 
