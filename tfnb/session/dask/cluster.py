@@ -31,9 +31,9 @@ from tfnb.errors import (
 )
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.master.master import Master
-from tfnb.session.dask.membership.health_monitor import Census
+from tfnb.session.dask.membership.health_monitor import HealthMonitor
 from tfnb.session.dask.membership.membership import Directory
-from tfnb.session.dask.membership.rpc_service import HANDLER, Host
+from tfnb.session.dask.membership.rpc_service import HANDLER, RpcService
 from tfnb.session.dask.server import is_loopback, offer, tls_of, withdraw
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task_names import task_name
@@ -60,7 +60,7 @@ class _TaskPlugin(WorkerPlugin):
         host = urlsplit(worker.address).hostname
         loop = asyncio.get_running_loop()
         task = await loop.run_in_executor(None, Task, self._name, host, self._config, tls_of(worker.security))
-        worker.handlers[HANDLER] = Host(task, {}).handle
+        worker.handlers[HANDLER] = RpcService(task, {}).handle
         self._task = task
 
     async def teardown(self, worker: Any) -> None:
@@ -252,15 +252,15 @@ class DaskCluster:
             directory.close()
             raise
 
-    def census(self) -> Census:
-        """Asks the tasks how they are, for who looks; see `tf.show_cluster`. To be closed."""
+    def cluster_status(self) -> HealthMonitor:
+        """A monitor of the tasks: `poll()` returns how they are. Close it; `tf.show_cluster` displays it."""
 
-        def places() -> dict[str, str | None] | None:
+        def locations() -> dict[str, str | None] | None:
             roles = self.roles
             return None if self._closed else {task: roles.get(task) for task in self.tasks}
 
         dashboard = str(self._client.dashboard_link or "")
-        return Census(places, self._home, self._client.security, self._patience, dashboard)
+        return HealthMonitor(locations, self._home, self._client.security, self._patience, dashboard)
 
     def close(self) -> None:
         """Takes the tasks off their workers; their variables go with them. Dask's workers stay."""

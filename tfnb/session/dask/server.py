@@ -20,7 +20,7 @@ from tfnb.errors import InvalidArgumentError, NotFoundError, PermissionDeniedErr
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.master.master import Master
 from tfnb.session.dask.membership.membership import Directory
-from tfnb.session.dask.membership.rpc_service import HANDLER, Host
+from tfnb.session.dask.membership.rpc_service import HANDLER, RpcService
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task_names import task_name
 from tfnb.session.dask.transport.channel import Tls
@@ -153,19 +153,19 @@ class Server:
         numeric = _numeric(self._host)
         self.task = Task(self.name, numeric, self._config, tls_of(self._security))
         try:
-            host = Host(self.task, self._addresses)
+            service = RpcService(self.task, self._addresses)
             self._runner = LoopRunner(asynchronous=False)
             self._runner.start()
-            self._comm, self._port = sync(self._runner.loop, self._listen, host, numeric)
+            self._comm, self._port = sync(self._runner.loop, self._listen, service, numeric)
         except BaseException:
             self.close()
             raise
         self._addresses[self.name] = f"{self._host}:{self._port}"
-        host.directory.update(self._addresses)
+        service.addresses.update(self._addresses)
         offer(self.target, self._master)
 
-    async def _listen(self, host: Host, numeric: str) -> tuple[CommServer, int]:
-        server = CommServer({HANDLER: host.handle}, needs_workdir=False)
+    async def _listen(self, service: RpcService, numeric: str) -> tuple[CommServer, int]:
+        server = CommServer({HANDLER: service.handle}, needs_workdir=False)
         scheme = "tls" if self._security.require_encryption else "tcp"
         await server.listen(_url(scheme, numeric, self._port), **self._security.get_listen_args("worker"))
         return server, int(server.port)

@@ -34,7 +34,7 @@ from tfnb.runtime.deadline import current as current_deadline
 from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
-from tfnb.session.dask.membership.health_monitor import Census
+from tfnb.session.dask.membership.health_monitor import HealthMonitor
 from tfnb.session.dask.membership.membership import Directory, Entry
 from tfnb.session.dask.observability.clocks import Clock
 from tfnb.session.dask.observability.tracing import Noted, decode_times, merge
@@ -237,14 +237,14 @@ class Master:
         ]
         return [*own, *found]
 
-    def census(self) -> Census:
-        """Asks the tasks how they are, for who looks; see `tf.show_cluster`. To be closed."""
+    def cluster_status(self) -> HealthMonitor:
+        """A monitor of the tasks: `poll()` returns how they are. Close it; `tf.show_cluster` displays it."""
 
-        def places() -> dict[str, str | None] | None:
+        def locations() -> dict[str, str | None] | None:
             entries = dict(self.directory.entries)
             return None if self._closed else {t: entries[t].address if t in entries else None for t in self._others}
 
-        return Census(places, self.home, self.directory.security, self.directory.patience)
+        return HealthMonitor(locations, self.home, self.directory.security, self.directory.patience)
 
     # ---- steps -----------------------------------------------------------------------------
 
