@@ -46,21 +46,21 @@ def serve(n: int) -> None:
     sys.stdin.read()
 
 
-class _Known:
+class _FixedMembership:
     """A directory in which every task is there, always."""
 
-    security, patience, changes = None, 10.0, 0
+    security, answer_timeout, version = None, 10.0, 0
 
     def __init__(self) -> None:
-        self.entries: dict[str, Any] = {}
+        self.members: dict[str, Any] = {}
 
     def on_lost(self, callback: Any) -> None:
         pass
 
-    def find(self, names: list[str], prefix: int, timeout: float) -> None:
+    def wait_for(self, names: list[str], prefix: int, timeout: float) -> None:
         pass
 
-    def links(self, names: Any) -> dict[str, int]:
+    def epochs(self, names: Any) -> dict[str, int]:
         return dict.fromkeys(names, 1)
 
     def close(self) -> None:
@@ -71,7 +71,7 @@ def measure(peers: list[Peer], steps: int) -> float:
     """Median seconds of a step of this master that has all these tasks."""
     names = [task_name("worker", i) for i in range(len(peers))]
     home = Task(task_name("client", 0), "127.0.0.1", ConfigProto())
-    master = Master(ConfigProto(), home, _Known(), [home.name], home.name)  # type: ignore[arg-type]
+    master = Master(ConfigProto(), home, _FixedMembership(), [home.name], home.name)  # type: ignore[arg-type]
     home.meet(dict(zip(names, peers, strict=True)))
     took = []
     for i in range(steps):

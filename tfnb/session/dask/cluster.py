@@ -32,7 +32,7 @@ from tfnb.errors import (
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.master.master import Master
 from tfnb.session.dask.membership.health_monitor import HealthMonitor
-from tfnb.session.dask.membership.membership import Directory
+from tfnb.session.dask.membership.membership import Membership
 from tfnb.session.dask.membership.rpc_service import HANDLER, RpcService
 from tfnb.session.dask.server import is_loopback, offer, tls_of, withdraw
 from tfnb.session.dask.task.task import Task
@@ -243,13 +243,13 @@ class DaskCluster:
             return dict(self._roles)
 
     def _master(self, config: ConfigProto) -> Master:
-        directory = Directory(
+        membership = Membership(
             self.locate, self._home.name, self._home.channel.peer, self._client.security, self._patience
         )
         try:
-            return Master(config, self._home, directory, [*self.tasks, self._home.name], self._default)
+            return Master(config, self._home, membership, [*self.tasks, self._home.name], self._default)
         except BaseException:
-            directory.close()
+            membership.close()
             raise
 
     def cluster_status(self) -> HealthMonitor:

@@ -19,7 +19,7 @@ from distributed.utils import LoopRunner, get_ip, get_ipv6, sync
 from tfnb.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError, UnavailableError
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.master.master import Master
-from tfnb.session.dask.membership.membership import Directory
+from tfnb.session.dask.membership.membership import Membership
 from tfnb.session.dask.membership.rpc_service import HANDLER, RpcService
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task_names import task_name
@@ -224,11 +224,11 @@ def _master_of(
         host, port = _split(addresses[name])
         return _url(scheme, _numeric(host), port)
 
-    directory = Directory(locate, home.name, home.channel.peer, security)
+    membership = Membership(locate, home.name, home.channel.peer, security)
     try:
-        return Master(config, home, directory, wanted, default, closing)
+        return Master(config, home, membership, wanted, default, closing)
     except BaseException:
-        directory.close()
+        membership.close()
         raise
 
 
@@ -268,9 +268,9 @@ def _from_outside(address: str, config: ConfigProto) -> Master:
     try:
         scheme = "tls" if security.require_encryption else "tcp"
         there = _url(scheme, numeric, port)
-        asking = Directory(lambda name, silent: there, home.name, home.channel.peer, security)
+        asking = Membership(lambda name, silent: there, home.name, home.channel.peer, security)
         try:
-            said = asking.ask(there, "hello", name=home.name, peer=list(home.channel.peer))
+            said = asking.call_address(there, "hello", name=home.name, peer=list(home.channel.peer))
         finally:
             asking.close()
         return _master_of(

@@ -35,7 +35,7 @@ from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
 from tfnb.session.dask.membership.health_monitor import HealthMonitor
-from tfnb.session.dask.membership.membership import Directory, Entry
+from tfnb.session.dask.membership.membership import Member, Membership
 from tfnb.session.dask.observability.clocks import Clock
 from tfnb.session.dask.observability.tracing import Noted, decode_times, merge
 from tfnb.session.dask.task.assignment import FETCH, TIMES, Assignment
@@ -59,13 +59,13 @@ _FIND = 60.0  # seconds for all tasks to come up
 
 @dataclass
 class _RegisteredAtTasks:
-    """A step whose parts the tasks hold under `handle`; `links` says which tasks those were, which was so after
+    """A step whose parts the tasks hold under `handle`; `epochs` says which tasks those were, which was so after
     `seen` changes of the directory."""
 
     handle: str
     home: Assignment | None
     assignments: tuple[Assignment, ...]
-    links: dict[str, int]
+    epochs: dict[str, int]
     tasks: tuple[str, ...]
     seen: int
 
@@ -143,12 +143,12 @@ class Master:
     """Runs the steps of a session on a cluster. `home`: this process's task; `closing` is called at the end."""
 
     def __init__(
-        self, config: ConfigProto, home: Task, directory: Directory, tasks: Sequence[str],
+        self, config: ConfigProto, home: Task, membership: Membership, tasks: Sequence[str],
         default: str, closing: Callable[[], None] | None = None,
     ) -> None:  # fmt: skip
         self.config = config
         self.home = home
-        self.directory = directory
+        self.membership = membership
         self.recording: Recording | None = None  # takes the times of all steps, while there is one
         self.prefix = secrets.randbits(22)
         self._closing = closing
@@ -161,11 +161,11 @@ class Master:
         self._others = [t for t in tasks if t != home.name]
         self._running: dict[int, _Gathering] = {}
         self._connecting = threading.Lock()
-        self._links: dict[str, int] = {}  # of the tasks; a lost one's goes when a step has failed for it
+        self._epochs: dict[str, int] = {}  # of the tasks; a lost one's goes when a step has failed for it
         home.admit(self.prefix, home.name, home.channel.peer)
-        directory.on_lost(self._on_lost)
+        membership.on_lost(self._on_lost)
         try:
-            within(lambda: self._connect(self._others), lambda: directory.what_is_sought(), may_last=True)
+            within(lambda: self._connect(self._others), lambda: membership.describe_wait(), may_last=True)
             limits = {d: m for t in sorted(tasks, key=lambda t: t != default) for d, m in self._limits_of(t)}
         except BaseException:
             home.dismiss(self.prefix, CancelledError("the session was not made"))
@@ -183,52 +183,52 @@ class Master:
     def _connect(self, tasks: Sequence[str]) -> None:
         """Finds those of the tasks that are not known, and lets all know each other."""
         with self._connecting:
-            missing = [t for t in tasks if t not in self._links]
+            missing = [t for t in tasks if t not in self._epochs]
             if not missing:
                 return
-            there = self.directory.links(missing)
+            there = self.membership.epochs(missing)
             deadline = current_deadline()
             patience = _FIND if deadline is None else min(_FIND, deadline.left())
-            self.directory.find([t for t in missing if t not in there], self.prefix, patience)
-            peers = {name: e.peer for name, e in dict(self.directory.entries).items()}
+            self.membership.wait_for([t for t in missing if t not in there], self.prefix, patience)
+            peers = {name: e.peer for name, e in dict(self.membership.members).items()}
             self.home.meet(peers)
             for name in peers:
-                self.directory.call(name, "meet", peers={n: list(p) for n, p in peers.items()})
+                self.membership.call(name, "meet", peers={n: list(p) for n, p in peers.items()})
             with self._lock:
-                self._links.update(self.directory.links(missing))
+                self._epochs.update(self.membership.epochs(missing))
 
-    def _lost(self, links: Mapping[str, int]) -> list[str]:
+    def _lost(self, epochs: Mapping[str, int]) -> list[str]:
         """Those of these tasks that are gone, or others by now. Who asks tells of it, so the next step finds them."""
-        there = self.directory.links(links)
-        gone = sorted(t for t, link in links.items() if there.get(t) != link)
+        there = self.membership.epochs(epochs)
+        gone = sorted(t for t, link in epochs.items() if there.get(t) != link)
         with self._lock:
             for task in gone:
-                if self._links.get(task) == links[task]:
-                    del self._links[task]
+                if self._epochs.get(task) == epochs[task]:
+                    del self._epochs[task]
         return gone
 
-    def _on_lost(self, entry: Entry) -> None:
+    def _on_lost(self, member: Member) -> None:
         """Often on Dask's event loop: the steps that the task has part in fail. Where there is none, the next will."""
         with self._lock:
-            hit = [g for g in self._running.values() if entry.name in g.tasks]
-        self.home.lose(entry.peer)
+            hit = [g for g in self._running.values() if member.name in g.tasks]
+        self.home.lose(member.peer)
         for gathering in hit:
-            gathering.lose(entry.name)
+            gathering.lose(member.name)
 
     def _limits_of(self, task: str) -> list[tuple[str, int]]:
         """The devices of a task, and their memory in bytes."""
         if task == self.home.name:
             return [(d.name, d.memory_stats().limit) for d in self.home.devices.values()]
-        entry = self.directory.entries.get(task)
-        if entry is None:
+        member = self.membership.members.get(task)
+        if member is None:
             raise UnavailableError(f"the task {task} was lost while the session was made")
-        return [(d, m) for d, _, m in entry.devices]
+        return [(d, m) for d, _, m in member.devices]
 
     def describe_devices(self) -> list[DeviceDescription]:
         """The devices of all tasks."""
         found = [
             DeviceDescription(d, kind.upper(), limit, {"task": e.name, "address": e.address})
-            for e in dict(self.directory.entries).values()
+            for e in dict(self.membership.members).values()
             for d, kind, limit in e.devices
         ]
         own = [
@@ -241,10 +241,10 @@ class Master:
         """A monitor of the tasks: `poll()` returns how they are. Close it; `tf.show_cluster` displays it."""
 
         def locations() -> dict[str, str | None] | None:
-            entries = dict(self.directory.entries)
-            return None if self._closed else {t: entries[t].address if t in entries else None for t in self._others}
+            members = dict(self.membership.members)
+            return None if self._closed else {t: members[t].address if t in members else None for t in self._others}
 
-        return HealthMonitor(locations, self.home, self.directory.security, self.directory.patience)
+        return HealthMonitor(locations, self.home, self.membership.security, self.membership.answer_timeout)
 
     # ---- steps -----------------------------------------------------------------------------
 
@@ -262,7 +262,7 @@ class Master:
         try:
             registered = self._known(step)
             if registered is None:
-                sought = self.directory.what_is_sought
+                sought = self.membership.describe_wait
                 registered = within(lambda: self._register(step), sought, may_last=True)
         except OpError as e:
             self._refuse_if_closed(e)
@@ -311,7 +311,7 @@ class Master:
         end = gathering.end
         try:
             rendezvous, tell = run.rendezvous, partial(self._replied, gathering)
-            lost = self._lost(registered.links) if self.directory.changes != registered.seen else ()
+            lost = self._lost(registered.epochs) if self.membership.version != registered.seen else ()
             if lost:
                 raise UnavailableError(f"the tasks {lost} were lost before the step began")
             asked = {}
@@ -346,19 +346,19 @@ class Master:
                 raise
             why = gathering.told()
             if isinstance(why, UnavailableError):
-                self._lost(registered.links)  # told now, by this thread: the next step may begin at once
+                self._lost(registered.epochs)  # told now, by this thread: the next step may begin at once
             raise why from None
 
     def _ahead(self, noted: Noted, asked: float, heard: float) -> tuple[float, float]:
         """Bounds of how far a task's clock is ahead; the step that it has noted is one more measurement of that."""
-        entry = self.directory.entries.get(noted.task)
-        clock = Clock() if entry is None else entry.clock
+        member = self.membership.members.get(noted.task)
+        clock = Clock() if member is None else member.clock
         clock.measure(asked, noted.begin, noted.begin + noted.wall_us / 1e6, heard)
         return clock.bounds
 
     def _replied(self, gathering: _Gathering, reply: Reply) -> None:
         if reply.is_lost:
-            self.directory.lose(reply.task)
+            self.membership.mark_lost(reply.task)
         gathering.reply(reply)
 
     def _stop(self, number: int, gathering: _Gathering, error: BaseException) -> None:
@@ -375,24 +375,24 @@ class Master:
         """The step where it is registered and no task has come or gone since."""
         with self._lock:
             known = self._registered.get(step)
-        return known if known is not None and known.seen == self.directory.changes else None
+        return known if known is not None and known.seen == self.membership.version else None
 
     def _register(self, step: CompiledStep) -> _RegisteredAtTasks:
-        changes = self.directory.changes  # before looking
+        version = self.membership.version  # before looking
         with self._lock:
             known = self._registered.get(step)
         needed = {task_of(p.device) for p in step.elsewhere}
         with self._lock:
-            known_links = {t: self._links[t] for t in needed if t in self._links}
+            known_links = {t: self._epochs[t] for t in needed if t in self._epochs}
         lost = self._lost(known_links)
         if lost:
             raise AbortedError(f"the tasks {lost} were lost since the last step, and their state with them")
         self._connect(sorted(needed))
-        now = self.directory.links(needed)
+        now = self.membership.epochs(needed)
         if needed - now.keys():
             raise AbortedError(f"the tasks {sorted(needed - now.keys())} are lost")
-        if known is not None and known.links == now:
-            known.seen = changes
+        if known is not None and known.epochs == now:
+            known.seen = version
             return known
         if known is not None:
             self._forget(known)
@@ -409,7 +409,7 @@ class Master:
         except UnavailableError:
             self._lost(now)
             raise
-        found = _RegisteredAtTasks(handle, home, tuple(assignments), now, tuple(s.task for s in assignments), changes)
+        found = _RegisteredAtTasks(handle, home, tuple(assignments), now, tuple(s.task for s in assignments), version)
         with self._lock:
             self._registered[step] = found
         weakref.finalize(step, self._unused.append, found).atexit = False
@@ -421,7 +421,7 @@ class Master:
             self.home.deregister(known.handle)
         for assignment in known.assignments:
             with contextlib.suppress(OpError):
-                self.directory.call(assignment.task, "forget", prefix=known.handle)
+                self.membership.call(assignment.task, "forget", prefix=known.handle)
 
     def _send(self, task: str, handle: str, step: CompiledStep) -> Assignment:
         parts = [p for p in step.elsewhere if task_of(p.device) == task]
@@ -429,7 +429,7 @@ class Master:
         encoded = [encode_partition(replace(p, fetches=tuple(f)), step.grouping) for p, f in _local(parts)]
         assignment = _assignment_of(task, parts, len(step.graph.feeds))
         sent = [list(e) for e in encoded]
-        self.directory.call(task, "register", handle=handle, parts=sent, share=list(assignment))
+        self.membership.call(task, "register", handle=handle, parts=sent, share=list(assignment))
         return assignment
 
     # ---- the rest of what a session asks its worker for --------------------------------------
@@ -438,7 +438,7 @@ class Master:
         """Drops the state in these containers (None: in all) of every task."""
         self.home.reset(containers)
         for task in self._others:
-            self.directory.call(task, "reset", containers=containers)
+            self.membership.call(task, "reset", containers=containers)
 
     def close(self) -> None:
         """Stops running steps and leaves the cluster; the tasks' variables stay."""
@@ -453,7 +453,7 @@ class Master:
             with self._ended:
                 self._ended.wait_for(lambda: not self._running)
             try:
-                self.directory.close()
+                self.membership.close()
             finally:
                 self.home.dismiss(self.prefix, CancelledError("the session was closed"))
                 if self._closing is not None:
