@@ -223,7 +223,7 @@ def test_a_worker_lost_for_good_is_told_of_and_one_that_comes_later_has_its_role
             with pytest.raises(AbortedError, match=PS):
                 sess.run(v.initializer)
             with pytest.raises(UnavailableError, match=f"within 0.5 s: {PS}: Dask has 1 workers for 2 tasks"):
-                sess._worker.membership.wait_for([PS], sess._worker.prefix, 0.5)
+                sess._worker.membership.wait_for([PS], sess._worker.number, 0.5)
             step = Later(sess.run, v.initializer)
             until(lambda: "Dask has 1 workers for 2 tasks" in caplog.text, 20)
             assert "waiting for tasks, for 5" in caplog.text and f"{PS}: Dask has" in caplog.text
@@ -271,14 +271,14 @@ def test_a_task_that_went_on_is_found_again_with_its_state(counting):
 def test_a_loss_is_told_once_however_slowly_it_gets_about(counting, monkeypatch):
     """The step may fail by the broken connection before the thread that breaks it has gone on."""
     process, sess, v, count = counting
-    home = sess._worker.home
-    lose = home.lose
+    local_task = sess._worker.local_task
+    lose = local_task.lose
 
     def slowly(peer):
         lose(peer)
         time.sleep(1.0)
 
-    monkeypatch.setattr(home, "lose", slowly)
+    monkeypatch.setattr(local_task, "lose", slowly)
     lose_while_paused(process, sess, count)
     assert sess.run(v) in (4.0, 5.0)
 

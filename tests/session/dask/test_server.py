@@ -166,4 +166,4 @@ def test_a_host_that_is_not_known_is_named():
         with tf.Session(server.target, config=config) as sess:
             worker = sess._worker
             with pytest.raises(UnavailableError, match=r"the host 'nowhere\.invalid' is not known"):
-                worker.membership.wait_for(["/job:ps/replica:0/task:0"], worker.prefix, 0.1)
+                worker.membership.wait_for(["/job:ps/replica:0/task:0"], worker.number, 0.1)

@@ -127,7 +127,7 @@ class DaskCluster:
         if wide:
             raise PermissionDeniedError(f"Dask's comm leaves this machine without TLS: {wide[0]}")
         own = "127.0.0.1" if all(is_loopback(str(urlsplit(w).hostname)) for w in workers) else get_ip()
-        self._home = Task(task_name("client", 0), own, self._config, tls_of(self._client.security))
+        self._local_task = Task(task_name("client", 0), own, self._config, tls_of(self._client.security))
         self.target = f"dask://{uuid.uuid4().hex[:12]}"
         try:
             for task in self.tasks:
@@ -244,10 +244,10 @@ class DaskCluster:
 
     def _master(self, config: ConfigProto) -> Master:
         membership = Membership(
-            self.locate, self._home.name, self._home.channel.peer, self._client.security, self._patience
+            self.locate, self._local_task.name, self._local_task.channel.peer, self._client.security, self._patience
         )
         try:
-            return Master(config, self._home, membership, [*self.tasks, self._home.name], self._default)
+            return Master(config, self._local_task, membership, [*self.tasks, self._local_task.name], self._default)
         except BaseException:
             membership.close()
             raise
@@ -260,7 +260,7 @@ class DaskCluster:
             return None if self._closed else {task: roles.get(task) for task in self.tasks}
 
         dashboard = str(self._client.dashboard_link or "")
-        return HealthMonitor(locations, self._home, self._client.security, self._patience, dashboard)
+        return HealthMonitor(locations, self._local_task, self._client.security, self._patience, dashboard)
 
     def close(self) -> None:
         """Takes the tasks off their workers; their variables go with them. Dask's workers stay."""
@@ -274,7 +274,7 @@ class DaskCluster:
                 if there:
                     self._ask_dask(self._client.run, _remove, workers=sorted(there))
         finally:
-            self._home.close()
+            self._local_task.close()
 
     def __enter__(self) -> DaskCluster:
         return self

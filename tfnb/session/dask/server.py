@@ -214,19 +214,19 @@ def _tasks(given: Any) -> dict[tuple[str, int], str]:
 
 
 def _master_of(
-    addresses: Mapping[str, str], home: Task, config: ConfigProto, security: Security, default: str,
+    addresses: Mapping[str, str], local_task: Task, config: ConfigProto, security: Security, default: str,
     closing: Callable[[], None] | None,
 ) -> Master:  # fmt: skip
     scheme = "tls" if security.require_encryption else "tcp"
-    wanted = [t for t in addresses if t == home.name or _passes(t, config.device_filters)]
+    wanted = [t for t in addresses if t == local_task.name or _passes(t, config.device_filters)]
 
     def locate(name: str, silent: str | None) -> str:
         host, port = _split(addresses[name])
         return _url(scheme, _numeric(host), port)
 
-    membership = Membership(locate, home.name, home.channel.peer, security)
+    membership = Membership(locate, local_task.name, local_task.channel.peer, security)
     try:
-        return Master(config, home, membership, wanted, default, closing)
+        return Master(config, local_task, membership, wanted, default, closing)
     except BaseException:
         membership.close()
         raise
@@ -264,18 +264,18 @@ def _from_outside(address: str, config: ConfigProto) -> Master:
         own = "::1" if ":" in numeric else "127.0.0.1"
     else:
         own = get_ipv6(numeric, port) if ":" in numeric else get_ip(numeric, port)
-    home = Task(task_name("client", 0), own, config, tls_of(security))
+    local_task = Task(task_name("client", 0), own, config, tls_of(security))
     try:
         scheme = "tls" if security.require_encryption else "tcp"
         there = _url(scheme, numeric, port)
-        asking = Membership(lambda name, silent: there, home.name, home.channel.peer, security)
+        asking = Membership(lambda name, silent: there, local_task.name, local_task.channel.peer, security)
         try:
-            said = asking.call_address(there, "hello", name=home.name, peer=list(home.channel.peer))
+            said = asking.call_address(there, "hello", name=local_task.name, peer=list(local_task.channel.peer))
         finally:
             asking.close()
         return _master_of(
-            {**said["cluster"]}, home, config, security, said["name"], home.close
+            {**said["cluster"]}, local_task, config, security, said["name"], local_task.close
         )
     except BaseException:
-        home.close()
+        local_task.close()
         raise
