@@ -1,8 +1,8 @@
 """`python -m benchmarks.many_tasks`: what a step costs its master, against the number of tasks that have part in it.
 
-The master's own code (`Master._run`, its lines, its wire) calls null tasks: processes that answer each call at once and
-compute nothing. From the measured times a line is fitted, and followed to 1,000 tasks: the master is saturated where a
-step's overhead reaches the time that its tasks work.
+The master's own code (`Master._run`, its connections, its messages) calls null tasks: processes that answer each call
+at once and compute nothing. A line is fitted to the measured times, and followed to 1,000 tasks: the master is saturated
+where a step's overhead reaches the time that its tasks work.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from tfnb.session.config import ConfigProto
-from tfnb.session.dask.master.master import Master, _Gathering, _RegisteredAtTasks
+from tfnb.session.dask.master.master import Master, RegisteredParts
+from tfnb.session.dask.master.step_replies import StepReplies
 from tfnb.session.dask.task.assignment import Assignment
 from tfnb.session.dask.task.step_table import step_number
 from tfnb.session.dask.task.task import Task
@@ -46,21 +47,21 @@ def serve(n: int) -> None:
     sys.stdin.read()
 
 
-class _Known:
-    """A directory in which every task is there, always."""
+class _FixedMembership:
+    """A membership in which every task is reached, always."""
 
-    security, patience, changes = None, 10.0, 0
+    security, answer_timeout, version = None, 10.0, 0
 
     def __init__(self) -> None:
-        self.entries: dict[str, Any] = {}
+        self.members: dict[str, Any] = {}
 
     def on_lost(self, callback: Any) -> None:
         pass
 
-    def find(self, names: list[str], prefix: int, timeout: float) -> None:
+    def wait_for(self, names: list[str], prefix: int, timeout: float) -> None:
         pass
 
-    def links(self, names: Any) -> dict[str, int]:
+    def epochs(self, names: Any) -> dict[str, int]:
         return dict.fromkeys(names, 1)
 
     def close(self) -> None:
@@ -70,25 +71,26 @@ class _Known:
 def measure(peers: list[Peer], steps: int) -> float:
     """Median seconds of a step of this master that has all these tasks."""
     names = [task_name("worker", i) for i in range(len(peers))]
-    home = Task(task_name("client", 0), "127.0.0.1", ConfigProto())
-    master = Master(ConfigProto(), home, _Known(), [home.name], home.name)  # type: ignore[arg-type]
-    home.meet(dict(zip(names, peers, strict=True)))
+    local_task = Task(task_name("client", 0), "127.0.0.1", ConfigProto())
+    membership: Any = _FixedMembership()
+    master = Master(ConfigProto(), local_task, membership, [local_task.name], local_task.name)
+    local_task.meet(dict(zip(names, peers, strict=True)))
     took = []
     for i in range(steps):
         start = time.perf_counter()
-        number = step_number(master.prefix, i + 1)
-        run = home.begin(number)
-        gathering = _Gathering(names, lambda e, k=number: home.stop(k, e), run.poller, None)  # type: ignore[misc]
+        number = step_number(master.number, i + 1)
+        run = local_task.begin(number)
+        replies = StepReplies(names, lambda e, k=number: local_task.stop(k, e), run.poller, None)  # type: ignore[misc]
         # the handle is the task's name, which is what a null task answers with
         for name in names:
-            home.call(run, Assignment(name, (), (), 0), name, [], None, gathering.reply)
-        registered = _RegisteredAtTasks("", None, (), {}, (), 0)
-        gathering.wait(None, until_error=True)
-        master._run(run, registered, gathering, [], None, 0, None)
-        home.end(number)
+            local_task.call(run, Assignment(name, (), (), 0), name, [], None, replies.add)
+        registered = RegisteredParts("", None, (), {}, (), 0)
+        replies.wait(None, until_error=True)
+        master._run(run, registered, replies, [], None, 0, None)
+        local_task.end(number)
         took.append(time.perf_counter() - start)
     master.close()
-    home.close()
+    local_task.close()
     return statistics.median(took[steps // 5 :])
 
 

@@ -41,17 +41,17 @@ class ClusterView(LiveView):
 
     def __init__(self, found: Any) -> None:
         super().__init__()
-        census = getattr(found, "census", None)
-        if census is None:
+        cluster_status = getattr(found, "cluster_status", None)
+        if cluster_status is None:
             raise DTypeError(
                 f"needed a tf.train.DaskCluster, or a session on a cluster, got {type(found).__name__}"
             )
-        self._census = census()
+        self._monitor = cluster_status()
         self._asking = threading.Lock()
         try:
-            self.state: dict[str, Any] = self._census.take()
+            self.state: dict[str, Any] = self._monitor.poll()
         except BaseException:
-            self._census.close()
+            self._monitor.close()
             raise
 
     # ---- for programs ----------------------------------------------------------------------
@@ -59,12 +59,12 @@ class ClusterView(LiveView):
     def refresh(self) -> dict[str, Any]:
         """Asks the tasks how they are. Raises `ClosedSessionError` when the cluster or the view is closed."""
         with self._asking:
-            self.state = self._census.take()
+            self.state = self._monitor.poll()
         return self.state
 
     def _release(self) -> None:
         with self._asking:
-            self._census.close()
+            self._monitor.close()
 
     def __repr__(self) -> str:
         lines = [

@@ -240,14 +240,16 @@ class Session:
         """The session's devices."""
         return self._worker.describe_devices()
 
-    def census(self) -> Any:
-        """Asks the tasks of the session's cluster how they are; see `tf.show_cluster`.
+    def cluster_status(self) -> Any:
+        """A monitor of the tasks of the session's cluster, which `tf.show_cluster` displays.
+
+        Its `poll()` asks the tasks and returns how they are, as a dict; `close()` ends it.
 
         Raises `FailedPreconditionError` for a session on this machine alone.
         """
         if isinstance(self._worker, LocalWorker):
             raise FailedPreconditionError("the session runs on this machine alone: it has no tasks")
-        return self._worker.census()
+        return self._worker.cluster_status()
 
     @property
     def closed(self) -> bool:

@@ -1,6 +1,6 @@
 // The messages of tfnb/notebook/cluster_view.py. The reports of the tasks are made by report_of in
-// tfnb/session/dask/membership/hosting.py, and completed by
-// census.py. Only the first fields exist for a task that never answered.
+// tfnb/session/dask/membership/rpc_service.py and completed by health_monitor.py. Only the first fields exist for a task
+// that never answered.
 
 export type State = "alive" | "late" | "lost";
 

@@ -14,7 +14,7 @@ from fuzz.mutate import NUMBERS, deep_list, mutate_tree, of_bytes
 from fuzz.target import Target
 from tfnb.errors import AbortedError
 from tfnb.session.dask.transport import wire
-from tfnb.session.dask.transport.failures import heard, told
+from tfnb.session.dask.transport.error_codec import decode_error, encode_error
 from tfnb.session.dask.transport.stream import Budget, Stream
 from tfnb.session.dask.transport.wire import Kind, Message, frames
 
@@ -27,7 +27,7 @@ _TEXTS = (
 
 
 def _messages() -> list[Message]:
-    error = told(AbortedError("it was stopped"), "/job:worker/task:0")
+    error = encode_error(AbortedError("it was stopped"), "/job:worker/task:0")
     return [
         Message(Kind.TENSOR, 5, "feed 0", np.arange(5.0)),
         Message(Kind.CALL, 5, "12 a", np.zeros(2)),
@@ -86,7 +86,7 @@ def _of_heads(_data: bytes, rng: Random) -> bytes:
             raw[at : at + size] = (rng.choice(NUMBERS) & (1 << 8 * size) - 1).to_bytes(size, "little")
         out.append(bytes(raw))
     if rng.random() < 0.5:
-        tree = json.loads(told(AbortedError("m"), "t").tobytes())
+        tree = json.loads(encode_error(AbortedError("m"), "t").tobytes())
         tree["node"] = ["name", "type", ["file", "7", "function"]]
         out.append(_json(json.dumps(mutate_tree(tree, rng)).encode("utf-8", "replace"), rng.choice((3, 4))))
     if rng.random() < 0.5:
@@ -112,7 +112,7 @@ def target(folder: Path) -> Target:
                 while stream.messages:
                     head, value = stream.messages.popleft()
                     if head.kind in (Kind.STOP, Kind.REPLY):
-                        heard(value)
+                        decode_error(value)
         except EOFError:
             pass
         finally:

@@ -100,7 +100,7 @@ def test_a_killed_task_stops_the_steps_that_need_it_and_no_others(dask):
             step = Later(one.run, late)
             time.sleep(0.5)
             assert other.run(count) == 1
-            running = one._worker.directory.call("/job:worker/replica:0/task:1", "status")["running"]
+            running = one._worker.membership.call("/job:worker/replica:0/task:1", "status")["running"]
             kill(dask, cluster, PS, signal.SIGKILL)
             start = time.monotonic()
             step.wait(10)
@@ -108,7 +108,7 @@ def test_a_killed_task_stops_the_steps_that_need_it_and_no_others(dask):
             assert isinstance(step.error, UnavailableError) and PS in str(step.error), step.error
             assert other.run(count) == 2  # a session that does not need the task
             assert running == 1
-            status = one._worker.directory.call("/job:worker/replica:0/task:1", "status")
+            status = one._worker.membership.call("/job:worker/replica:0/task:1", "status")
             assert status["running"] == 0 and status["masters"] == 2
         until(lambda: dask.run(_masters, workers=[cluster.roles[WORKER]]).popitem()[1] == 0)
     all_back(dask)
@@ -124,9 +124,9 @@ def test_a_loss_between_two_steps_is_told_once_and_then_mended(dask):
         with tf.Session(cluster.target) as sess:
             sess.run(v.initializer)
             assert sess.run(twice) == 6.0
-            directory = sess._worker.directory
+            membership = sess._worker.membership
             kill(dask, cluster, PS, signal.SIGKILL)
-            until(lambda: not directory.links([PS]))
+            until(lambda: not membership.epochs([PS]))
             with pytest.raises(AbortedError, match=f"{PS}.* lost since the last step"):
                 sess.run(twice)
             sess.run(v.initializer)  # another worker has its role
@@ -164,7 +164,7 @@ def test_a_spare_worker_that_does_not_answer_gets_no_role(dask):
             os.kill(pid, signal.SIGSTOP)
             until(lambda: is_stopped(pid))
             kill(dask, cluster, PS, signal.SIGKILL)
-            until(lambda: not sess._worker.directory.links([PS]))
+            until(lambda: not sess._worker.membership.epochs([PS]))
             with pytest.raises(AbortedError, match=PS):
                 sess.run(v.initializer)
             start = time.monotonic()
@@ -219,11 +219,11 @@ def test_a_worker_lost_for_good_is_told_of_and_one_that_comes_later_has_its_role
             sess.run(v.initializer)
             [lost] = [w for w in workers.workers.values() if w.worker_address == cluster.roles[PS]]
             workers.sync(lost.close)  # and nobody begins it anew
-            until(lambda: not sess._worker.directory.links([PS]))
+            until(lambda: not sess._worker.membership.epochs([PS]))
             with pytest.raises(AbortedError, match=PS):
                 sess.run(v.initializer)
             with pytest.raises(UnavailableError, match=f"within 0.5 s: {PS}: Dask has 1 workers for 2 tasks"):
-                sess._worker.directory.find([PS], sess._worker.prefix, 0.5)
+                sess._worker.membership.wait_for([PS], sess._worker.number, 0.5)
             step = Later(sess.run, v.initializer)
             until(lambda: "Dask has 1 workers for 2 tasks" in caplog.text, 20)
             assert "waiting for tasks, for 5" in caplog.text and f"{PS}: Dask has" in caplog.text
@@ -246,7 +246,7 @@ def counting(addresses, serve):
         with tf.Session(server.target) as sess:
             sess.run(v.initializer)
             assert sess.run(count) == 4.0
-            sess._worker.directory.patience = 0.5
+            sess._worker.membership.answer_timeout = 0.5
             yield process, sess, v, count
 
 
@@ -265,20 +265,20 @@ def test_a_task_that_went_on_is_found_again_with_its_state(counting):
     before = sess.run(v)
     assert before in (4.0, 5.0)  # the call that waited there may run before the task sees its master gone
     assert sess.run(count) == before + 1.0
-    assert sess._worker.directory.call(PS, "status")["masters"] == 1
+    assert sess._worker.membership.call(PS, "status")["masters"] == 1
 
 
 def test_a_loss_is_told_once_however_slowly_it_gets_about(counting, monkeypatch):
     """The step may fail by the broken connection before the thread that breaks it has gone on."""
     process, sess, v, count = counting
-    home = sess._worker.home
-    lose = home.lose
+    local_task = sess._worker.local_task
+    lose = local_task.lose
 
     def slowly(peer):
         lose(peer)
         time.sleep(1.0)
 
-    monkeypatch.setattr(home, "lose", slowly)
+    monkeypatch.setattr(local_task, "lose", slowly)
     lose_while_paused(process, sess, count)
     assert sess.run(v) in (4.0, 5.0)
 

@@ -18,7 +18,7 @@ from tfnb.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
-from tfnb.session.dask.membership import directory
+from tfnb.session.dask.membership import membership
 from tfnb.session.dask.server import withdraw
 
 pytestmark = pytest.mark.opencl
@@ -147,7 +147,7 @@ def test_a_session_is_closed_while_a_task_answers(addresses, monkeypatch):
     cluster = {"worker": addresses(2)}
     servers = [tf.train.Server(cluster, "worker", i) for i in range(2)]
     sess = tf.Session(servers[0].target)
-    monkeypatch.setattr(directory, "asyncio", types.SimpleNamespace(**{**vars(asyncio), "wait_for": forgetful}))
+    monkeypatch.setattr(membership, "asyncio", types.SimpleNamespace(**{**vars(asyncio), "wait_for": forgetful}))
     assert asked.wait(20)
     closing = threading.Thread(target=sess.close)
     closing.start()
@@ -166,4 +166,4 @@ def test_a_host_that_is_not_known_is_named():
         with tf.Session(server.target, config=config) as sess:
             worker = sess._worker
             with pytest.raises(UnavailableError, match=r"the host 'nowhere\.invalid' is not known"):
-                worker.directory.find(["/job:ps/replica:0/task:0"], worker.prefix, 0.1)
+                worker.membership.wait_for(["/job:ps/replica:0/task:0"], worker.number, 0.1)

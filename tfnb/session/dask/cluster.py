@@ -31,9 +31,9 @@ from tfnb.errors import (
 )
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.master.master import Master
-from tfnb.session.dask.membership.census import Census
-from tfnb.session.dask.membership.directory import Directory
-from tfnb.session.dask.membership.hosting import HANDLER, Host
+from tfnb.session.dask.membership.health_monitor import HealthMonitor
+from tfnb.session.dask.membership.membership import Membership
+from tfnb.session.dask.membership.rpc_service import HANDLER, RpcService
 from tfnb.session.dask.server import is_loopback, offer, tls_of, withdraw
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task_names import task_name
@@ -60,7 +60,7 @@ class _TaskPlugin(WorkerPlugin):
         host = urlsplit(worker.address).hostname
         loop = asyncio.get_running_loop()
         task = await loop.run_in_executor(None, Task, self._name, host, self._config, tls_of(worker.security))
-        worker.handlers[HANDLER] = Host(task, {}).handle
+        worker.handlers[HANDLER] = RpcService(task, {}).handle
         self._task = task
 
     async def teardown(self, worker: Any) -> None:
@@ -127,7 +127,7 @@ class DaskCluster:
         if wide:
             raise PermissionDeniedError(f"Dask's comm leaves this machine without TLS: {wide[0]}")
         own = "127.0.0.1" if all(is_loopback(str(urlsplit(w).hostname)) for w in workers) else get_ip()
-        self._home = Task(task_name("client", 0), own, self._config, tls_of(self._client.security))
+        self._local_task = Task(task_name("client", 0), own, self._config, tls_of(self._client.security))
         self.target = f"dask://{uuid.uuid4().hex[:12]}"
         try:
             for task in self.tasks:
@@ -243,24 +243,24 @@ class DaskCluster:
             return dict(self._roles)
 
     def _master(self, config: ConfigProto) -> Master:
-        directory = Directory(
-            self.locate, self._home.name, self._home.channel.peer, self._client.security, self._patience
+        membership = Membership(
+            self.locate, self._local_task.name, self._local_task.channel.peer, self._client.security, self._patience
         )
         try:
-            return Master(config, self._home, directory, [*self.tasks, self._home.name], self._default)
+            return Master(config, self._local_task, membership, [*self.tasks, self._local_task.name], self._default)
         except BaseException:
-            directory.close()
+            membership.close()
             raise
 
-    def census(self) -> Census:
-        """Asks the tasks how they are, for who looks; see `tf.show_cluster`. To be closed."""
+    def cluster_status(self) -> HealthMonitor:
+        """A monitor of the tasks: `poll()` returns how they are. Close it; `tf.show_cluster` displays it."""
 
-        def places() -> dict[str, str | None] | None:
+        def locations() -> dict[str, str | None] | None:
             roles = self.roles
             return None if self._closed else {task: roles.get(task) for task in self.tasks}
 
         dashboard = str(self._client.dashboard_link or "")
-        return Census(places, self._home, self._client.security, self._patience, dashboard)
+        return HealthMonitor(locations, self._local_task, self._client.security, self._patience, dashboard)
 
     def close(self) -> None:
         """Takes the tasks off their workers; their variables go with them. Dask's workers stay."""
@@ -274,7 +274,7 @@ class DaskCluster:
                 if there:
                     self._ask_dask(self._client.run, _remove, workers=sorted(there))
         finally:
-            self._home.close()
+            self._local_task.close()
 
     def __enter__(self) -> DaskCluster:
         return self

@@ -19,8 +19,8 @@ from distributed.utils import LoopRunner, get_ip, get_ipv6, sync
 from tfnb.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError, UnavailableError
 from tfnb.session.config import ConfigProto
 from tfnb.session.dask.master.master import Master
-from tfnb.session.dask.membership.directory import Directory
-from tfnb.session.dask.membership.hosting import HANDLER, Host
+from tfnb.session.dask.membership.membership import Membership
+from tfnb.session.dask.membership.rpc_service import HANDLER, RpcService
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task_names import task_name
 from tfnb.session.dask.transport.channel import Tls
@@ -153,19 +153,19 @@ class Server:
         numeric = _numeric(self._host)
         self.task = Task(self.name, numeric, self._config, tls_of(self._security))
         try:
-            host = Host(self.task, self._addresses)
+            service = RpcService(self.task, self._addresses)
             self._runner = LoopRunner(asynchronous=False)
             self._runner.start()
-            self._comm, self._port = sync(self._runner.loop, self._listen, host, numeric)
+            self._comm, self._port = sync(self._runner.loop, self._listen, service, numeric)
         except BaseException:
             self.close()
             raise
         self._addresses[self.name] = f"{self._host}:{self._port}"
-        host.directory.update(self._addresses)
+        service.addresses.update(self._addresses)
         offer(self.target, self._master)
 
-    async def _listen(self, host: Host, numeric: str) -> tuple[CommServer, int]:
-        server = CommServer({HANDLER: host.handle}, needs_workdir=False)
+    async def _listen(self, service: RpcService, numeric: str) -> tuple[CommServer, int]:
+        server = CommServer({HANDLER: service.handle}, needs_workdir=False)
         scheme = "tls" if self._security.require_encryption else "tcp"
         await server.listen(_url(scheme, numeric, self._port), **self._security.get_listen_args("worker"))
         return server, int(server.port)
@@ -214,21 +214,21 @@ def _tasks(given: Any) -> dict[tuple[str, int], str]:
 
 
 def _master_of(
-    addresses: Mapping[str, str], home: Task, config: ConfigProto, security: Security, default: str,
+    addresses: Mapping[str, str], local_task: Task, config: ConfigProto, security: Security, default: str,
     closing: Callable[[], None] | None,
 ) -> Master:  # fmt: skip
     scheme = "tls" if security.require_encryption else "tcp"
-    wanted = [t for t in addresses if t == home.name or _passes(t, config.device_filters)]
+    wanted = [t for t in addresses if t == local_task.name or _passes(t, config.device_filters)]
 
     def locate(name: str, silent: str | None) -> str:
         host, port = _split(addresses[name])
         return _url(scheme, _numeric(host), port)
 
-    directory = Directory(locate, home.name, home.channel.peer, security)
+    membership = Membership(locate, local_task.name, local_task.channel.peer, security)
     try:
-        return Master(config, home, directory, wanted, default, closing)
+        return Master(config, local_task, membership, wanted, default, closing)
     except BaseException:
-        directory.close()
+        membership.close()
         raise
 
 
@@ -264,18 +264,18 @@ def _from_outside(address: str, config: ConfigProto) -> Master:
         own = "::1" if ":" in numeric else "127.0.0.1"
     else:
         own = get_ipv6(numeric, port) if ":" in numeric else get_ip(numeric, port)
-    home = Task(task_name("client", 0), own, config, tls_of(security))
+    local_task = Task(task_name("client", 0), own, config, tls_of(security))
     try:
         scheme = "tls" if security.require_encryption else "tcp"
         there = _url(scheme, numeric, port)
-        asking = Directory(lambda name, silent: there, home.name, home.channel.peer, security)
+        asking = Membership(lambda name, silent: there, local_task.name, local_task.channel.peer, security)
         try:
-            said = asking.ask(there, "hello", name=home.name, peer=list(home.channel.peer))
+            said = asking.call_address(there, "hello", name=local_task.name, peer=list(local_task.channel.peer))
         finally:
             asking.close()
         return _master_of(
-            {**said["cluster"]}, home, config, security, said["name"], home.close
+            {**said["cluster"]}, local_task, config, security, said["name"], local_task.close
         )
     except BaseException:
-        home.close()
+        local_task.close()
         raise

@@ -73,6 +73,8 @@ def test_every_task_says_what_a_deadlock_waits_for(cluster):
     with tf.device("/job:worker/task:1"):
         doubled = got * 2.0
     with tf.Session(cluster.target) as sess:
+        with pytest.raises(DeadlineExceededError):  # registers the step, which takes long on a busy machine
+            sess.run(doubled, options=tf.RunOptions(timeout_in_ms=2000))
         for _ in range(10):
             with pytest.raises(DeadlineExceededError) as caught:
                 sess.run(doubled, options=tf.RunOptions(timeout_in_ms=50))

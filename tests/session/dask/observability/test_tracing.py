@@ -62,7 +62,7 @@ def recorded(cluster):
             with tf.profile(sess) as recording:
                 for _ in range(3):
                     sess.run(total)
-            clocks = [e.clock for e in sess._worker.directory.entries.values()]
+            clocks = [e.clock for e in sess._worker.membership.members.values()]
             yield recording, [(c.ahead, c.error()) for c in clocks]
 
 

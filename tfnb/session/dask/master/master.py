@@ -1,8 +1,9 @@
-"""The master of a session on many tasks (white paper, section 3.3; OSDI'16, section 3.3).
+"""`Master`: runs the steps of a session on many tasks (white paper, section 3.3; OSDI'16, section 3.3).
 
-It compiles and partitions a step, registers each task's parts once, and starts a step with one message per task; its
-own process is the task `home`, which runs its parts in place and takes the fetches. The first error stops the step
-everywhere. Invariant: when `execute` returns or raises, every task that lives has ended the step, or was told to.
+A step is compiled and partitioned here, and each task's parts are registered at the task once. A run of the step is one
+message to each task. The task of the master's own process, `local_task`, runs its parts in place and receives the
+fetches. The first error stops the step everywhere. Invariant: when `execute` returns or raises, every task that lives
+has ended the step or was told to.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -24,421 +24,378 @@ from tfnb.errors import (
     AbortedError,
     CancelledError,
     ClosedSessionError,
-    DeadlineExceededError,
     OpError,
     UnavailableError,
 )
 from tfnb.ir.interrupts import HeldInterrupts
+from tfnb.placement.partition import Partition
 from tfnb.runtime.deadline import Deadline, within
 from tfnb.runtime.deadline import current as current_deadline
+from tfnb.runtime.executor import PlanPart
 from tfnb.runtime.stats import StepStats
 from tfnb.session.compile import CompiledStep, Context
 from tfnb.session.config import ConfigProto, RunMetadata, RunOptions
-from tfnb.session.dask.membership.census import Census
-from tfnb.session.dask.membership.directory import Directory, Entry
+from tfnb.session.dask.master.step_replies import StepReplies
+from tfnb.session.dask.membership.health_monitor import HealthMonitor
+from tfnb.session.dask.membership.membership import Member, Membership
 from tfnb.session.dask.observability.clocks import Clock
-from tfnb.session.dask.observability.tracing import Noted, decode_times, merge
+from tfnb.session.dask.observability.tracing import TaskTimes, decode_times, merge
 from tfnb.session.dask.task.assignment import FETCH, TIMES, Assignment
 from tfnb.session.dask.task.partition_codec import encode_partition
 from tfnb.session.dask.task.step_table import step_number
 from tfnb.session.dask.task.task import Task
 from tfnb.session.dask.task.task_rendezvous import Reply, RunningStep
 from tfnb.session.dask.task_names import task_of
-from tfnb.session.dask.transport.poller import Poller
 from tfnb.session.local import DeviceDescription
 from tfnb.session.placing import Placing
 from tfnb.session.recording import Recording, Trace, traced
 
-__all__ = ["Master"]
+__all__ = ["Master", "RegisteredParts"]
 
-_LATE = 1.0  # seconds that tasks have, after a step's time, to say what waits there
-_GRACE = 5.0  # seconds that tasks which were told to stop have to say that they did
-_NOTHING = np.zeros(())
-_FIND = 60.0  # seconds for all tasks to come up
+_LATE_REPLIES = 1.0  # seconds after a step's deadline in which tasks can say what waits there
+_STOP_TIMEOUT = 5.0  # seconds in which tasks that were told to stop have to say that they did
+_UNSET = np.zeros(())
+_CONNECT_TIMEOUT = 60.0  # seconds for all tasks to come up
 
 
 @dataclass
-class _RegisteredAtTasks:
-    """A step whose parts the tasks hold under `handle`; `links` says which tasks those were, which was so after
-    `seen` changes of the directory."""
+class RegisteredParts:
+    """The parts of one step, which its tasks keep under `handle`.
 
-    handle: str
-    home: Assignment | None
-    assignments: tuple[Assignment, ...]
-    links: dict[str, int]
-    tasks: tuple[str, ...]
-    seen: int
-
-
-class _Gathering:
-    """The replies of a step's tasks: the thread that runs the step waits, others may report.
-
-    When the step's time is over, each task says what waits there; else only the first error counts.
+    `local` is the assignment of the master's own task, if it has one; `assignments` are those of the others. `epochs`
+    says in which epoch each task got its parts. That was checked in version `checked` of the membership.
     """
 
-    def __init__(
-        self, tasks: Sequence[str], failed: Callable[[OpError], None], poller: Poller | None, deadline: Deadline | None
-    ) -> None:
-        self.tasks, self.deadline = tasks, deadline
-        self.end = None if deadline is None else deadline.end
-        self._open = set(tasks)
-        self.heard: dict[str, float] = {}  # task -> when its reply came, by `time.perf_counter`
-        self._lock = threading.Lock()
-        self._failed = failed
-        self._poller = poller
-        self.held = HeldInterrupts()
-        self.error: OpError | None = None
-        self.late: list[DeadlineExceededError] = []
-
-    def reply(self, reply: Reply) -> None:
-        self._open.discard(reply.task)
-        self.heard[reply.task] = time.perf_counter()
-        if reply.error is not None:
-            self.fail(reply.error)
-
-    def lose(self, task: str) -> None:
-        """A task is gone. Even if it has replied: what it sent to others may not have left it."""
-        self.reply(Reply(task, UnavailableError(f"the task {task} was lost during the step")))
-
-    def fail(self, error: OpError) -> None:
-        """The step has failed."""
-        over = self.end is not None and time.monotonic() >= self.end
-        with self._lock:
-            first = self.error is None
-            self.error = self.error or error
-            if over and isinstance(error, DeadlineExceededError) and error not in self.late:
-                self.late.append(error)
-            alone = first and not self.late
-        if alone:
-            self._failed(error)
-        if self._poller is not None:
-            self._poller.wake()
-
-    def wait(self, end: float | None, until_error: bool) -> bool:
-        """Waits for all replies, or for the first error; False when `end` came first."""
-
-        def is_over() -> bool:
-            return not self._open or (until_error and (self.error is not None or self.held.error is not None))
-
-        while not is_over():
-            left = None if end is None else end - time.monotonic()
-            if self._poller is None or (left is not None and left <= 0):
-                return False
-            self._poller.poll(is_over, left)
-        if until_error:
-            self.held.check()
-        return True
-
-    def told(self) -> OpError:
-        """What to raise."""
-        assert self.error is not None
-        return self.deadline.of_others(self.late) if self.deadline and self.error in self.late else self.error
-
-    @property
-    def open(self) -> list[str]:
-        return sorted(self._open)
+    handle: str
+    local: Assignment | None
+    assignments: tuple[Assignment, ...]
+    epochs: dict[str, int]
+    tasks: tuple[str, ...]
+    checked: int
 
 
 class Master:
-    """Runs the steps of a session on a cluster. `home`: this process's task; `closing` is called at the end."""
+    """The worker of a session on a cluster. Close it.
+
+    `local_task`: the task of this process. `tasks`: the names of all tasks. `default`: the task for operations that ask
+    for no device. `closing` is called at the end. Raises `UnavailableError` when tasks cannot be reached.
+    """
 
     def __init__(
-        self, config: ConfigProto, home: Task, directory: Directory, tasks: Sequence[str],
+        self, config: ConfigProto, local_task: Task, membership: Membership, tasks: Sequence[str],
         default: str, closing: Callable[[], None] | None = None,
     ) -> None:  # fmt: skip
         self.config = config
-        self.home = home
-        self.directory = directory
-        self.recording: Recording | None = None  # takes the times of all steps, while there is one
-        self.prefix = secrets.randbits(22)
+        self.local_task = local_task
+        self.membership = membership
+        self.recording: Recording | None = None  # collects the times of all steps while it is set
+        self.number = secrets.randbits(22)  # what the numbers of its steps begin with
         self._closing = closing
-        self._next = 0
+        self._last_step = 0
         self._lock = threading.Lock()
-        self._ended = threading.Condition(self._lock)
+        self._step_ended = threading.Condition(self._lock)
         self._closed = False
-        self._registered: weakref.WeakKeyDictionary[CompiledStep, _RegisteredAtTasks] = weakref.WeakKeyDictionary()
-        self._unused: deque[_RegisteredAtTasks] = deque()  # of steps that the session keeps no longer
-        self._others = [t for t in tasks if t != home.name]
-        self._running: dict[int, _Gathering] = {}
+        self._registered: weakref.WeakKeyDictionary[CompiledStep, RegisteredParts] = weakref.WeakKeyDictionary()
+        self._unused: deque[RegisteredParts] = deque()  # of steps that the session has dropped
+        self._others = [t for t in tasks if t != local_task.name]
+        self._running: dict[int, StepReplies] = {}
         self._connecting = threading.Lock()
-        self._links: dict[str, int] = {}  # of the tasks; a lost one's goes when a step has failed for it
-        home.admit(self.prefix, home.name, home.channel.peer)
-        directory.on_lost(self._on_lost)
+        self._epochs: dict[str, int] = {}  # of the tasks; that of a lost task is removed when a step has failed for it
+        local_task.admit(self.number, local_task.name, local_task.channel.peer)
+        membership.on_lost(self._on_lost)
         try:
-            within(lambda: self._connect(self._others), lambda: directory.what_is_sought(), may_last=True)
+            within(lambda: self._connect(self._others), membership.describe_wait, may_last=True)
             limits = {d: m for t in sorted(tasks, key=lambda t: t != default) for d, m in self._limits_of(t)}
         except BaseException:
-            home.dismiss(self.prefix, CancelledError("the session was not made"))
+            local_task.dismiss(self.number, CancelledError("the session was not made"))
             raise
-        policy = config.graph_options.placement or home.settings.placement
-        placing = Placing(limits, config.allow_soft_placement, policy, list(home.devices))
+        policy = config.graph_options.placement or local_task.settings.placement
+        placing = Placing(limits, config.allow_soft_placement, policy, list(local_task.devices))
         self.context = Context(
-            home.devices, home.resources, home.settings, placing,
-            home.settings.optimize and config.graph_options.optimize, config.graph_options.enable_bfloat16_sendrecv,
-            config.graph_options.enable_recv_scheduling,
+            local_task.devices, local_task.resources, local_task.settings, placing,
+            local_task.settings.optimize and config.graph_options.optimize,
+            config.graph_options.enable_bfloat16_sendrecv, config.graph_options.enable_recv_scheduling,
         )  # fmt: skip
 
     # ---- the cluster -----------------------------------------------------------------------
 
     def _connect(self, tasks: Sequence[str]) -> None:
-        """Finds those of the tasks that are not known, and lets all know each other."""
+        """Reaches those of the tasks that are not members, and tells all members how the others are reached."""
         with self._connecting:
-            missing = [t for t in tasks if t not in self._links]
+            missing = [t for t in tasks if t not in self._epochs]
             if not missing:
                 return
-            there = self.directory.links(missing)
+            reached = self.membership.epochs(missing)
             deadline = current_deadline()
-            patience = _FIND if deadline is None else min(_FIND, deadline.left())
-            self.directory.find([t for t in missing if t not in there], self.prefix, patience)
-            peers = {name: e.peer for name, e in dict(self.directory.entries).items()}
-            self.home.meet(peers)
+            timeout = _CONNECT_TIMEOUT if deadline is None else min(_CONNECT_TIMEOUT, deadline.left())
+            self.membership.wait_for([t for t in missing if t not in reached], self.number, timeout)
+            peers = {name: m.peer for name, m in dict(self.membership.members).items()}
+            self.local_task.meet(peers)
             for name in peers:
-                self.directory.call(name, "meet", peers={n: list(p) for n, p in peers.items()})
+                self.membership.call(name, "meet", peers={n: list(p) for n, p in peers.items()})
             with self._lock:
-                self._links.update(self.directory.links(missing))
+                self._epochs.update(self.membership.epochs(missing))
 
-    def _lost(self, links: Mapping[str, int]) -> list[str]:
-        """Those of these tasks that are gone, or others by now. Who asks tells of it, so the next step finds them."""
-        there = self.directory.links(links)
-        gone = sorted(t for t, link in links.items() if there.get(t) != link)
+    def _take_lost(self, epochs: Mapping[str, int]) -> list[str]:
+        """Those of these tasks that were lost since. The caller reports the loss, so the next step looks for them."""
+        current = self.membership.epochs(epochs)
+        lost = sorted(t for t, epoch in epochs.items() if current.get(t) != epoch)
         with self._lock:
-            for task in gone:
-                if self._links.get(task) == links[task]:
-                    del self._links[task]
-        return gone
+            for task in lost:
+                # `_connect` may have stored the task's next epoch already, which must stay.
+                if self._epochs.get(task) == epochs[task]:
+                    del self._epochs[task]
+        return lost
 
-    def _on_lost(self, entry: Entry) -> None:
-        """Often on Dask's event loop: the steps that the task has part in fail. Where there is none, the next will."""
+    def _on_lost(self, member: Member) -> None:
+        """Fails the running steps that have a part at a lost task. Often called on Dask's event loop."""
         with self._lock:
-            hit = [g for g in self._running.values() if entry.name in g.tasks]
-        self.home.lose(entry.peer)
-        for gathering in hit:
-            gathering.lose(entry.name)
+            failed = [r for r in self._running.values() if member.name in r.tasks]
+        self.local_task.lose(member.peer)
+        for replies in failed:
+            replies.lose(member.name)
 
     def _limits_of(self, task: str) -> list[tuple[str, int]]:
-        """The devices of a task, and their memory in bytes."""
-        if task == self.home.name:
-            return [(d.name, d.memory_stats().limit) for d in self.home.devices.values()]
-        entry = self.directory.entries.get(task)
-        if entry is None:
+        """The devices of a task, and the memory limit in bytes of each."""
+        if task == self.local_task.name:
+            return [(d.name, d.memory_stats().limit) for d in self.local_task.devices.values()]
+        member = self.membership.members.get(task)
+        if member is None:
             raise UnavailableError(f"the task {task} was lost while the session was made")
-        return [(d, m) for d, _, m in entry.devices]
+        return [(d, m) for d, _, m in member.devices]
 
     def describe_devices(self) -> list[DeviceDescription]:
-        """The devices of all tasks."""
-        found = [
-            DeviceDescription(d, kind.upper(), limit, {"task": e.name, "address": e.address})
-            for e in dict(self.directory.entries).values()
-            for d, kind, limit in e.devices
-        ]
-        own = [
+        """The devices of all tasks, those of this process first."""
+        local = [
             DeviceDescription(d.name, d.facts.kind.upper(), d.memory_stats().limit, d.describe())
-            for d in self.home.devices.values()
+            for d in self.local_task.devices.values()
         ]
-        return [*own, *found]
+        others = [
+            DeviceDescription(d, kind.upper(), limit, {"task": m.name, "address": m.address})
+            for m in dict(self.membership.members).values()
+            for d, kind, limit in m.devices
+        ]
+        return [*local, *others]
 
-    def census(self) -> Census:
-        """Asks the tasks how they are, for who looks; see `tf.show_cluster`. To be closed."""
+    def cluster_status(self) -> HealthMonitor:
+        """A monitor of the tasks: `poll()` returns how they are. Close it; `tf.show_cluster` displays it."""
 
-        def places() -> dict[str, str | None] | None:
-            entries = dict(self.directory.entries)
-            return None if self._closed else {t: entries[t].address if t in entries else None for t in self._others}
+        def locations() -> dict[str, str | None] | None:
+            members = dict(self.membership.members)
+            return None if self._closed else {t: members[t].address if t in members else None for t in self._others}
 
-        return Census(places, self.home, self.directory.security, self.directory.patience)
+        return HealthMonitor(
+            locations, self.local_task, self.membership.security, self.membership.answer_timeout
+        )  # fmt: skip
 
     # ---- steps -----------------------------------------------------------------------------
 
     def execute(
         self, step: CompiledStep, feeds: Sequence[np.ndarray], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[np.ndarray]:
-        """Runs a step on all tasks that have parts of it; the values of its fetches.
+        """Runs a step on all tasks that have parts of it; returns the values of its fetches.
 
-        Raises the first error of any of them; `UnavailableError` for a task that is lost meanwhile. What a failed
-        step leaves to look at is this process's part of it.
+        Raises the first error of any task; `UnavailableError` for a task that is lost meanwhile, `AbortedError` for
+        one that was lost since the last step. The graph and times that a failed step leaves in `metadata` are those of
+        this process.
         """
         trace = traced(options, metadata, self.recording)
         deadline = current_deadline()
         self._refuse_if_closed()
         try:
-            registered = self._known(step)
+            registered = self._find_registered(step)
             if registered is None:
-                sought = self.directory.what_is_sought
-                registered = within(lambda: self._register(step), sought, may_last=True)
+                registered = within(lambda: self._register(step), self.membership.describe_wait, may_last=True)
         except OpError as e:
             self._refuse_if_closed(e)
             raise
-        with HeldInterrupts() as held:
-            return self._execute(step, registered, feeds, deadline, trace, held)
+        with HeldInterrupts() as interrupts:
+            return self._execute(step, registered, feeds, deadline, trace, interrupts)
 
     def _execute(
-        self, step: CompiledStep, registered: _RegisteredAtTasks, feeds: Sequence[np.ndarray],
-        deadline: Deadline | None, trace: Trace | None, held: HeldInterrupts,
+        self, step: CompiledStep, registered: RegisteredParts, feeds: Sequence[np.ndarray],
+        deadline: Deadline | None, trace: Trace | None, interrupts: HeldInterrupts,
     ) -> list[np.ndarray]:  # fmt: skip
         with self._lock:
-            self._refuse_if_closed()
-            self._next += 1
-            number = step_number(self.prefix, self._next)
-            run = self.home.begin(number)
-            gathering = _Gathering(registered.tasks, lambda e: self.home.stop(number, e), run.poller, deadline)
-            gathering.held = held
+            self._refuse_if_closed()  # again, under the lock: `close` waits for the steps that it finds in `_running`
+            self._last_step += 1
+            number = step_number(self.number, self._last_step)
+            run = self.local_task.begin(number)
+            replies = StepReplies(registered.tasks, lambda e: self.local_task.stop(number, e), run.poller, deadline)
+            replies.interrupts = interrupts
             if run.poller is not None:
-                held.wake = run.poller.wake
-            self._running[number] = gathering
+                interrupts.wake = run.poller.wake
+            self._running[number] = replies
         try:
             recorder = None if trace is None else trace.recorder
-            return self._run(run, registered, gathering, feeds, deadline, len(step.graph.fetches), recorder)
+            return self._run(run, registered, replies, feeds, deadline, len(step.graph.fetches), recorder)
         finally:
             if trace is not None:
                 trace.keep(step.graph, self.context.placing.costs)
-            held.wake = None
-            self.home.end(number)
-            with self._ended:
+            interrupts.wake = None
+            self.local_task.end(number)
+            with self._step_ended:
                 del self._running[number]
-                if self._closed:  # and who closes waits for it
-                    self._ended.notify_all()
+                if self._closed:
+                    self._step_ended.notify_all()
 
-    def _refuse_if_closed(self, why: OpError | None = None) -> None:
-        """`close` may come at any moment from another thread."""
+    def _refuse_if_closed(self, cause: OpError | None = None) -> None:
+        """Raises `ClosedSessionError` once another thread has called `close`; `cause` is what failed because of it."""
         if self._closed:
-            raise ClosedSessionError("the session is closed") from why
+            raise ClosedSessionError("the session is closed") from cause
 
     def _run(
-        self, run: RunningStep, registered: _RegisteredAtTasks, gathering: _Gathering, feeds: Sequence[np.ndarray],
-        deadline: Deadline | None, count: int, recorder: StepStats | None,
+        self, run: RunningStep, registered: RegisteredParts, replies: StepReplies, feeds: Sequence[np.ndarray],
+        deadline: Deadline | None, n_fetches: int, recorder: StepStats | None,
     ) -> list[np.ndarray]:  # fmt: skip
-        home, found, number = registered.home, [_NOTHING] * count, run.step
-        timeout = None if deadline is None else deadline.left()
-        end = gathering.end
+        """Calls the tasks, runs the local parts, waits for the replies and collects the fetches.
+
+        When that fails, all tasks are stopped before the error is raised.
+        """
         try:
-            rendezvous, tell = run.rendezvous, partial(self._replied, gathering)
-            lost = self._lost(registered.links) if self.directory.changes != registered.seen else ()
-            if lost:
-                raise UnavailableError(f"the tasks {lost} were lost before the step began")
-            asked = {}
-            for assignment in registered.assignments:
-                asked[assignment.task] = time.perf_counter()
-                self.home.call(run, assignment, registered.handle, feeds, timeout, tell, recorder is not None)
-            if home is not None:
-                made = self.home.run(number, registered.handle, feeds, timeout, recorder)
-                for k, v in zip(home.fetches, made, strict=True):
-                    found[k] = v
-                rendezvous.send_remaining(self.home.name)
-            if not gathering.wait(end if end is None else end + _GRACE, until_error=True):
-                assert deadline is not None
-                raise deadline.exceeded(f"{gathering.open} did not answer")
-            if gathering.error is not None:
-                raise gathering.error
-            for assignment in registered.assignments:
-                for k in assignment.fetches:
-                    found[k] = rendezvous.recv(f"{FETCH}{k}", 0.0).value
-            if recorder is not None:
-                told = [decode_times(rendezvous.recv(f"{TIMES}{s.task}", 0.0).value) for s in registered.assignments]
-                bounds = [self._ahead(n, asked[n.task], gathering.heard[n.task]) for n in told]
-                merge(recorder, self.home.name, told, bounds)
-            return found
+            return self._call_tasks(run, registered, replies, feeds, deadline, n_fetches, recorder)
         except BaseException as e:
             if isinstance(e, OpError):
-                gathering.fail(e)
-            if gathering.late:
-                gathering.wait(time.monotonic() + _LATE, until_error=False)
-            self._stop(number, gathering, e)
-            if gathering.error is None or not isinstance(e, OpError):
+                replies.fail(e)
+            if replies.late_errors:
+                replies.wait(time.monotonic() + _LATE_REPLIES, until_error=False)
+            self._stop(run.step, replies, e)
+            if replies.error is None or not isinstance(e, OpError):
                 raise
-            why = gathering.told()
-            if isinstance(why, UnavailableError):
-                self._lost(registered.links)  # told now, by this thread: the next step may begin at once
-            raise why from None
+            error = replies.final_error()
+            if isinstance(error, UnavailableError):
+                self._take_lost(registered.epochs)  # this error reports the loss: the next step may look for the task
+            raise error from None
 
-    def _ahead(self, noted: Noted, asked: float, heard: float) -> tuple[float, float]:
-        """Bounds of how far a task's clock is ahead; the step that it has noted is one more measurement of that."""
-        entry = self.directory.entries.get(noted.task)
-        clock = Clock() if entry is None else entry.clock
-        clock.measure(asked, noted.begin, noted.begin + noted.wall_us / 1e6, heard)
+    def _call_tasks(
+        self, run: RunningStep, registered: RegisteredParts, replies: StepReplies, feeds: Sequence[np.ndarray],
+        deadline: Deadline | None, n_fetches: int, recorder: StepStats | None,
+    ) -> list[np.ndarray]:  # fmt: skip
+        timeout = None if deadline is None else deadline.left()
+        fetches, rendezvous = [_UNSET] * n_fetches, run.rendezvous
+        lost = self._take_lost(registered.epochs) if self.membership.version != registered.checked else ()
+        if lost:
+            raise UnavailableError(f"the tasks {lost} were lost before the step began")
+        reply, asked = partial(self._on_reply, replies), {}
+        for assignment in registered.assignments:
+            asked[assignment.task] = time.perf_counter()
+            self.local_task.call(run, assignment, registered.handle, feeds, timeout, reply, recorder is not None)
+        if registered.local is not None:
+            values = self.local_task.run(run.step, registered.handle, feeds, timeout, recorder)
+            for k, v in zip(registered.local.fetches, values, strict=True):
+                fetches[k] = v
+            rendezvous.send_remaining(self.local_task.name)
+        end = None if replies.end is None else replies.end + _STOP_TIMEOUT
+        if not replies.wait(end, until_error=True):
+            assert deadline is not None
+            raise deadline.exceeded(f"{replies.missing} did not answer")
+        if replies.error is not None:
+            raise replies.error
+        for assignment in registered.assignments:
+            for k in assignment.fetches:  # they have come before the replies
+                fetches[k] = rendezvous.recv(f"{FETCH}{k}", 0.0).value
+        if recorder is not None:
+            times = [decode_times(rendezvous.recv(f"{TIMES}{a.task}", 0.0).value) for a in registered.assignments]
+            bounds = [self._clock_bounds(t, asked[t.task], replies.times[t.task]) for t in times]
+            merge(recorder, self.local_task.name, times, bounds)
+        return fetches
+
+    def _clock_bounds(self, times: TaskTimes, asked: float, answered: float) -> tuple[float, float]:
+        """Bounds, in seconds, of how far a task's clock is ahead. The step itself is one more measurement of that."""
+        member = self.membership.members.get(times.task)
+        clock = Clock() if member is None else member.clock
+        clock.measure(asked, times.begin, times.begin + times.wall_us / 1e6, answered)
         return clock.bounds
 
-    def _replied(self, gathering: _Gathering, reply: Reply) -> None:
+    def _on_reply(self, replies: StepReplies, reply: Reply) -> None:
         if reply.is_lost:
-            self.directory.lose(reply.task)
-        gathering.reply(reply)
+            self.membership.mark_lost(reply.task)
+        replies.add(reply)
 
-    def _stop(self, number: int, gathering: _Gathering, error: BaseException) -> None:
-        """Tells the tasks that still run, and waits a while for them."""
+    def _stop(self, number: int, replies: StepReplies, error: BaseException) -> None:
+        """Tells the tasks that have not replied to stop, and waits some seconds for their replies."""
         reason = CancelledError(f"the step was stopped: {error}")
-        self.home.stop(number, reason)
-        for task in gathering.open:
-            self.home.tell_to_stop(task, number, reason)
-        gathering.wait(time.monotonic() + _GRACE, until_error=False)
+        self.local_task.stop(number, reason)
+        for task in replies.missing:
+            self.local_task.tell_to_stop(task, number, reason)
+        replies.wait(time.monotonic() + _STOP_TIMEOUT, until_error=False)
 
     # ---- registering -----------------------------------------------------------------------
 
-    def _known(self, step: CompiledStep) -> _RegisteredAtTasks | None:
-        """The step where it is registered and no task has come or gone since."""
+    def _find_registered(self, step: CompiledStep) -> RegisteredParts | None:
+        """What is registered for the step, if no task was lost or reached since that was checked."""
         with self._lock:
-            known = self._registered.get(step)
-        return known if known is not None and known.seen == self.directory.changes else None
+            registered = self._registered.get(step)
+        return registered if registered is not None and registered.checked == self.membership.version else None
 
-    def _register(self, step: CompiledStep) -> _RegisteredAtTasks:
-        changes = self.directory.changes  # before looking
+    def _register(self, step: CompiledStep) -> RegisteredParts:
+        """Registers a step's parts at its tasks, unless they all have them already."""
+        version = self.membership.version  # read first: a task that is lost from here on must be noticed
         with self._lock:
-            known = self._registered.get(step)
+            registered = self._registered.get(step)
         needed = {task_of(p.device) for p in step.elsewhere}
         with self._lock:
-            known_links = {t: self._links[t] for t in needed if t in self._links}
-        lost = self._lost(known_links)
+            known = {t: self._epochs[t] for t in needed if t in self._epochs}
+        lost = self._take_lost(known)
         if lost:
             raise AbortedError(f"the tasks {lost} were lost since the last step, and their state with them")
         self._connect(sorted(needed))
-        now = self.directory.links(needed)
-        if needed - now.keys():
-            raise AbortedError(f"the tasks {sorted(needed - now.keys())} are lost")
-        if known is not None and known.links == now:
-            known.seen = changes
-            return known
-        if known is not None:
-            self._forget(known)
+        epochs = self.membership.epochs(needed)
+        if needed - epochs.keys():
+            raise AbortedError(f"the tasks {sorted(needed - epochs.keys())} are lost")
+        if registered is not None and registered.epochs == epochs:
+            registered.checked = version
+            return registered
+        if registered is not None:
+            self._forget(registered)
         while self._unused:
             self._forget(self._unused.popleft())
-        handle = f"{self.prefix} {secrets.token_hex(6)}"
-        home = None
+        handle = f"{self.number} {secrets.token_hex(6)}"
+        local = None
         if step.parts:
-            home = _assignment_of(self.home.name, step.parts, len(step.graph.feeds))
-            local = [p._replace(fetches=tuple(f)) for p, f in _local(step.parts)]
-            self.home.register(handle, local, home)
+            local = _assignment_of(self.local_task.name, step.parts, len(step.graph.feeds))
+            numbers = _local_fetches(step.parts)
+            parts = [p._replace(fetches=f) for p, f in zip(step.parts, numbers, strict=True)]
+            self.local_task.register(handle, parts, local)
         try:
-            assignments = [self._send(task, handle, step) for task in sorted(needed)]
+            assignments = tuple(self._send_parts(task, handle, step) for task in sorted(needed))
         except UnavailableError:
-            self._lost(now)
+            self._take_lost(epochs)
             raise
-        found = _RegisteredAtTasks(handle, home, tuple(assignments), now, tuple(s.task for s in assignments), changes)
+        registered = RegisteredParts(handle, local, assignments, epochs, tuple(a.task for a in assignments), version)
         with self._lock:
-            self._registered[step] = found
-        weakref.finalize(step, self._unused.append, found).atexit = False
-        return found
+            self._registered[step] = registered
+        # The parts are forgotten at the next registration: a finalizer may run in any thread, and must not wait.
+        weakref.finalize(step, self._unused.append, registered).atexit = False
+        return registered
 
-    def _forget(self, known: _RegisteredAtTasks) -> None:
-        """Parts whose step has lost another part are of no use any more."""
-        if known.home is not None:
-            self.home.deregister(known.handle)
-        for assignment in known.assignments:
+    def _forget(self, registered: RegisteredParts) -> None:
+        """Has the tasks forget the parts of a step."""
+        if registered.local is not None:
+            self.local_task.deregister(registered.handle)
+        for assignment in registered.assignments:
             with contextlib.suppress(OpError):
-                self.directory.call(assignment.task, "forget", prefix=known.handle)
+                self.membership.call(assignment.task, "forget", prefix=registered.handle)
 
-    def _send(self, task: str, handle: str, step: CompiledStep) -> Assignment:
+    def _send_parts(self, task: str, handle: str, step: CompiledStep) -> Assignment:
+        """Registers the parts of one task there."""
         parts = [p for p in step.elsewhere if task_of(p.device) == task]
-        assert step.grouping is not None
-        encoded = [encode_partition(replace(p, fetches=tuple(f)), step.grouping) for p, f in _local(parts)]
+        grouping = step.grouping
+        assert grouping is not None
+        numbers = _local_fetches(parts)
+        encoded = [encode_partition(replace(p, fetches=f), grouping) for p, f in zip(parts, numbers, strict=True)]
         assignment = _assignment_of(task, parts, len(step.graph.feeds))
         sent = [list(e) for e in encoded]
-        self.directory.call(task, "register", handle=handle, parts=sent, share=list(assignment))
+        self.membership.call(task, "register", handle=handle, parts=sent, share=list(assignment))
         return assignment
 
-    # ---- the rest of what a session asks its worker for --------------------------------------
+    # ---- other requests of the session -----------------------------------------------------
 
     def reset(self, containers: Sequence[str] | None) -> None:
         """Drops the state in these containers (None: in all) of every task."""
-        self.home.reset(containers)
+        self.local_task.reset(containers)
         for task in self._others:
-            self.directory.call(task, "reset", containers=containers)
+            self.membership.call(task, "reset", containers=containers)
 
     def close(self) -> None:
         """Stops running steps and leaves the cluster; the tasks' variables stay."""
@@ -448,29 +405,37 @@ class Master:
             self._closed = True
             running = list(self._running.values())
         with HeldInterrupts():
-            for gathering in running:
-                gathering.fail(CancelledError("the session was closed while the step ran"))
-            with self._ended:
-                self._ended.wait_for(lambda: not self._running)
+            for replies in running:
+                replies.fail(CancelledError("the session was closed while the step ran"))
+            with self._step_ended:
+                self._step_ended.wait_for(lambda: not self._running)
             try:
-                self.directory.close()
+                self.membership.close()
             finally:
-                self.home.dismiss(self.prefix, CancelledError("the session was closed"))
+                self.local_task.dismiss(self.number, CancelledError("the session was closed"))
                 if self._closing is not None:
                     self._closing()
 
 
-def _local(parts: Sequence[Any]) -> list[tuple[Any, list[int]]]:
-    """Parts of one task, with their fetches numbered within the task's own."""
-    order = sorted(k for p in parts for k in _fetches(p))
-    place = {k: i for i, k in enumerate(order)}
-    return [(p, [place[k] for k in _fetches(p)]) for p in parts]
+Part = PlanPart | Partition
 
 
-def _fetches(part: Any) -> tuple[int, ...]:
-    return tuple(part.fetches if part.fetches is not None else range(len(part.plan.fetches)))
+def _fetches_of(part: Part) -> tuple[int, ...]:
+    """The numbers of a part's fetches among those of the step; a plan without numbers computes all fetches."""
+    if part.fetches is not None:
+        return tuple(part.fetches)
+    assert isinstance(part, PlanPart)
+    return tuple(range(len(part.plan.fetches)))
 
 
-def _assignment_of(task: str, parts: Sequence[Any], n_feeds: int) -> Assignment:
+def _local_fetches(parts: Sequence[Part]) -> list[tuple[int, ...]]:
+    """For each part of one task the numbers of its fetches, counted among those of this task only."""
+    order = sorted(k for p in parts for k in _fetches_of(p))
+    position = {k: i for i, k in enumerate(order)}
+    return [tuple(position[k] for k in _fetches_of(p)) for p in parts]
+
+
+def _assignment_of(task: str, parts: Sequence[Part], n_feeds: int) -> Assignment:
     feeds = {k for p in parts for k in (range(n_feeds) if p.feeds is None else p.feeds)}
-    return Assignment(task, tuple(sorted(feeds)), tuple(sorted(k for p in parts for k in _fetches(p))), n_feeds)
+    fetches = sorted(k for p in parts for k in _fetches_of(p))
+    return Assignment(task, tuple(sorted(feeds)), tuple(fetches), n_feeds)

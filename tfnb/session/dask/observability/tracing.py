@@ -1,15 +1,15 @@
-"""The times of a step on many tasks: what each noted, on its way to the master (white paper, section 9.2).
+"""The times of a step on many tasks: each task records its own, and the master merges them (white paper, section 9.2).
 
-A task notes as one machine does, and when tensors left it and came, and sends it with its reply when it was asked to.
-Invariant: what arrives is parsed, never unpickled, and stands in the master's recorder by the master's clock, a task's
-host threads under the task's name.
+A task records as a single machine does, and also when tensors left it and arrived. It sends the times before its reply
+if it was asked for them. Invariant: what arrives is parsed, never unpickled; in the master's recorder all times are by
+the master's clock, and the host threads of a task stand under the task's name.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,13 +18,15 @@ from tfnb.runtime.stats import HOST, TRANSFER, NodeTime, StepStats
 from tfnb.session.dask.observability.clocks import agreed
 from tfnb.session.dask.task_names import short_task_name, task_of
 
-__all__ = ["Noted", "decode_times", "encode_times", "host_of", "join_transfers", "merge", "note_arrivals", "note_sent"]
+__all__ = [
+    "TaskTimes", "decode_times", "encode_times", "host_of", "join_transfers", "merge", "note_arrivals", "note_sent",
+]  # fmt: skip
 
-_ARRIVED = "arrived"  # the lane of what came, until it is joined with what was sent
+_ARRIVED = "arrived"  # the lane of arrivals, until each is joined with what the sender recorded
 
 
-class Noted(NamedTuple):
-    """What a task noted of a step that began there at `begin`, seconds by the task's `time.perf_counter`."""
+class TaskTimes(NamedTuple):
+    """What a task recorded of a step that began there at `begin`, in seconds of the task's `time.perf_counter`."""
 
     task: str
     begin: float
@@ -33,116 +35,133 @@ class Noted(NamedTuple):
 
 
 def host_of(task: str) -> str:
-    """The device that the host threads of another task belong to, in the times of a step."""
+    """The device that stands for the host threads of another task, in the times of a step."""
     return f"{task}/{HOST}"
 
 
 def encode_times(stats: StepStats, task: str) -> np.ndarray:
-    """JSON as a message's value; the step is over."""
+    """The times of a step that has ended at `task`, as a message's value: JSON in an array of uint8."""
     stats.close()
-    times = [_plain(NodeTime(*t)) for t in stats.times]
-    told = {"task": task, "begin": stats.begin, "wall_us": stats.wall_us, "times": times}
-    return np.frombuffer(json.dumps(told).encode(), np.uint8)
+    times = [_fields(NodeTime(*t)) for t in stats.times]
+    fields = {"task": task, "begin": stats.begin, "wall_us": stats.wall_us, "times": times}
+    return np.frombuffer(json.dumps(fields).encode(), np.uint8)
 
 
-def _plain(t: NodeTime) -> list[Any]:
+def _fields(t: NodeTime) -> list[object]:
+    """The fields of a time as JSON can hold them: some are NumPy's numbers."""
     return [
         t.device, t.label, [int(i) for i in t.nodes], float(t.start_us), float(t.end_us), int(t.nbytes), t.kind,
         t.lane, t.detail, t.woken_by,
     ]  # fmt: skip
 
 
-def decode_times(value: np.ndarray) -> Noted:
-    """What `encode_times` made. Raises `InvalidArgumentError` for anything else."""
+def decode_times(value: np.ndarray) -> TaskTimes:
+    """Decodes what `encode_times` returned. Raises `InvalidArgumentError` for anything else."""
     try:
-        told = json.loads(value.tobytes())
-        times = tuple(_time(*t) for t in told["times"])
-        return Noted(str(told["task"]), float(told["begin"]), float(told["wall_us"]), times)
-    except (ValueError, TypeError, KeyError) as e:
-        raise InvalidArgumentError(f"a task told of its times in a malformed way: {e!r}") from e
+        fields = json.loads(value.tobytes())
+        times = tuple(_time(t) for t in fields["times"])
+        return TaskTimes(str(fields["task"]), float(fields["begin"]), float(fields["wall_us"]), times)
+    except (ValueError, TypeError, KeyError, OverflowError) as e:
+        raise InvalidArgumentError(f"the times that a task has sent are malformed: {e!r}") from e
 
 
-def _time(
-    device: str, label: str, nodes: Any, start: Any, end: Any, nbytes: Any, kind: Any, lane: Any, detail: Any,
-    woken_by: Any,
-) -> NodeTime:  # fmt: skip
+def _time(fields: Sequence[object]) -> NodeTime:
+    """The reverse of `_fields`. Raises `ValueError` or `TypeError` for fields of other numbers or types."""
+    device, label, nodes, start, end, nbytes, kind, lane, detail, woken_by = fields
+    if not isinstance(nodes, list):
+        raise TypeError(f"the nodes of a time are a {type(nodes).__name__}")
     ids = tuple(int(i) for i in nodes)
-    texts = (str(kind), str(lane), str(detail), str(woken_by))
-    return NodeTime(str(device), str(label), ids, float(start), float(end), int(nbytes), *texts)
+    return NodeTime(
+        str(device), str(label), ids, _number(start), _number(end), int(_number(nbytes)), str(kind), str(lane),
+        str(detail), str(woken_by),
+    )  # fmt: skip
 
 
-def merge(into: StepStats, home: str, told: Sequence[Noted], ahead: Sequence[tuple[float, float]]) -> None:
-    """Adds what tasks noted to what the master did, whose task is `home`; `ahead`: bounds, in seconds, of how far each
-    one's clock is ahead of the master's.
+def _number(value: object) -> float:
+    if not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is no number")
+    return value
 
-    Where they leave a choice, no tensor comes before it was sent.
+
+def merge(
+    into: StepStats, local_task: str, others: Sequence[TaskTimes], ahead: Sequence[tuple[float, float]]
+) -> None:
+    """Adds the times of other tasks to `into`, those of the master, whose task is `local_task`.
+
+    `ahead`: for each of the others bounds, in seconds, of how far its clock is ahead of the master's. Within these
+    bounds the clocks are set so that no tensor arrives before it was sent.
     """
-    here = Noted(home, into.begin, 0.0, tuple(NodeTime(*t) for t in into.times))
-    clocks = {home: (0.0, 0.0), **{n.task: b for n, b in zip(told, ahead, strict=True)}}
-    found = agreed(clocks, _late([here, *told]))
-    for noted in told:
-        shift = (noted.begin - found[noted.task] - into.begin) * 1e6
-        for t in noted.times:
-            device = host_of(noted.task) if t.device == HOST else t.device
+    local = TaskTimes(local_task, into.begin, 0.0, tuple(NodeTime(*t) for t in into.times))
+    clocks = {local_task: (0.0, 0.0), **{t.task: b for t, b in zip(others, ahead, strict=True)}}
+    offsets = agreed(clocks, _least_delays([local, *others]))
+    for task in others:
+        shift = (task.begin - offsets[task.task] - into.begin) * 1e6
+        for t in task.times:
+            device = host_of(task.task) if t.device == HOST else t.device
             into.times.append(t._replace(device=device, start_us=t.start_us + shift, end_us=t.end_us + shift))
-    join_transfers(into, home)
+    join_transfers(into, local_task)
 
 
 # ---- tensors from task to task ---------------------------------------------------------------
 
 
 def note_sent(stats: StepStats, target: str, sent: Iterable[tuple[str, int]], start_us: float) -> None:
-    """Tensors, as rendezvous keys and their bytes, are on their way to the task `target` since `start_us`."""
+    """Records that tensors were sent to the task `target`, beginning at `start_us`: (rendezvous key, bytes) of each."""
     for key, nbytes in sent:
         stats.span(TRANSFER, key, start_us, nbytes, lane=f"to {short_task_name(target)}")
 
 
-def note_arrivals(stats: StepStats, came: Iterable[tuple[str, float]]) -> None:
-    """When tensors came, as rendezvous keys, by this process's `perf_counter`."""
-    for key, at in came:
+def note_arrivals(stats: StepStats, arrivals: Iterable[tuple[str, float]]) -> None:
+    """Records when tensors arrived: (rendezvous key, seconds by this process's `perf_counter`) of each."""
+    for key, at in arrivals:
         at_us = (at - stats.begin) * 1e6
         stats.times.append((HOST, key, (), at_us, at_us, 0, TRANSFER, _ARRIVED))
 
 
-def _tensor(t: NodeTime) -> list[str] | None:
-    """The four parts of its key, where a tensor was sent or came."""
+def _key_parts(t: NodeTime) -> list[str] | None:
+    """The four parts of the key of a tensor that was sent or arrived; None for any other time."""
     parts = t.label.split("\n")
     return parts if t.kind == TRANSFER and len(parts) == 4 else None
 
 
-def _late(told: Sequence[Noted]) -> dict[tuple[str, str], float]:
-    """(sender, receiver) -> the least of what their clocks say of the seconds that a tensor took."""
-    came = {(n.task, t.label): n.begin + t.start_us / 1e6 for n in told for t in n.times if t.lane == _ARRIVED}
-    found: dict[tuple[str, str], float] = {}
-    for noted in told:
-        for t in noted.times:
-            parts = _tensor(t)
+def _least_delays(tasks: Sequence[TaskTimes]) -> dict[tuple[str, str], float]:
+    """For each (sender, receiver) the shortest time that a tensor took, in seconds, by the clocks of the two.
+
+    It may be negative, since the clocks differ.
+    """
+    arrivals = {(task.task, t.label): task.begin + t.start_us / 1e6
+                for task in tasks for t in task.times if t.lane == _ARRIVED}  # fmt: skip
+    least: dict[tuple[str, str], float] = {}
+    for task in tasks:
+        for t in task.times:
+            parts = _key_parts(t)
             if parts is None or t.lane == _ARRIVED:
                 continue
-            there = task_of(parts[1])
-            at = came.get((there, t.label))
-            if at is not None and there != noted.task:
-                took = at - (noted.begin + t.start_us / 1e6)
-                found[noted.task, there] = min(took, found.get((noted.task, there), took))
-    return found
+            receiver = task_of(parts[1])
+            arrived = arrivals.get((receiver, t.label))
+            if arrived is not None and receiver != task.task:
+                delay = arrived - (task.begin + t.start_us / 1e6)
+                least[task.task, receiver] = min(delay, least.get((task.task, receiver), delay))
+    return least
 
 
-def join_transfers(stats: StepStats, home: str) -> None:
-    """Makes one entry of what its sender and its receiver have noted of a tensor; `home` is this process's task.
+def join_transfers(stats: StepStats, local_task: str) -> None:
+    """Replaces the two times of each tensor, of its sender and its receiver, by one.
 
-    It is on its way from the begin of sending until it has come, whole. Its lane, of the sender, names the receiver.
+    That lasts from the begin of sending until the tensor had arrived as a whole. Its lane is one of the sender and
+    names the receiver. Times of this process's host threads are given to `local_task`.
     """
     times = [NodeTime(*t) for t in stats.times]
-    times = [t._replace(device=host_of(home)) if t.device == HOST else t for t in times]
-    came = {(t.device, t.label): t.start_us for t in times if t.lane == _ARRIVED and t.kind == TRANSFER}
+    times = [t._replace(device=host_of(local_task)) if t.device == HOST else t for t in times]
+    arrivals = {(t.device, t.label): t.start_us for t in times if t.lane == _ARRIVED and t.kind == TRANSFER}
     joined = []
     for t in times:
-        parts = _tensor(t)
+        parts = _key_parts(t)
         if t.kind == TRANSFER and t.lane == _ARRIVED:
             continue
         if parts is not None:
             source, target, tensor, tag = parts
-            end = came.get((host_of(task_of(target)), t.label), t.end_us)
+            end = arrivals.get((host_of(task_of(target)), t.label), t.end_us)
             detail = f"from {source} to {target}{f', iteration {tag}' if tag else ''}"
             t = t._replace(label=tensor, end_us=max(end, t.start_us), detail=detail)
         joined.append(t)

@@ -22,7 +22,7 @@ from tfnb.session.dask.task.registered_steps import RegisteredStep, RegisteredSt
 from tfnb.session.dask.task.step_table import StepTable
 from tfnb.session.dask.task.task_rendezvous import RunningStep
 from tfnb.session.dask.transport.channel import Channel
-from tfnb.session.dask.transport.failures import heard, told
+from tfnb.session.dask.transport.error_codec import decode_error, encode_error
 from tfnb.session.dask.transport.poller import Poller
 from tfnb.session.dask.transport.stream import Stream
 from tfnb.session.dask.transport.wire import Head, Kind, Message
@@ -86,13 +86,13 @@ class InboundCalls:
 
     def _on_reply(self, head: Head, value: np.ndarray, stream: Stream) -> None:
         """A task says how its parts of a step ended, where no value says so."""
-        error = heard(value)
+        error = decode_error(value)
         run = self._steps.find(head.step)
         if run is not None:
             self._outbound.finish_call(run, head.key, error)
 
     def _on_stop(self, head: Head, value: np.ndarray, stream: Stream) -> None:
-        self._steps.stop(head.step, heard(value) or CancelledError("the step was stopped"))
+        self._steps.stop(head.step, decode_error(value) or CancelledError("the step was stopped"))
 
     # ---- answers ---------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class InboundCalls:
             recorder = StepStats() if trace else None
             messages = self._run(stream, run, registered, timeout, recorder, "" if master is None else master.name)
         except BaseException as e:
-            outcome = told(e, self._task)
+            outcome = encode_error(e, self._task)
         # The step is ended before the answer leaves: the master's next step may arrive at once.
         self._outbound.end_step(step)
         if messages and outcome is _EMPTY:

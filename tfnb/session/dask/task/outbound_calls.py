@@ -22,7 +22,7 @@ from tfnb.session.dask.task.step_table import StepTable
 from tfnb.session.dask.task.task_rendezvous import Call, Reply, RunningStep, TaskRendezvous
 from tfnb.session.dask.transport.channel import Channel, Peer
 from tfnb.session.dask.transport.connection_pool import ConnectionPool
-from tfnb.session.dask.transport.failures import told
+from tfnb.session.dask.transport.error_codec import encode_error
 from tfnb.session.dask.transport.poller import Poller
 from tfnb.session.dask.transport.stream import Stream
 from tfnb.session.dask.transport.wire import Kind, Message
@@ -157,7 +157,7 @@ class OutboundCalls:
     def tell_to_stop(self, target: str, step: int, error: OpError) -> None:
         """Tells another task to stop a step. Does nothing where it cannot be reached."""
         with contextlib.suppress(OpError):
-            message = Message(Kind.STOP, step, self._task, told(error, self._task))
+            message = Message(Kind.STOP, step, self._task, encode_error(error, self._task))
             self._channel.send(self._peers.get(target), message)
 
     # ---- the end ---------------------------------------------------------------------------

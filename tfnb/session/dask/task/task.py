@@ -22,7 +22,7 @@ from tfnb.runtime.stats import StepStats
 from tfnb.runtime.values import Value
 from tfnb.session.compile import Context
 from tfnb.session.config import ConfigProto
-from tfnb.session.dask.observability.traffic import CountingChannel
+from tfnb.session.dask.observability.transfer_stats import CountingChannel
 from tfnb.session.dask.task.assignment import FETCH, Assignment
 from tfnb.session.dask.task.inbound_calls import InboundCalls
 from tfnb.session.dask.task.outbound_calls import OutboundCalls
@@ -32,8 +32,8 @@ from tfnb.session.dask.task.registered_steps import RegisteredStep, RegisteredSt
 from tfnb.session.dask.task.step_table import StepTable
 from tfnb.session.dask.task.task_rendezvous import Reply, RunningStep
 from tfnb.session.dask.transport.channel import Peer, Tls
-from tfnb.session.dask.transport.failures import Refusals
 from tfnb.session.dask.transport.poller import Poller
+from tfnb.session.dask.transport.refusals import Refusals
 from tfnb.session.dask.transport.stream import Stream
 from tfnb.session.dask.transport.wire import Head
 from tfnb.session.functions import Functions

@@ -32,7 +32,7 @@ from tfnb.errors import (
 from tfnb.session.dask.transport.stream import Budget, OnBlocked, Stream
 from tfnb.session.dask.transport.wire import Head, Message
 
-__all__ = ["MAX_UNFINISHED", "Channel", "Peer", "Tls"]
+__all__ = ["MAX_UNFINISHED", "Channel", "Peer", "Receive", "Refuse", "Tls"]
 
 _CONNECT = 3.0  # seconds to reach a peer
 _GREETING = 5.0  # seconds that a stranger has to say the password

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfnb.errors import AbortedError, InvalidArgumentError, OpError
-from tfnb.session.dask.transport.failures import heard, told
+from tfnb.session.dask.transport.error_codec import decode_error, encode_error
 
 TEXTS = st.text(max_size=5)
 JSON = st.recursive(
@@ -23,15 +23,15 @@ def as_value(text):
 
 
 def test_an_error_comes_as_it_was():
-    found = heard(told(AbortedError("it ended"), "/job:ps/task:0"))
+    found = decode_error(encode_error(AbortedError("it ended"), "/job:ps/task:0"))
     assert type(found) is AbortedError and found.message == "it ended (at /job:ps/task:0)"
-    assert heard(np.zeros(0, np.uint8)) is None
+    assert decode_error(np.zeros(0, np.uint8)) is None
 
 
 @given(JSON | st.fixed_dictionaries({"class": JSON, "node": JSON, "message": JSON}))
 def test_json_of_any_form_is_an_error_or_refused(tree):
     try:
-        found = heard(as_value(json.dumps(tree).encode()))
+        found = decode_error(as_value(json.dumps(tree).encode()))
     except InvalidArgumentError:
         return
     assert isinstance(found, OpError) and str(found)
@@ -43,5 +43,5 @@ def test_json_of_any_form_is_an_error_or_refused(tree):
      np.array([b"x"], object), np.zeros(3)],
 )  # fmt: skip
 def test_what_is_no_error_is_refused(value):
-    with pytest.raises(InvalidArgumentError, match="a message tells of"):
-        heard(value)
+    with pytest.raises(InvalidArgumentError, match="a message describes"):
+        decode_error(value)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tfnb.errors import UnavailableError
-from tfnb.session.dask.observability.traffic import OTHERS, CountingChannel, Traffic
+from tfnb.session.dask.observability.transfer_stats import OTHERS, CountingChannel, TransferStats
 from tfnb.session.dask.transport.channel import Peer
 from tfnb.session.dask.transport.wire import Kind, Message
 
@@ -19,42 +19,42 @@ def tensor(step, name, nbytes, tag=""):
 
 
 def test_sums_by_receiver_and_tensor():
-    traffic = Traffic()
+    transfers = TransferStats()
     for step in (1, 2, 3):
         sent = [tensor(step, "w:0", 100, tag) for tag in ("", "1", "2")]
-        traffic.note("a", [*sent, tensor(step, "b:0", 8)], 308, 0.5)
-        traffic.note("b", [Message(Kind.REPLY, step, WORKER, np.zeros(0, np.uint8))], 0, 0.0)
-        traffic.note("old", [Message(Kind.TENSOR, step, "fetch 0", np.array([b"x"], object))], 9, 0.0)
-    (a, b) = traffic.report({"a": WORKER, "b": PS, "old": PS}, 1)
+        transfers.record("a", [*sent, tensor(step, "b:0", 8)], 308, 0.5)
+        transfers.record("b", [Message(Kind.REPLY, step, WORKER, np.zeros(0, np.uint8))], 0, 0.0)
+        transfers.record("old", [Message(Kind.TENSOR, step, "fetch 0", np.array([b"x"], object))], 9, 0.0)
+    (a, b) = transfers.report({"a": WORKER, "b": PS, "old": PS}, 1)
     assert (a["to"], a["messages"], a["bytes"], a["seconds"], a["steps"]) == (WORKER, 12, 924, 1.5, 3)
     assert a["tensors"] == [["w:0", 9, 900]]
     assert (b["to"], b["messages"], b["bytes"], b["tensors"]) == (PS, 6, 27, [["fetches", 3, 27]])
-    assert traffic.report({}, 9)[1]["tensors"] == [["fetches", 3, 27], ["control: reply", 3, 0]]  # names are kept
+    assert transfers.report({}, 9)[1]["tensors"] == [["fetches", 3, 27], ["control: reply", 3, 0]]  # names are kept
 
 
 def test_nothing_is_lost_between_threads_and_steps_that_overlap_count_once():
-    traffic = Traffic()
+    transfers = TransferStats()
 
     def send(number):
         for k in range(3000):
-            traffic.note("a", [tensor(k // 10 * 8 + number, "w:0", 2)], 2, 0.0)
+            transfers.record("a", [tensor(k // 10 * 8 + number, "w:0", 2)], 2, 0.0)
 
     threads = [threading.Thread(target=send, args=(n,)) for n in range(4)]
     for t in threads:
         t.start()
     while any(t.is_alive() for t in threads):
-        traffic.report({}, 1)
+        transfers.report({}, 1)
     for t in threads:
         t.join()
-    (a,) = traffic.report({}, 1)
+    (a,) = transfers.report({}, 1)
     assert (a["messages"], a["bytes"], a["tensors"]) == (12_000, 24_000, [["w:0", 12_000, 24_000]])
 
 
 def test_names_are_bounded():
-    traffic = Traffic()
+    transfers = TransferStats()
     for k in range(1000):
-        traffic.note("a", [tensor(k, f"t{k}", 1)], 1, 0.0)
-    (a,) = traffic.report({}, 10_000)
+        transfers.record("a", [tensor(k, f"t{k}", 1)], 1, 0.0)
+    (a,) = transfers.report({}, 10_000)
     assert len(a["tensors"]) == 201 and {n: c for n, c, _ in a["tensors"]}[OTHERS] == 800
     assert a["steps"] == 1000
 
@@ -65,13 +65,13 @@ def test_a_channel_counts_what_it_sends():
     here = CountingChannel("127.0.0.1", lambda *_: None, lambda e: None)
     try:
         here.send(there.peer, tensor(1, "w:0", 3 << 20), tensor(1, "b:0", 5))
-        (told,) = here.traffic.report({there.peer.endpoint: PS}, 5)
+        (told,) = here.transfers.report({there.peer.endpoint: PS}, 5)
         assert (told["to"], told["bytes"], told["steps"]) == (PS, (3 << 20) + 5, 1) and told["seconds"] > 0
         nobody = Peer("127.0.0.1", 1, "password")
         there.drop(nobody)
         with pytest.raises(UnavailableError, match="cannot be reached"):
             there.send(nobody, tensor(1, "w:0", 1))
-        assert there.traffic.report({}, 5) == []  # what failed was not sent
+        assert there.transfers.report({}, 5) == []  # what failed was not sent
     finally:
         here.close()
         there.close()

@@ -10,7 +10,7 @@ from distributed import Client, LocalCluster
 
 import tfnb as tf
 from tfnb.errors import ClosedSessionError, FailedPreconditionError
-from tfnb.session.dask.membership.census import ALIVE, LATE, LOST
+from tfnb.session.dask.membership.health_monitor import ALIVE, LATE, LOST
 
 pytestmark = pytest.mark.opencl
 
@@ -19,11 +19,11 @@ def by_name(state):
     return {f"{t['job']} {t['index']}": t for t in state["tasks"]}
 
 
-def until(census, true, seconds=15):
-    """Takes turns until what they say is true."""
+def until(monitor, true, seconds=15):
+    """Polls until what the tasks say is true."""
     end = time.monotonic() + seconds
     while True:
-        state = census.take()
+        state = monitor.poll()
         if true(by_name(state)):
             return state
         assert time.monotonic() < end, state["tasks"]
@@ -41,8 +41,8 @@ def test_tasks_devices_and_who_sends_what(dask):
         sess.run(w.initializer)
         for _ in range(5):
             assert sess.run(sums) == [2000, 2000]
-        for census in (cluster.census(), sess.census()):
-            state = census.take()
+        for monitor in (cluster.cluster_status(), sess.cluster_status()):
+            state = monitor.poll()
             tasks = by_name(state)
             assert list(tasks) == ["ps 0", "worker 0", "worker 1", "client 0"]
             assert {t["state"] for t in tasks.values()} == {ALIVE}
@@ -60,10 +60,10 @@ def test_tasks_devices_and_who_sends_what(dask):
             name, messages, size = there["tensors"][0]
             assert name.startswith("w") and (messages, size) == (5, 20_000)
             assert sent["client", tasks["ps 0"]["name"]]["messages"] >= 6
-            census.close()
+            monitor.close()
             with pytest.raises(ClosedSessionError):
-                census.take()
-    assert cluster.census().dashboard.startswith("http")
+                monitor.poll()
+    assert cluster.cluster_status().dashboard.startswith("http")
 
 
 def test_a_task_that_pauses_is_late_and_one_that_died_is_lost():
@@ -72,34 +72,34 @@ def test_a_task_that_pauses_is_late_and_one_that_died_is_lost():
         Client(local) as client,
         tf.train.DaskCluster(client, ps=1, worker=1) as cluster,
     ):
-        census = cluster.census()
+        monitor = cluster.cluster_status()
         roles = cluster.roles
-        pids = {k: t["pid"] for k, t in by_name(census.take()).items()}
+        pids = {k: t["pid"] for k, t in by_name(monitor.poll()).items()}
         os.kill(pids["worker 0"], signal.SIGSTOP)
         try:
-            state = until(census, lambda t: t["worker 0"]["state"] == LATE)
+            state = until(monitor, lambda t: t["worker 0"]["state"] == LATE)
             late = by_name(state)["worker 0"]
             assert late["silent"] > 1.4 and late["pid"] == pids["worker 0"]  # what was known stays
         finally:
             os.kill(pids["worker 0"], signal.SIGCONT)
-        until(census, lambda t: t["worker 0"]["state"] == ALIVE)
+        until(monitor, lambda t: t["worker 0"]["state"] == ALIVE)
         os.kill(pids["ps 0"], signal.SIGKILL)
-        state = until(census, lambda t: t["ps 0"]["state"] == LOST and t["worker 0"]["state"] == ALIVE)
+        state = until(monitor, lambda t: t["ps 0"]["state"] == LOST and t["worker 0"]["state"] == ALIVE)
         assert by_name(state)["ps 0"]["why"]
         assert cluster.roles == roles  # nobody was given a role by looking
         began = time.monotonic()
-        census.take()
+        monitor.poll()
         assert time.monotonic() - began < 1.0
-        census.close()
+        monitor.close()
 
 
 def test_a_closed_cluster_says_so_and_a_local_session_has_none(dask):
     cluster = tf.train.DaskCluster(dask, worker=1)
-    census = cluster.census()
-    census.take()
+    monitor = cluster.cluster_status()
+    monitor.poll()
     cluster.close()
     with pytest.raises(ClosedSessionError, match="the cluster is closed"):
-        census.take()
-    census.close()
+        monitor.poll()
+    monitor.close()
     with tf.Session() as sess, pytest.raises(FailedPreconditionError, match="has no tasks"):
-        sess.census()
+        sess.cluster_status()

@@ -1,0 +1,97 @@
+"""`StepReplies`: how the tasks of one step say that their parts have ended (OSDI'16, section 3.3).
+
+Invariant: the first error of a step counts. Only after the step's deadline the errors of all tasks are collected,
+because each of them says what waits there.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from tfnb.errors import DeadlineExceededError, OpError, UnavailableError
+from tfnb.ir.interrupts import HeldInterrupts
+from tfnb.runtime.deadline import Deadline
+from tfnb.session.dask.task.task_rendezvous import Reply
+from tfnb.session.dask.transport.poller import Poller
+
+__all__ = ["StepReplies"]
+
+
+class StepReplies:
+    """The replies of `tasks` to the calls of one step.
+
+    The thread that runs the step calls `wait`, which reads its connections through `poller`; other threads may call
+    `fail` and `lose`. `failed` is called with the first error. `deadline`: that of the step, if it has one.
+    """
+
+    def __init__(
+        self, tasks: Sequence[str], failed: Callable[[OpError], None], poller: Poller | None, deadline: Deadline | None
+    ) -> None:
+        self.tasks, self.deadline = tasks, deadline
+        self.end = None if deadline is None else deadline.end
+        self._missing = set(tasks)
+        self.times: dict[str, float] = {}  # by task: when its reply came, by `time.perf_counter`
+        self._lock = threading.Lock()
+        self._failed = failed
+        self._poller = poller
+        self.interrupts = HeldInterrupts()
+        self.error: OpError | None = None
+        self.late_errors: list[DeadlineExceededError] = []  # errors that came after the deadline
+
+    def add(self, reply: Reply) -> None:
+        """Takes the reply of a task."""
+        self._missing.discard(reply.task)
+        self.times[reply.task] = time.perf_counter()
+        if reply.error is not None:
+            self.fail(reply.error)
+
+    def lose(self, task: str) -> None:
+        """Fails the step because a task is lost, even one that has replied: its values for other tasks may be lost."""
+        self.add(Reply(task, UnavailableError(f"the task {task} was lost during the step")))
+
+    def fail(self, error: OpError) -> None:
+        """Fails the step with this error, unless it has failed before."""
+        is_late = self.end is not None and time.monotonic() >= self.end
+        with self._lock:
+            is_first = self.error is None
+            self.error = self.error or error
+            if is_late and isinstance(error, DeadlineExceededError) and error not in self.late_errors:
+                self.late_errors.append(error)
+            # After the deadline each task ends the step by itself, and is not stopped, so that it can say what waits.
+            is_stopped = is_first and not self.late_errors
+        if is_stopped:
+            self._failed(error)
+        if self._poller is not None:
+            self._poller.wake()
+
+    def wait(self, end: float | None, until_error: bool) -> bool:
+        """Waits for all replies, or with `until_error` for the first error; returns False when `end` came first.
+
+        `end`: by `time.monotonic`, None for no limit. With `until_error`, raises a KeyboardInterrupt that came.
+        """
+
+        def is_over() -> bool:
+            return not self._missing or (until_error and (self.error is not None or self.interrupts.error is not None))
+
+        while not is_over():
+            left = None if end is None else end - time.monotonic()
+            if self._poller is None or (left is not None and left <= 0):
+                return False
+            self._poller.poll(is_over, left)
+        if until_error:
+            self.interrupts.check()
+        return True
+
+    def final_error(self) -> OpError:
+        """The error to raise for a step that has failed: after the deadline one that combines what all tasks said."""
+        assert self.error is not None
+        if self.deadline and self.error in self.late_errors:
+            return self.deadline.of_others(self.late_errors)
+        return self.error
+
+    @property
+    def missing(self) -> list[str]:
+        """The tasks that have not replied."""
+        return sorted(self._missing)

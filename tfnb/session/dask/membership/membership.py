@@ -1,0 +1,310 @@
+"""`Membership`: which tasks a master has reached, where they are, and whether they live (white paper, section 3.3).
+
+Everything goes over Dask's comm, on an event loop in a thread of its own. Each task is watched over one comm: it breaks
+at once when the process dies, and a heartbeat notices a process that is paused. Invariant: a task whose comm breaks, or
+that does not answer in time, is reported as lost once; requests that wait for its answer fail then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from distributed import Security
+from distributed.comm import Comm, CommClosedError
+from distributed.core import ConnectionPool
+from distributed.utils import LoopRunner, sync
+
+from tfnb.errors import InvalidArgumentError, OpError, UnavailableError
+from tfnb.session.dask.membership.rpc_service import HANDLER
+from tfnb.session.dask.observability.clocks import Clock
+from tfnb.session.dask.transport.channel import Peer
+from tfnb.session.dask.transport.error_codec import error_from_json
+
+__all__ = ["Member", "Membership"]
+
+_RETRY = 0.2  # seconds between attempts to reach a task that is not up yet
+_HEARTBEAT = 1.0
+_FIRST_ATTEMPT = 3.0  # seconds for the first attempt to reach a task; a paused process accepts connections, too
+_LOG_AFTER = 5.0  # seconds of waiting after which a warning names the tasks; a worker that restarts takes 1 to 4
+_log = logging.getLogger("tfnb")
+
+Locate = Callable[[str, str | None], str]
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Member:
+    """A task that was reached. `devices`: full name, kind, and memory limit in bytes of each.
+
+    `incarnation` is another one after a restart of the task. `epoch` is another one also when the same process was lost
+    and reached again, because it then has forgotten everything of this master. `clock` estimates its
+    `time.perf_counter`.
+    """
+
+    name: str
+    address: str
+    peer: Peer
+    incarnation: int
+    epoch: int
+    devices: tuple[tuple[str, str, int], ...]
+    clock: Clock = field(default_factory=Clock, compare=False)
+
+
+class Membership:
+    """The tasks that one master knows. Close it. Methods without `async` may be called from any thread but the loop's.
+
+    `locate(task, silent)` returns the task's address of Dask's comm, or raises `UnavailableError`, which says why there
+    is none yet. `silent` is the address at which it did not answer, so that another process may get its role. `name`
+    and `peer` are those of the master's own task. `security`: Dask's, for TLS. `answer_timeout`: seconds without an
+    answer after which a task is lost.
+    """
+
+    def __init__(
+        self, locate: Locate, name: str, peer: Peer, security: Security | None = None, answer_timeout: float = 10.0
+    ) -> None:
+        self._locate = locate
+        self._lost: Callable[[Member], None] = lambda member: None
+        self._name, self._peer, self.answer_timeout, self.security = name, peer, answer_timeout, security
+        arguments = security.get_connection_args("worker") if security is not None else {}
+        self._runner = LoopRunner(asynchronous=False)
+        self._runner.start()
+        self._pool: ConnectionPool = self._sync(self._make_pool, arguments)
+        self._watchers: dict[str, asyncio.Task[None]] = {}
+        self._announcements: set[asyncio.Task[None]] = set()  # only the loop's thread uses it
+        self._missing: dict[str, str] = {}  # by name, a task that is looked for: why it has not been reached
+        self._silent_since: dict[str, float] = {}  # by address: when it was asked first without an answer
+        self._closed = False
+        self._epochs = itertools.count(1)
+        self._lock = threading.Lock()
+        self.members: dict[str, Member] = {}
+        self.version = 0  # how often a task was added or removed
+
+    async def _make_pool(self, arguments: dict[str, Any]) -> ConnectionPool:
+        return await ConnectionPool(connection_args=arguments, timeout=self.answer_timeout)
+
+    def _sync(self, function: Callable[..., Coroutine[Any, Any, Result]], *args: object) -> Result:
+        """Runs a coroutine on the event loop; waits for its result."""
+        return sync(self._runner.loop, function, *args)
+
+    # ---- reaching tasks --------------------------------------------------------------------
+
+    def wait_for(self, names: list[str], master: int, timeout: float) -> None:
+        """Waits until these tasks are reached; they are watched from then on.
+
+        `master`: the master's number, under which they keep what it registers. Raises `UnavailableError`, which names
+        the missing tasks, after `timeout` seconds.
+        """
+        begin, missing = time.monotonic(), list(names)
+        self._missing = dict.fromkeys(names, "nobody has answered yet")
+        end = begin + timeout
+        silent: dict[str, str] = {}
+        was_logged = False
+        while missing:
+            addresses, why = self._locate_all(missing, silent)
+            members = self._sync(self._reach_all, addresses, master, end)
+            for (name, address), member in zip(addresses.items(), members, strict=True):
+                if member is not None:
+                    missing.remove(name)
+                    continue
+                now = time.monotonic()
+                # Its machine may just be busy: another process gets the role only after the whole timeout.
+                if now - self._silent_since.get(address, now) >= self.answer_timeout:
+                    silent[name] = address
+                why[name] = f"nobody answers at {address}"
+            self._missing = {name: why[name] for name in missing}
+            if not missing:
+                break
+            waited = time.monotonic() - begin
+            reasons = "; ".join(f"{name}: {why[name]}" for name in missing)
+            if waited > timeout:
+                self._silent_since.clear()  # a later search begins with short attempts again
+                raise UnavailableError(f"these tasks did not answer within {timeout:g} s: {reasons}")
+            if waited > _LOG_AFTER and not was_logged:
+                _log.warning("waiting for tasks, for %.0f s at most: %s", timeout - waited, reasons)
+                was_logged = True
+            time.sleep(_RETRY)
+
+    def describe_wait(self) -> str:
+        """What a step waits for that runs into its deadline: missing tasks, or answers of those that are reached."""
+        missing = dict(self._missing)
+        if not missing:
+            return "the tasks to answer and to take their parts of the step"
+        return "these tasks to come up: " + "; ".join(f"{name}: {why}" for name, why in missing.items())
+
+    def _locate_all(self, names: Iterable[str], silent: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+        """The addresses of the tasks that have one, and the reasons why others have none."""
+        addresses, why = {}, {}
+        for name in names:
+            try:
+                addresses[name] = self._locate(name, silent.get(name))
+            except UnavailableError as e:
+                why[name] = e.message
+        return addresses, why
+
+    async def _reach_all(self, addresses: Mapping[str, str], master: int, end: float) -> list[Member | None]:
+        return list(await asyncio.gather(*(self._reach(n, a, master, end) for n, a in addresses.items())))
+
+    async def _reach(self, name: str, address: str, master: int, end: float) -> Member | None:
+        """Begins to watch the task at this address; None where it does not answer, or is another task."""
+        me = {"name": self._name, "peer": list(self._peer)}
+        now = time.monotonic()
+        since = self._silent_since.setdefault(address, now)
+        # Each attempt takes as long as all attempts before. A slow process never answers many short ones.
+        longer = now - since if now - since < self.answer_timeout else 0.0
+        limit = min(max(_FIRST_ATTEMPT, longer), self.answer_timeout, max(_FIRST_ATTEMPT, end - now))
+        comm: Comm | None = None
+        try:
+            asked = time.perf_counter()
+            hello = await asyncio.wait_for(self._request(address, "hello", me), limit)
+            answered = time.perf_counter()
+            if hello["name"] != name:
+                raise InvalidArgumentError(f"at {address} is the task {hello['name']}, not {name}")
+            watching = await asyncio.wait_for(self._pool.connect(address), limit)
+            comm = watching
+            await watching.write({"op": HANDLER, "what": "watch", "arguments": {"prefix": master, **me}, "reply": True})
+            await asyncio.wait_for(watching.read(), limit)  # from now on it accepts steps of this master
+        except (UnavailableError, OSError, CommClosedError, asyncio.TimeoutError) as e:
+            if comm is not None:
+                comm.abort()
+                self._pool.remove(address, reason="it did not answer")
+            if not isinstance(e, asyncio.TimeoutError):
+                # No process listens there, or no task: there is nothing to wait for.
+                self._silent_since[address] = now - self.answer_timeout
+            return None
+        self._silent_since.pop(address, None)
+        devices = tuple((str(d), str(k), int(m)) for d, k, m in hello["devices"])
+        member = Member(name, address, Peer(*hello["peer"]), hello["incarnation"], next(self._epochs), devices)
+        member.clock.measure(asked, hello["clock"], hello["clock"], answered)
+        with self._lock:
+            self.members[name] = member
+            self.version += 1
+            self._watchers[name] = asyncio.ensure_future(self._watch(member, watching))
+        return member
+
+    # ---- requests --------------------------------------------------------------------------
+
+    def epochs(self, names: Iterable[str]) -> dict[str, int]:
+        """The epochs of those tasks that are members; one that was lost since has another epoch, or none."""
+        with self._lock:
+            return {n: self.members[n].epoch for n in names if n in self.members}
+
+    def call(self, name: str, what: str, **arguments: object) -> Any:
+        """Sends a request to a member; returns its result, which depends on the request (see `RpcService`).
+
+        Raises the error that the task answers with, `UnavailableError` when it cannot be reached.
+        """
+        with self._lock:
+            member = self.members.get(name)
+        if member is None:
+            raise UnavailableError(f"the task {name} is not there")
+        try:
+            return self._sync(self._request, member.address, what, arguments)
+        except UnavailableError:
+            self._remove(member)
+            raise
+
+    def call_address(self, address: str, what: str, **arguments: object) -> Any:
+        """Sends a request to the task at an address, which need not be a member. Raises as `call`."""
+        return self._sync(self._request, address, what, arguments)
+
+    async def _request(self, address: str, what: str, arguments: Mapping[str, object]) -> Any:
+        try:
+            answer = await getattr(self._pool(address), HANDLER)(what=what, arguments=arguments)
+        except (OSError, CommClosedError) as e:
+            raise UnavailableError(f"the task at {address} cannot be reached: {e}") from e
+        if answer is None:  # what Dask answers when no handler has this name
+            raise UnavailableError(f"there is no task at {address} any more")
+        if "error" in answer:
+            raise error_from_json(answer["error"])
+        return answer["result"]
+
+    # ---- lost tasks ------------------------------------------------------------------------
+
+    def on_lost(self, callback: Callable[[Member], None]) -> None:
+        """From now on `callback(member)` is called when a member is lost, in any thread, often the event loop's."""
+        self._lost = callback
+
+    async def _watch(self, member: Member, comm: Comm) -> None:
+        """Sends heartbeats to a member until it is gone or does not answer; then removes it."""
+        broken = asyncio.ensure_future(comm.read())
+        try:
+            # The condition looks superfluous, since `close` cancels this task. But Python 3.11 forgets a cancellation
+            # that arrives at the same moment as the answer that `wait_for` waits for.
+            while self.members.get(member.name) is member:
+                done, _ = await asyncio.wait({broken}, timeout=_HEARTBEAT)
+                if done:
+                    broken.exception()  # read, so that asyncio does not log it
+                    break
+                asked = time.perf_counter()
+                clock = await asyncio.wait_for(self._request(member.address, "beat", {}), self.answer_timeout)
+                member.clock.measure(asked, clock, clock, time.perf_counter())
+        except (OpError, OSError, CommClosedError, asyncio.TimeoutError):
+            self._silent_since[member.address] = time.monotonic() - self.answer_timeout
+        finally:
+            broken.cancel()
+            comm.abort()
+        self._remove(member)
+
+    def mark_lost(self, name: str) -> None:
+        """Removes a member whose connection for tensors broke. Does nothing where it is none any more."""
+        with self._lock:
+            member = self.members.get(name)
+        if member is not None:
+            self._remove(member)
+
+    def _remove(self, member: Member) -> None:
+        """Reports a member as lost, once, and announces it to the others."""
+        with self._lock:
+            is_member = self.members.get(member.name) is member
+            if is_member:
+                del self.members[member.name]
+                self.version += 1
+            others = list(self.members.values())
+        if not is_member:
+            return
+        self._lost(member)
+        with self._lock:
+            if not self._closed:  # a closed loop takes no calls
+                self._runner.loop.asyncio_loop.call_soon_threadsafe(self._start_announcement, member, others)
+
+    def _start_announcement(self, member: Member, others: list[Member]) -> None:
+        announcement = asyncio.ensure_future(self._announce(member, others))
+        self._announcements.add(announcement)
+        announcement.add_done_callback(self._announcements.discard)
+
+    async def _announce(self, member: Member, others: list[Member]) -> None:
+        """Fails what waits for an answer of the lost member; tells the others, so that they stop sending to it."""
+        self._pool.remove(member.address, reason=f"the task {member.name} is lost")
+        for other in others:
+            with contextlib.suppress(OpError, asyncio.TimeoutError):
+                request = self._request(other.address, "lose", {"peer": list(member.peer)})
+                await asyncio.wait_for(request, self.answer_timeout)
+
+    # ---- the end ---------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Leaves the cluster: the tasks notice it and forget this master. May be called twice."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self.members.clear()
+            self.version += 1
+            watchers, self._watchers = list(self._watchers.values()), {}
+        self._sync(self._leave, watchers)
+        self._runner.stop()
+
+    async def _leave(self, watchers: list[asyncio.Task[None]]) -> None:
+        tasks = [*watchers, *self._announcements]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._pool.close()

@@ -1,0 +1,163 @@
+"""`RpcService`: a task answers the control requests of masters, which come over Dask's comm (white paper, section 3.3).
+
+Its handler works in any `distributed.core.Server`: in a Dask worker, or in a server of our own. Requests that take time
+run in a thread, never on the event loop. Invariant: a task accepts a master's steps only while the comm stands over
+which the master watches it; when the comm breaks, the master's steps here are stopped and forgotten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import psutil
+from distributed.comm import Comm, CommClosedError
+
+from tfnb.devices.buffers import DeviceTensor
+from tfnb.errors import InvalidArgumentError, UnavailableError
+from tfnb.runtime.values import nbytes_of
+from tfnb.session.compile import plan_part
+from tfnb.session.dask.task.assignment import Assignment
+from tfnb.session.dask.task.partition_codec import decode_partition
+from tfnb.session.dask.task.task import Task
+from tfnb.session.dask.transport.channel import Peer
+from tfnb.session.dask.transport.error_codec import error_to_json
+
+__all__ = ["HANDLER", "PeerFields", "Report", "RpcService", "report_of"]
+
+HANDLER = "tfnb"
+_MOST_NAMED = 12  # variables and tensors that a report names
+# Seconds between switches of Python's threads, at most: a message that arrives while another thread computes waits so
+# long until it is read.
+_SWITCH_INTERVAL = 5e-4
+
+Report: TypeAlias = dict[str, Any]
+"""What `report_of` returns; empty before the first answer."""
+PeerFields: TypeAlias = Sequence[Any]
+"""The fields of a `Peer`: Dask's comm carries lists, not named tuples."""
+
+
+class RpcService:
+    """Serves `task` to masters. `addresses`: those of all tasks of the cluster, for clients that are no members.
+
+    The requests are the methods by which `handle` answers; their names and parameters are the protocol.
+    """
+
+    def __init__(self, task: Task, addresses: Mapping[str, str]) -> None:
+        self.task = task
+        self.addresses = dict(addresses)
+        self.incarnation = secrets.randbits(48)  # another one after a restart
+        self._watchers: dict[int, Comm] = {}  # by the master's number: the comm over which it watches
+        self._methods: dict[str, Callable[..., object]] = {
+            "hello": self.hello, "meet": self.meet, "register": self.register, "forget": task.deregister,
+            "reset": task.reset, "status": self.status, "report": self.report, "lose": self.lose,
+        }  # fmt: skip
+        sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_INTERVAL))
+
+    async def handle(self, comm: Comm, what: str, arguments: dict[str, Any] | None = None) -> dict[str, object]:
+        """The handler for `distributed.core.Server.handlers`: `rpc(address).tfnb(what=..., arguments=...)`.
+
+        Returns "result", or "error" as `error_to_json` describes it.
+        """
+        try:
+            if what == "watch":
+                await self._watch(comm, **(arguments or {}))
+                return {}
+            if what == "beat":  # answered by the event loop itself, since all threads may be busy for long
+                return {"result": time.perf_counter()}
+            method = self._methods.get(what)
+            if method is None:
+                raise InvalidArgumentError(f"a task does not know {what!r}")
+            loop = asyncio.get_running_loop()
+            result = await loop.run_in_executor(None, lambda: method(**(arguments or {})))
+        except Exception as e:  # otherwise Dask would send it pickled
+            return {"error": error_to_json(e, self.task.name)}
+        return {"result": result}
+
+    async def _watch(self, comm: Comm, prefix: int, name: str, peer: PeerFields) -> None:
+        """Accepts the steps of the master with the number `prefix`, until `comm` breaks or the master watches again."""
+        gone = UnavailableError(f"the master of the step, {name}, is gone")
+        if prefix in self._watchers:  # the master lost this task and has found it again: it begins from nothing
+            self.task.dismiss(prefix, gone)
+        self._watchers[prefix] = comm
+        self.task.admit(prefix, name, Peer(*peer))
+        with contextlib.suppress(CommClosedError, OSError):
+            await comm.write({"result": None})
+            await comm.read()
+        if self._watchers.get(prefix) is comm:
+            del self._watchers[prefix]
+            self.task.dismiss(prefix, gone)
+
+    # ---- requests of masters ---------------------------------------------------------------
+
+    def hello(self, name: str, peer: PeerFields) -> dict[str, object]:
+        """Which task this is, how its channel is reached, and its devices."""
+        return {
+            "name": self.task.name, "peer": list(self.task.channel.peer), "incarnation": self.incarnation,
+            "devices": [[d.name, d.facts.kind, d.memory_stats().limit] for d in self.task.devices.values()],
+            "cluster": self.addresses, "clock": time.perf_counter(),
+        }  # fmt: skip
+
+    def meet(self, peers: dict[str, PeerFields]) -> None:
+        """Learns how the other tasks are reached."""
+        self.task.meet({name: Peer(*p) for name, p in peers.items()})
+
+    def register(self, handle: str, parts: Sequence[tuple[bytes, bytes]], share: Sequence[Any]) -> None:
+        """Compiles the task's parts of a step, as `encode_partition` encoded them; `share`: fields of an `Assignment`.
+
+        The fetches of these parts count from 0 here.
+        """
+        decoded = [decode_partition(*p) for p in parts]
+        plans = [plan_part(part, known, self.task.context) for part, known in decoded]
+        task, feeds, fetches, n_feeds = share
+        self.task.register(handle, plans, Assignment(task, tuple(feeds), tuple(fetches), n_feeds))
+
+    def lose(self, peer: PeerFields) -> None:
+        """Closes the connections to another task, which a master has lost."""
+        self.task.lose(Peer(*peer))
+
+    def status(self) -> dict[str, object]:
+        """Of each device the bytes in use, at their peak, cached and allowed; and the counts of the task."""
+        stats = {d.name: d.memory_stats() for d in self.task.devices.values()}
+        memory = {name: [s.in_use, s.peak, s.cached, s.limit] for name, s in stats.items()}
+        return {"name": self.task.name, "memory": memory, **self.task.counts()}
+
+    def report(self) -> Report:
+        """See `report_of`."""
+        return report_of(self.task, self.incarnation)
+
+
+def report_of(task: Task, incarnation: int) -> Report:
+    """Describes a task for displays: its process and devices, its variables, and what it has sent to other tasks.
+
+    The report can be written as JSON. `incarnation`: another one after each restart.
+    """
+    cells = task.resources.variables().items()
+    variables = sorted(
+        ((f"{container}/{name}".lstrip("/"), cell.tensor) for (container, name), cell in cells),
+        key=lambda variable: -_size(variable[1]),
+    )
+    stats = [(d, d.memory_stats()) for d in task.devices.values()]
+    return {
+        "name": task.name, "incarnation": incarnation, "host": socket.gethostname(), "pid": os.getpid(),
+        "memory": psutil.Process().memory_info().rss, "steps": task.steps.completed, **task.counts(),
+        "variables": len(variables), "variable_bytes": sum(_size(t) for _, t in variables),
+        "largest": [[name, _size(t), list(t.shape)] for name, t in variables[:_MOST_NAMED] if t is not None],
+        "devices": [
+            {"name": d.name, "kind": d.facts.kind, "in_use": s.in_use, "peak": s.peak, "cached": s.cached,
+             "limit": s.limit} for d, s in stats
+        ],
+        "sent": task.channel.transfers.report(task.task_names(), _MOST_NAMED), "clock": time.monotonic(),
+    }  # fmt: skip
+
+
+def _size(tensor: DeviceTensor | None) -> int:
+    """The bytes of a variable, 0 before it is initialized."""
+    return 0 if tensor is None else nbytes_of(tensor)

@@ -1,0 +1,162 @@
+"""What a task has sent to whom: messages, bytes and seconds, by receiver and tensor (white paper, section 3.3).
+
+Sending appends a record, which costs a fraction of a microsecond. Records are added up when there are many, or when
+somebody asks for a report. Invariant: memory does not grow with the number of steps; a limited number of tensors is
+counted by name, the rest together.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple, TypedDict
+
+from tfnb.session.dask.transport.channel import MAX_UNFINISHED, Channel, Receive, Refuse, Tls
+from tfnb.session.dask.transport.stream import OnBlocked, Stream
+from tfnb.session.dask.transport.wire import Kind, Message
+
+__all__ = ["OTHERS", "CountingChannel", "ReceiverTotals", "TransferStats"]
+
+OTHERS = "others"
+_MOST_RECORDS = 64  # before they are added up; so few that they do not trigger Python's cycle collector
+_MOST_NAMES = 200  # tensors that are counted by name, for each receiver
+_MOST_OVERLAPPING = 64  # steps whose messages may mix and are still counted right
+_KEY_NAMES = {"feed": "feeds", "fetch": "fetches", "times": "times of steps"}
+
+
+class _Record(NamedTuple):
+    """Messages that went to `endpoint` together: (kind, step, key, bytes) of each, and what they took in all."""
+
+    endpoint: str
+    messages: Sequence[tuple[Kind, int, str, int]]
+    nbytes: int
+    seconds: float
+
+
+class ReceiverTotals(TypedDict):
+    """What went to the task or endpoint `to`; for each of the `tensors` a list of its name, messages and bytes."""
+
+    to: str
+    messages: int
+    bytes: int
+    seconds: float
+    steps: int
+    tensors: list[list[str | int]]
+
+
+class _Totals:
+    """What went to one receiver. `names`: by tensor, [messages, bytes]."""
+
+    def __init__(self) -> None:
+        self.messages = self.steps = self.bytes = 0
+        self.seconds = 0.0
+        self.names: dict[str, list[int]] = {}
+        self._recent: OrderedDict[int, None] = OrderedDict()
+
+    def add_record(self, record: _Record) -> None:
+        """Adds messages that went together."""
+        self.messages += len(record.messages)
+        self.bytes += record.nbytes
+        self.seconds += record.seconds
+        recent = self._recent
+        for kind, step, key, size in record.messages:
+            if step not in recent:  # a step is counted once, though its messages are mixed with those of other steps
+                self.steps += 1
+                recent[step] = None
+                if len(recent) > _MOST_OVERLAPPING:
+                    recent.popitem(last=False)
+            self.add(_name(kind, key), size)
+
+    def add(self, name: str, size: int, messages: int = 1) -> None:
+        """Adds `messages` messages of `size` bytes in all for the tensor `name`."""
+        counted = self.names.get(name)
+        if counted is None:
+            counted = self.names.setdefault(name if len(self.names) < _MOST_NAMES else OTHERS, [0, 0])
+        counted[0] += messages
+        counted[1] += size
+
+    def merge(self, other: _Totals) -> None:
+        """Adds everything that `other` has counted."""
+        self.messages += other.messages
+        self.steps += other.steps
+        self.bytes += other.bytes
+        self.seconds += other.seconds
+        for name, (messages, size) in other.names.items():
+            self.add(name, size, messages)
+
+
+class TransferStats:
+    """Counts what one process sends. All methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._records: deque[_Record] = deque()
+        self._totals: dict[str, _Totals] = {}  # by endpoint
+        self._tasks: dict[str, str] = {}  # the task at each endpoint, also of those that are gone
+
+    def record(self, endpoint: str, messages: Sequence[Message], sent: int, seconds: float) -> None:
+        """Records that these messages went to `endpoint`: `sent` bytes of values, in so many seconds."""
+        if len(messages) == 1:
+            kind, step, key, *_ = messages[0]
+            described = [(kind, step, key, sent)]  # of strings, an array does not know the bytes; `sent` does
+        else:
+            described = [(m.kind, m.step, m.key, m.value.nbytes) for m in messages]
+        self._records.append(_Record(endpoint, described, sent, seconds))
+        if len(self._records) > _MOST_RECORDS:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        with self._lock:
+            for _ in range(len(self._records)):
+                record = self._records.popleft()
+                totals = self._totals.get(record.endpoint)
+                if totals is None:
+                    totals = self._totals[record.endpoint] = _Totals()
+                totals.add_record(record)
+
+    def report(self, names: Mapping[str, str], most: int) -> list[ReceiverTotals]:
+        """The totals for each receiver, with those `most` tensors that have the most bytes.
+
+        `names`: the task at each endpoint that is known now. What went to an earlier process of a task counts for that
+        task, too.
+        """
+        self._add_up()
+        with self._lock:
+            self._tasks.update(names)
+            merged: dict[str, _Totals] = {}
+            for endpoint, totals in self._totals.items():
+                merged.setdefault(self._tasks.get(endpoint, endpoint), _Totals()).merge(totals)
+        return [
+            {"to": target, "messages": t.messages, "bytes": t.bytes, "seconds": t.seconds, "steps": t.steps,
+             "tensors": [[n, *c] for n, c in sorted(t.names.items(), key=lambda named: -named[1][1])[:most]]}
+            for target, t in merged.items()
+        ]  # fmt: skip
+
+
+class CountingChannel(Channel):
+    """A channel that counts what it sends, in `transfers`."""
+
+    def __init__(
+        self, host: str, receive: Receive, refuse: Refuse, tls: Tls | None = None, limit: int = MAX_UNFINISHED
+    ) -> None:
+        self.transfers = TransferStats()
+        super().__init__(host, receive, refuse, tls, limit)
+
+    def post(self, stream: Stream, endpoint: str, messages: Sequence[Message], on_blocked: OnBlocked = None) -> int:
+        """As `Channel.post`, and records what was sent. What failed is not recorded."""
+        start = time.perf_counter()
+        sent = stream.send(messages, on_blocked)
+        self.transfers.record(endpoint, messages, sent, time.perf_counter() - start)
+        return sent
+
+
+@lru_cache(4096)
+def _name(kind: Kind, key: str) -> str:
+    """What a message counts as: the name of its tensor, which all iterations of a loop share, or what it controls."""
+    if kind is not Kind.TENSOR:
+        return f"control: {kind.name.lower()}"
+    parts = key.split("\n")
+    return parts[2] if len(parts) == 4 else _KEY_NAMES.get(key.partition(" ")[0], OTHERS)
