@@ -7,11 +7,11 @@ instead of an error.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from tfnb.caches import remembered
 from tfnb.notebook.viewer.media import MAKERS, Content, array_of
 from tfnb.summary.reader import Item, Run, Series
 from tfnb.summary.sampling import thinned
@@ -71,7 +71,7 @@ def content_of(kind: str, tag: str, shown: Shown) -> Content:
 def _guarded(make: Callable[[Any], Content], kept: int = 512) -> Callable[[Item], Content]:
     """The content of an item, made once (the latest `kept` are); a fault in its data becomes its note."""
 
-    @lru_cache(maxsize=kept)
+    @remembered("contents of summaries", kept)
     def made(item: _Key) -> Content:
         told = {"step": item.item.step, "wall": item.item.wall_time}
         try:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from tfnb.caches import remembered
 from tfnb.errors import OpError
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.rendezvous import Rendezvous
@@ -58,13 +58,13 @@ class Call(NamedTuple):
     reply: Callable[[Reply], None]
 
 
-@lru_cache(4096)
+@remembered("tasks of devices", 4096)
 def task_of(device: str) -> str:
     """The task of a device's full name."""
     return device.rpartition("/device:")[0]
 
 
-@lru_cache(4096)
+@remembered("keys in messages", 4096)
 def key_text(key: Key) -> str:
     """A rendezvous key in a message."""
     return "\n".join(key)

@@ -10,9 +10,9 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
+from tfnb.caches import remembered
 from tfnb.session.dask.channel import Channel
 from tfnb.session.dask.stream import Idle, Stream
 from tfnb.session.dask.wire import Kind, Message
@@ -127,7 +127,7 @@ class CountingChannel(Channel):
         return sent
 
 
-@lru_cache(4096)
+@remembered("names of messages", 4096)
 def _name(kind: Kind, key: str) -> str:
     """What a message carries: a tensor's name, without the iteration of a loop that it is from."""
     if kind is not Kind.TENSOR:
