@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from xdist.scheduler import LoadScopeScheduling
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from scheduler import ByFolder
 from targets import Target
 
 # Machines differ and are shared, so no example fails for being slow; a failure in continuous
@@ -31,52 +31,8 @@ TARGET = pytest.StashKey[Target]()
 TOGETHER = ("tests/browser/", "tests/session/dask/", "tests/fuzz/")
 
 
-class ByFolder(LoadScopeScheduling):
-    """Gives the tests of such a folder to one process, any other test to whoever is free."""
-
-    def _split_scope(self, nodeid):
-        return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid)
-
-    def _reschedule(self, node):
-        """As xdist's. A process that replaces one that has ended gets nothing before it has told what tests there are."""
-        if node in self.registered_collections:
-            super()._reschedule(node)
-
-    def mark_test_complete(self, node, item_index, duration=0):
-        """As xdist's, without looking through all that a process has done whenever it has done a test."""
-        nodeid = self.registered_collections[node][item_index]
-        units = self.assigned_work[node]
-        scope = self._split_scope(nodeid)
-        units[scope][nodeid] = True
-        if all(units[scope].values()):
-            del units[scope]
-        self._reschedule(node)
-
-    def schedule(self):
-        """As xdist's. A process runs a test when it knows the next one, so one that joins late needs two units."""
-        super().schedule()
-        for node in self.nodes:
-            self._reschedule(node)
-
-    def remove_node(self, node):
-        """The test that ended the process, if one did; what that process had left goes to the others.
-
-        xdist's own would hand out the finished units again, and a process that gets nothing else waits for ever.
-        """
-        units = self.assigned_work.pop(node)
-        left = [(scope, test) for scope, unit in units.items() for test, done in unit.items() if not done]
-        if not left:
-            return None
-        scope, ended = left[0]
-        units[scope][ended] = True
-        self.workqueue.update({s: unit for s, unit in units.items() if not all(unit.values())})
-        for other in self.assigned_work:
-            self._reschedule(other)
-        return ended
-
-
 def pytest_xdist_make_scheduler(config, log):
-    return ByFolder(config, log)
+    return ByFolder(config, TOGETHER)
 
 
 def pytest_addoption(parser):

@@ -56,7 +56,7 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("client/gfile.py", "Copy"): ("shutil.copyfile", f"tf.gfile: {CALLER}"),
     ("client/gfile.py", "Rename"): ("os.replace", f"tf.gfile: {CALLER}"),
     ("datasets/vocabulary.py", "VocabularyProcessor.save"): ("open", CALLER),
-    ("devices/opencl/cache.py", "write_atomically"): (
+    ("disk_cache.py", "write_atomically"): (
         "os.fdopen, os.replace, os.unlink, tempfile.mkstemp", f"in the folder of the kernel cache, {OWN_TOKEN}",
     ),
     ("devices/opencl/kernel_folder.py", "KernelFolder.__init__"): ("os.symlink", f"in the process's folder, {OWN_TOKEN}"),

@@ -96,3 +96,21 @@ def test_no_document_outside_the_repository_is_referred_to():
         for m in OUTSIDE.finditer(prose(p, text) if p.suffix else text)
     ]
     assert found == []
+
+
+def test_every_decision_is_in_the_index_and_has_its_parts():
+    """Context, decision, what was rejected, and how one would notice that the choice has become wrong."""
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    pages = {p.name: p.read_text(encoding="utf-8") for p in folder.glob("*.md") if p.name != "README.md"}
+    assert set(LINK.findall(index)) == set(pages) and len(pages) >= 10
+    parts = ("**Context.**", "**Decision.**", "**Rejected.**", "**It has become wrong when**")
+    assert {name: [p for p in parts if p not in text] for name, text in pages.items()} == {name: [] for name in pages}
+    for name, text in pages.items():
+        for module in re.findall(r"python -m (benchmarks[.\w]*)", text):
+            assert list(ROOT.glob(module.replace(".", "/") + "*")), (name, module)
+
+
+def test_the_glossary_is_in_order():
+    words = re.findall(r"^\| ([a-z ]+) \|", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)[1:]
+    assert words == sorted(words) and len(words) > 20

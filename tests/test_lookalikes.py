@@ -13,7 +13,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.datasets.vocabulary import VocabularyProcessor
-from tfnb.devices.opencl.cache import BinaryCache
+from tfnb.disk_cache import DiskCache
 from tfnb.ir.scratch import Claim, Scratch
 from tfnb.ops.checkpoint import MERGE_V2, SAVE_V2
 
@@ -133,7 +133,7 @@ def test_records_and_caches(folder, sess):
     with pytest.raises(tf.errors.OutOfRangeError):
         sess.run(step)
     sess.run(tf.write_file(str(folder / "m.txt"), "text"))
-    cache = BinaryCache(folder)
+    cache = DiskCache(folder)
     cache.put("key", b"program")
     cache.mark("key")
     VocabularyProcessor(4).save(folder / "m.vocabulary")

@@ -16,6 +16,8 @@ from tfnb import errors as errors
 from tfnb import ops as _ops
 from tfnb import summary as _summary
 from tfnb import train as _train
+from tfnb.caches import clear_caches as clear_caches
+from tfnb.caches import list_caches as list_caches
 from tfnb.client.namespace import Lazy as _Lazy
 from tfnb.client.namespace import lay_out as _lay_out
 from tfnb.client.namespace import show_elsewhere as _show_elsewhere

@@ -15,8 +15,8 @@ import pytest
 
 from tfnb.codegen.program import Launch, Module, Program, Slot
 from tfnb.devices.opencl.build import ProgramLibrary, kernels_root
-from tfnb.devices.opencl.cache import BinaryCache, write_atomically
 from tfnb.devices.opencl.device import OpenCLDevice
+from tfnb.disk_cache import DiskCache, write_atomically
 from tfnb.errors import KernelBuildError
 
 pytestmark = pytest.mark.opencl
@@ -186,7 +186,7 @@ def test_a_damaged_entry_is_rebuilt(cached, tmp_path, damage):
     run_once(cached())
     (entry,) = (tmp_path / "programs").glob("*.bin")
     data = entry.read_bytes()
-    good = BinaryCache(tmp_path / "programs")
+    good = DiskCache(tmp_path / "programs")
     if damage == "truncated":
         entry.write_bytes(data[: len(data) // 2])
     elif damage == "garbage":

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tfnb.caches import forget_results
 from tfnb.codegen.assemble import Assembler
 from tfnb.codegen.bounds import checks_of
 from tfnb.codegen.epilogue import fuse_epilogues
@@ -55,8 +56,8 @@ def compile_cluster(
         return replace(program, variables=used, reads=reads_of(cluster, found), checks=checks)
     finally:
         # What was computed of expressions serves one compilation, whose buffers these expressions refer to.
-        for memory in (loads_of, size_of, cost):
-            memory.cache_clear()
+        for function in (loads_of, size_of, cost):
+            forget_results(function)
 
 
 def _scheduled(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 
+from tfnb.caches import remembered
 from tfnb.codegen.indexing import Indexing, index_vars
 from tfnb.codegen.pieces import regions_of
 from tfnb.codegen.values import (
@@ -43,7 +43,7 @@ _WEIGHTS = {"div": 4, "sqrt": 4, "rsqrt": 5, "floordiv": 4, "floormod": 4, "trun
             "const": 0, "index": 0, "local": 0, "arg": 0}  # fmt: skip
 
 
-@lru_cache(maxsize=8192)
+@remembered("costs of expressions", 8192)
 def cost(e: Expr) -> int:
     """About how many cheap operations an expression takes."""
     return sum(12 if x.op in _SLOW else _WEIGHTS.get(x.op, 1) for x in walk(e))

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from math import prod
 
 import numpy as np
 
+from tfnb.caches import remembered
 from tfnb.ir import scalar as s
 from tfnb.ir.kernelcall import KernelCall, KernelSite, Product, TensorInfo
 from tfnb.ir.scalar import Expr, make
@@ -195,13 +195,13 @@ def uniform_value(array: np.ndarray) -> np.generic | None:
     return first if bool((few == first).all()) and bool((array == first).all()) else None
 
 
-@lru_cache(maxsize=8192)
+@remembered("loads of expressions", 8192)
 def loads_of(e: Expr) -> tuple[Expr, ...]:
     """The loads in an expression, each once; those in an index come first."""
     return tuple(x for x in s.walk(e) if x.op == "load")
 
 
-@lru_cache(maxsize=8192)
+@remembered("sizes of expressions", 8192)
 def size_of(*roots: Expr) -> int:
     """The number of different expressions in some expressions."""
     return len(s.walk(*roots))

@@ -7,13 +7,14 @@ that knows where the messages come from.
 from __future__ import annotations
 
 import importlib
-from functools import cache
 from typing import Any
+
+from tfnb.caches import remembered
 
 __all__ = ["proto"]
 
 
-@cache
+@remembered("modules of messages", 64)
 def proto(name: str) -> Any:
     """The module of messages of `name`.proto: `proto("summary").Summary`."""
     return importlib.import_module(f"tensorboard.compat.proto.{name}_pb2")

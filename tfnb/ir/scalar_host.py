@@ -7,12 +7,12 @@ Division by zero of integers gives 0 on both sides (TensorFlow raises; a kernel 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from tfnb.caches import remembered
 from tfnb.ir.opdef import HostCall, OpDef
 from tfnb.ir.philox import philox_4x32
 from tfnb.ir.scalar import Expr, arg, walk
@@ -136,7 +136,7 @@ def evaluate(root: Expr, leaf: Callable[[Expr], Any]) -> np.ndarray:
     return values[root]
 
 
-@lru_cache(maxsize=4096)
+@remembered("scalar expressions of ops", 4096)
 def _cached_exprs(opdef: OpDef, attrs: object, dtypes: tuple[DType, ...]) -> tuple[Expr, ...]:
     out = opdef.scalar(attrs, *(arg(i, d) for i, d in enumerate(dtypes)))  # type: ignore[misc]
     return out if isinstance(out, tuple) else (out,)

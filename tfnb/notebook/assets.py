@@ -7,8 +7,9 @@ then is a sentence about what is missing, and the picture beside it stays.
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
+
+from tfnb.caches import remembered
 
 __all__ = ["STATIC", "widget_module", "widget_style"]
 
@@ -19,7 +20,7 @@ MISSING = (
 )
 
 
-@cache
+@remembered("modules of widgets", 64)
 def widget_module(name: str) -> str:
     """The text of `static/NAME.js`, for `_esm`; a module that says what is missing where that was not built."""
     path = STATIC / f"{name}.js"
@@ -29,7 +30,7 @@ def widget_module(name: str) -> str:
     return f"export default {{ render({{ el }}) {{ el.textContent = {told}; }} }};\n"
 
 
-@cache
+@remembered("styles of widgets", 64)
 def widget_style(name: str) -> str:
     """The text of `static/NAME.css`, for `_css`; empty where there is none."""
     path = STATIC / f"{name}.css"

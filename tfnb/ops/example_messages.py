@@ -6,7 +6,7 @@ exchanged. Invariant: the descriptors lie in a pool of their own, so real Tensor
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from tfnb.ops.lazy_library import library
@@ -55,7 +55,7 @@ def _describe(holder: Any, name: str, number: int, label: str, kind: str) -> Non
         field.type_name = f".tensorflow.{holder.name}.{entry}"
 
 
-@lru_cache(maxsize=1)
+@cache
 def _classes() -> dict[str, Any]:
     what = "tf.Example"
     file = library("google.protobuf.descriptor_pb2", "protobuf", what).FileDescriptorProto(

@@ -9,8 +9,8 @@ fixed order, so a product's bits depend on its shape and the device, never on ti
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
+from tfnb.caches import remembered
 from tfnb.errors import InternalError, ShapeError, UnimplementedError
 from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Product, Temp
 from tfnb.ir.record import record
@@ -173,7 +173,7 @@ def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCal
     )
 
 
-@lru_cache(maxsize=4096)
+@remembered("divisions of matrix products", 4096)
 def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
     """Parts of the rows, of the columns and of the depth with the least estimated time."""
     panels = -(-p.n * p.size // TILE_BYTES)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from tfnb.caches import remembered
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.record import record
@@ -211,7 +211,7 @@ STRING_TO_NUMBER = OpDef(
 )
 
 
-@lru_cache(maxsize=256)
+@remembered("regular expressions", 256)
 def _compiled(pattern: bytes) -> Any:
     re2 = library("re2", "google-re2", "a regular expression")
     options = re2.Options()

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
+from tfnb.caches import Cache
 from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.interface import Device, DeviceFacts, LoadedProgram, Program
 from tfnb.errors import (
@@ -165,7 +166,7 @@ class ClusterKernel:
         self._cells = [resources.variable(self._nodes[i]) for i in cluster.variables]
         places = {e: i for i, e in enumerate(cluster.inputs)}
         self._shape_values = [(e, places[e]) for e in cluster.shape_values]
-        self._programs: dict[Any, _Specialised] = {}
+        self._programs: Cache[Any, _Specialised] = Cache("programs of clusters", _MAX_PROGRAMS)
         self._lock = threading.Lock()
 
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> Sequence[Value]:
@@ -230,9 +231,7 @@ class ClusterKernel:
             found = self._programs.get(key)
             if found is None:
                 found = self._build(key[1], inputs)
-                if len(self._programs) >= _MAX_PROGRAMS:
-                    del self._programs[next(iter(self._programs))]
-                self._programs[key] = found
+                self._programs.put(key, found)
         return found
 
     def _build(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.caches import Cache
 from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.call_program import update_program
 from tfnb.devices.interface import LoadedProgram
@@ -30,7 +31,7 @@ class ValueTools:
 
     def __init__(self, device: Any) -> None:
         self._device = device
-        self._programs: dict[Any, LoadedProgram] = {}
+        self._programs: Cache[Any, LoadedProgram] = Cache("programs of updates", _MAX_PROGRAMS)
 
     @staticmethod
     def host(value: Value) -> np.ndarray:
@@ -86,9 +87,7 @@ class ValueTools:
             facts = self._device.facts
             site, calls = recipe(infos, facts.units, facts.kind)
             loaded = self._device.load(update_program(site, calls, cell is not None))
-            if len(self._programs) >= _MAX_PROGRAMS:
-                del self._programs[next(iter(self._programs))]
-            self._programs[recipe, infos] = loaded
+            self._programs.put((recipe, infos), loaded)
         if cell is None:
             cell = Cell("sum")
         loaded.run(inputs, (cell,))

@@ -5,13 +5,12 @@ Invariant: one is compiled once for all who ask for it, as long as it is among t
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tfnb.caches import Cache
 from tfnb.ir.interrupts import raise_if_overdue
 from tfnb.passes.prune import Request
 from tfnb.runtime.executor import Executor
@@ -31,21 +30,15 @@ class Functions:
 
     def __init__(self, context: Context, threads: HostThreads) -> None:
         self._context, self._threads = context, threads
-        self._lock = threading.Lock()
-        self._known: OrderedDict[Any, Executor] = OrderedDict()
+        self._known: Cache[Any, Executor] = Cache("functions of steps", _KEPT)
 
     def __call__(self, fetches: Sequence[Any], feeds: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
         key = tuple(fetches), tuple(feeds)
-        with self._lock:
-            found = self._known.get(key)
+        found = self._known.renew(key)
         if found is None:
             step = compile_step(Request(key[0], (), key[1]), self._context)
-            found = Executor.of_parts(step.parts, self._threads, self._context.settings.fast_loops)
-        with self._lock:
-            found = self._known.setdefault(key, found)
-            self._known.move_to_end(key)
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
+            executor = Executor.of_parts(step.parts, self._threads, self._context.settings.fast_loops)
+            found = self._known.put(key, executor)
         run = found.run
 
         def call(*values: np.ndarray) -> list[np.ndarray]:
@@ -56,5 +49,4 @@ class Functions:
 
     def clear(self) -> None:
         """Forgets them all."""
-        with self._lock:
-            self._known.clear()
+        self._known.clear()

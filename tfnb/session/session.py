@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
+from tfnb.caches import Cache
 from tfnb.errors import (
     ClosedSessionError,
     DTypeError,
@@ -89,8 +90,8 @@ class Session:
         local = where in ("", "local")
         with self._bounded():
             self._worker: Any = LocalWorker(self._config) if local else dask.connect(where, self._config)
-        self._steps: dict[Any, CompiledStep] = {}
-        self._plans: dict[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = {}
+        self._steps: Cache[Any, CompiledStep] = Cache("compiled steps", _MAX_KEPT)
+        self._plans: Cache[Any, tuple[FetchPlan, tuple[Tensor, ...], CompiledStep]] = Cache("requests", _MAX_KEPT)
         self._lock = threading.Lock()
         self._closed = False
         self._pid = os.getpid()
@@ -139,8 +140,8 @@ class Session:
     def _forget(self, step: CompiledStep) -> None:
         """The step is compiled again when it is next asked for, and placed with what is known then."""
         with self._lock:
-            self._steps = {key: s for key, s in self._steps.items() if s is not step}
-            self._plans = {key: found for key, found in self._plans.items() if found[2] is not step}
+            self._steps.remove(lambda found: found is step)
+            self._plans.remove(lambda found: found[2] is step)
 
     def _bounded(self, options: RunOptions | None = None) -> AbstractContextManager[None]:
         """The time that a step has, by its options or else by the session's configuration."""
@@ -351,9 +352,7 @@ class Session:
         found = (plan, tensors, within(lambda: self._step(plan, tensors, metadata), "the step to be compiled"))
         if key is not None:
             with self._lock:
-                self._plans[key] = found
-                if len(self._plans) > _MAX_KEPT:
-                    del self._plans[next(iter(self._plans))]
+                self._plans.put(key, found)
         return found
 
     def _step(self, plan: FetchPlan, feeds: tuple[Tensor, ...], metadata: RunMetadata | None) -> CompiledStep:
@@ -369,9 +368,7 @@ class Session:
                 observe = None if metadata is None else lambda stage, g: metadata.passes.append((stage, g))
                 step = compile_step(request, self._worker.context, observe)
                 self._log_placement(step)
-                self._steps[key] = step
-                if len(self._steps) > _MAX_KEPT:
-                    del self._steps[next(iter(self._steps))]
+                self._steps.put(key, step)
             return step
 
 

@@ -15,7 +15,6 @@ import sys
 import threading
 import time
 import warnings
-from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -24,10 +23,11 @@ from typing import Any
 
 import pyopencl as cl
 
+from tfnb.caches import Cache
 from tfnb.codegen.program import Module
 from tfnb.devices.opencl import pocl
-from tfnb.devices.opencl.cache import BinaryCache, write_atomically
 from tfnb.devices.opencl.platforms import Unit
+from tfnb.disk_cache import DiskCache, write_atomically
 from tfnb.errors import InternalError, KernelBuildError
 from tfnb.settings import Settings
 
@@ -42,7 +42,8 @@ _MESSAGE = re.compile(
     re.MULTILINE,
 )
 
-_MAX_GENERATED = 256  # PoCL takes two megabytes for each
+_MAX_LIBRARY = 4096
+_MAX_GENERATED = 256  # a program takes some megabytes of the compiler's
 _MAX_FREE_KERNELS = 64  # kept for sessions to come, of one entry of a program
 _pins = pocl.Pins()
 if hasattr(os, "register_at_fork"):
@@ -94,32 +95,25 @@ class ProgramLibrary:
         self._unit = unit
         self._settings = settings
         self._own_cache = not unit.is_pocl if own_cache is None else own_cache
-        self._cache = BinaryCache(settings.cache_path / "programs")
+        self._cache = DiskCache(settings.cache_path / "programs")
         self._lock = threading.RLock()
-        self._built: dict[tuple[Module, bool], Built] = {}
-        self._generated: deque[tuple[Module, bool]] = deque()
+        # The programs of kernels_cl, and the generated ones, which come with every new shape.
+        self._library: Cache[tuple[Module, bool], Built] = Cache("library programs", _MAX_LIBRARY)
+        self._generated: Cache[tuple[Module, bool], Built] = Cache("generated programs", _MAX_GENERATED)
         self._texts: dict[str, str] = {}
         self._compiled: set[str] = set()
         self._folder = pocl.used_folder() if unit.is_pocl else None
 
     def get(self, module: Module, inline: bool = False) -> Built:
         """The program of a module, for the unit's device or its inline companion. Raises `KernelBuildError`."""
-        found = self._built.get((module, inline))
+        kept = self._library if module.file else self._generated
+        found = kept.get((module, inline))
         if found is None:
             with self._lock:
-                found = self._built.get((module, inline))
+                found = kept.get((module, inline))
                 if found is None:
-                    found = self._build(module, inline)
-                    self._keep(module, inline, found)
+                    found = kept.put((module, inline), self._build(module, inline))
         return found
-
-    def _keep(self, module: Module, inline: bool, built: Built) -> None:
-        """Remembers a program; of generated ones, which come with every new shape, only the latest."""
-        self._built[module, inline] = built
-        if not module.file:
-            self._generated.append((module, inline))
-            if len(self._generated) > _MAX_GENERATED:
-                del self._built[self._generated.popleft()]
 
     def is_compiled(self, built: Built, entry: str, local: tuple[int, ...]) -> bool:
         """Will a first launch of this kernel be quick?"""

@@ -2,7 +2,7 @@
 
 PoCL loads what lies in its folder without a look at it, and a file that a power cut or a full disk has cut off ends the
 process, and every later one. So no two processes share such a folder: each makes one, unpacks into it those programs
-whose archive has the right checksum (`BinaryCache`), and archives what it has compiled. The folder goes with the
+whose archive has the right checksum (`DiskCache`), and archives what it has compiled. The folder goes with the
 process; a lock tells others whether it is still alive. LLVM ends the process when a disk is full, so there must be room
 before anything is compiled.
 """
@@ -25,7 +25,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from tfnb.devices.opencl.cache import BinaryCache, write_atomically
+from tfnb.disk_cache import DiskCache, write_atomically
 from tfnb.errors import ResourceExhaustedError
 
 try:
@@ -46,7 +46,7 @@ class KernelFolder:
     """The folder of this process: `link` is what PoCL is told. All methods may be called from any thread."""
 
     def __init__(self, cache: Path, name: str) -> None:
-        self._archives = BinaryCache(cache / "kernels")
+        self._archives = DiskCache(cache / "kernels")
         self._name = name
         self._lock = threading.RLock()
         self._busy = 0  # compilations that run

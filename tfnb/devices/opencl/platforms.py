@@ -121,7 +121,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-@functools.lru_cache(maxsize=1)
+@functools.cache
 def _platforms() -> tuple[Any, ...]:
     try:
         return tuple(cl.get_platforms())
@@ -129,7 +129,6 @@ def _platforms() -> tuple[Any, ...]:
         raise DeviceNotFoundError(f"no OpenCL platform was found ({e}). {_HOW_TO}") from None
 
 
-@functools.lru_cache(maxsize=1)
 def _all(cache: str) -> tuple[Unit, ...]:
     found: list[Unit] = []
     for platform in _platforms():
@@ -147,18 +146,17 @@ def _all(cache: str) -> tuple[Unit, ...]:
     return tuple(found)
 
 
-_first_cache: list[str] = []
+_discovered: list[tuple[Unit, ...]] = []  # once, by the process that needed devices first
 _discovered_by = [0]  # the process
 _fork_units: list[Unit] = []
 
 
 def _discover(cache: str) -> tuple[Unit, ...]:
     # PoCL takes its cache folder once per process, so the first one stays.
-    if not _first_cache:
-        _all(cache)
-        _first_cache.append(cache)
+    if not _discovered:
+        _discovered.append(_all(cache))
         _discovered_by[0] = os.getpid()
-    return _all(_first_cache[0])
+    return _discovered[0]
 
 
 def _units_of(platform: Any, cache: Path) -> list[Unit]:

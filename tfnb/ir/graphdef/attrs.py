@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from tfnb.caches import remembered
 from tfnb.errors import DTypeError, InvalidArgumentError
 from tfnb.ir.graphdef.tensor_proto import (
     decode_array,
@@ -47,7 +47,7 @@ class Form(typing.NamedTuple):
 _NUMBER = Form("i")
 
 
-@cache
+@remembered("fields of attributes", 2048)
 def _fields(attrs: type) -> Mapping[str, Form]:
     """The attributes of an attrs class that stand in a GraphDef, by their names there; the annotation says how.
 
@@ -145,7 +145,7 @@ def encode_attrs(opdef: OpDef, types: Mapping[str, Any], attrs: object, into: An
             encode_value(form.kind, form.listed, value, into[name], types.get("dtype"))
 
 
-@cache
+@remembered("default attributes", 2048)
 def default_attrs(opdef: OpDef) -> dict[str, Any]:
     """The AttrValues of those attributes of an operation that have a default."""
     found = {}

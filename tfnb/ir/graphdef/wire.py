@@ -8,9 +8,9 @@ gigabytes. The library reads a message in one call, during which no other thread
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
+from tfnb.caches import remembered
 from tfnb.errors import DataLossError, ResourceExhaustedError
 
 __all__ = ["FREE_MEMORY", "MEMORY_PER_BYTE", "MOST_FIELDS", "UNMEASURED", "read_message"]
@@ -30,7 +30,7 @@ class _Field(NamedTuple):
     inner: Any
 
 
-@cache
+@remembered("fields of messages", 256)
 def _fields(descriptor: Any) -> dict[int, _Field]:
     found = {}
     for field in descriptor.fields:
@@ -43,7 +43,7 @@ def _fields(descriptor: Any) -> dict[int, _Field]:
     return found
 
 
-@cache
+@remembered("sizes of messages", 256)
 def _size(descriptor: Any) -> int:
     """What an empty message takes; the fields of a oneof share their place."""
     places: dict[Any, int] = {}

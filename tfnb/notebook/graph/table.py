@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from tfnb.caches import remembered
 from tfnb.errors import DTypeError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graph import Graph
@@ -246,7 +246,7 @@ def _dtype(enum: int) -> str:
     return _dtype_name(enum % 100)
 
 
-@cache
+@remembered("names of dtypes", 256)
 def _dtype_name(enum: int) -> str:
     try:
         return decode_dtype(enum).name

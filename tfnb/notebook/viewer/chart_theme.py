@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tfnb.devices.opencl.cache import BinaryCache
+from tfnb.caches import remembered
+from tfnb.disk_cache import DiskCache
 from tfnb.notebook.bokeh_library import BOKEH_VERSION
 from tfnb.notebook.protocol.viewer import ChartTheme
 from tfnb.notebook.series import COLOURS
@@ -41,12 +42,12 @@ def full_chart_theme() -> ChartTheme:
     return chart_theme({name: chart_template(name) for name in CHARTS})
 
 
-@cache
+@remembered("templates of charts", 64)
 def chart_template(name: str) -> dict[str, Any] | None:
     """The template of one of CHARTS; None if there is none of that name."""
     if name not in CHARTS:
         return None
-    kept, key = BinaryCache(load_settings().cache_path / "charts"), f"{name}-{_made_by()}"
+    kept, key = DiskCache(load_settings().cache_path / "charts"), f"{name}-{_made_by()}"
     found = kept.get(key)
     if found is None:
         found = json.dumps(importlib.import_module("tfnb.notebook.viewer.templates").template(name)).encode()

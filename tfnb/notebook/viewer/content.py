@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from tfnb.caches import remembered
 from tfnb.notebook.protocol.viewer import (
     AudioRun,
     Content,
@@ -98,7 +98,7 @@ def _chosen(kind: ItemKind, tag: str, run: Run) -> tuple[int, list[Item]]:
 def _guarded(make: Callable[[Any, ItemTime], Made], kept: int = 512) -> Callable[[Item], Made | UnreadableItem]:
     """Makes an item's message once (the latest `kept` are cached); an error in its data becomes its note."""
 
-    @lru_cache(maxsize=kept)
+    @remembered("contents of summaries", kept)
     def made(key: _Key) -> Made | UnreadableItem:
         time: ItemTime = {"step": key.item.step, "wall": key.item.wall_time}
         try:

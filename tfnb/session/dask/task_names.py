@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+
+from tfnb.caches import remembered
 
 __all__ = ["short_task_name", "task_name", "task_of"]
 
@@ -13,7 +14,7 @@ def task_name(job: str, index: int) -> str:
     return f"/job:{job}/replica:0/task:{index}"
 
 
-@lru_cache(4096)
+@remembered("tasks of devices", 4096)
 def task_of(device: str) -> str:
     """The task of a device, by their full names."""
     return device.rpartition("/device:")[0]

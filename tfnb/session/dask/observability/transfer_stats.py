@@ -11,9 +11,9 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple, TypedDict
 
+from tfnb.caches import remembered
 from tfnb.session.dask.transport.channel import MAX_UNFINISHED, Channel, Receive, Refuse, Tls
 from tfnb.session.dask.transport.stream import OnBlocked, Stream
 from tfnb.session.dask.transport.wire import Kind, Message
@@ -153,7 +153,7 @@ class CountingChannel(Channel):
         return sent
 
 
-@lru_cache(4096)
+@remembered("names of messages", 4096)
 def _name(kind: Kind, key: str) -> str:
     """What a message counts as: the name of its tensor, which all iterations of a loop share, or what it controls."""
     if kind is not Kind.TENSOR:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from tfnb.caches import remembered
 from tfnb.errors import OpError
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor
@@ -65,7 +65,7 @@ class Call(NamedTuple):
     reply: Callable[[Reply], None]
 
 
-@lru_cache(4096)
+@remembered("keys in messages", 4096)
 def key_text(key: Key) -> str:
     """A rendezvous key as it stands in messages."""
     return "\n".join(key)

@@ -11,11 +11,11 @@ import math
 import struct
 from collections.abc import Iterator
 from enum import IntEnum
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfnb.caches import remembered
 from tfnb.errors import InvalidArgumentError, ResourceExhaustedError
 from tfnb.types import DType, as_dtype, string
 
@@ -84,14 +84,14 @@ class Head(NamedTuple):
         return self.subject.key
 
 
-@lru_cache(_REMEMBERED)
+@remembered("subjects written", _REMEMBERED)
 def _written(key: str, dtype: DType, shape: tuple[int, ...]) -> bytes:
     """A subject as bytes."""
     name, text = dtype.name.encode(), key.encode()
     return struct.pack(f"<BB{len(shape)}Q", len(name), len(shape), *shape) + name + text
 
 
-@lru_cache(_REMEMBERED)
+@remembered("subjects of arrays", _REMEMBERED)
 def _subject(key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     """As `_written`, for an array's dtype."""
     return _written(key, as_dtype(dtype), shape)
@@ -117,7 +117,7 @@ def _read(data: bytes) -> tuple[Subject, int]:
     return Subject(key, dtype, shape), -1 if dtype is string else math.prod(shape) * dtype.size
 
 
-_read_again = lru_cache(_REMEMBERED)(_read)
+_read_again = remembered("subjects read", _REMEMBERED)(_read)
 
 
 def pack(head: Head) -> bytes:

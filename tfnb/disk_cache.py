@@ -1,4 +1,4 @@
-"""Compiled programs on disk, for drivers that keep none themselves (PoCL does).
+"""What one process computes and later ones read again: compiled programs, archives of kernels, templates of charts.
 
 Invariant: an entry is complete or absent: it is written under another name and renamed, and one whose checksum
 is wrong is as good as none.
@@ -12,7 +12,7 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["BinaryCache", "write_atomically"]
+__all__ = ["DiskCache", "write_atomically"]
 
 _MAGIC = b"tfnb-binary-1\n"
 
@@ -31,7 +31,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise
 
 
-class BinaryCache:
+class DiskCache:
     """Binaries by key; trouble with the disk is never an error, only a miss."""
 
     def __init__(self, folder: Path) -> None:
