@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tfnb.codegen.clexpr import INNER, Printer
-from tfnb.codegen.indexing import Indexing
 from tfnb.codegen.kerneltext import KernelText
+from tfnb.codegen.nest import make_nest
 from tfnb.codegen.render import render
 from tfnb.ir import scalar as s
 from tfnb.types import uint32
@@ -16,7 +16,7 @@ def test_every_body_computes_its_own():
     counter = s.cast(position, uint32)
     key = s.const(7, uint32)
     words = [s.philox(key, key, counter, key, k) for k in range(2)]
-    printer = Printer(KernelText(), Indexing({"i0": 100}), {"i0": INNER}, 1)
+    printer = Printer(KernelText(), make_nest((100,), (), words, 100), {"i0": INNER}, 1)
     printer.count(words)
     for _ in range(50):
         block = []

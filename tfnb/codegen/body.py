@@ -25,7 +25,7 @@ class Body:
 
     def __init__(self, kernel: KernelText, nest: Nest, levels: dict[object, int], lanes: int) -> None:
         self.kernel, self.nest, self.lanes = kernel, nest, lanes
-        self.printer = Printer(kernel, nest.indexing, levels, lanes)
+        self.printer = Printer(kernel, nest, levels, lanes)
         self.top: Block = []
         self.row: Block = []
         self.inner: Block = []
@@ -42,7 +42,7 @@ class Body:
     def store(self, stores: list[Stored], position: Expr | None = None) -> None:
         """Computes all values, then writes them, at the nest's position or at the one that is given."""
         terms = [self.printer.broadcast(e) for _, e in stores]
-        at = self.printer.position(self.nest.at if position is None else position, INNER, raw=True)
+        at = self.printer.position(self.nest.at if position is None else position, INNER, "out", raw=True)
         for (value, _), text in zip(stores, terms, strict=True):
             pointer = self.kernel.pointer(value, written=True)
             self.inner.append(self.kernel.write(pointer, at, text, value.info.dtype, self.lanes, "live"))
@@ -91,7 +91,7 @@ def row_variables(kernel: KernelText, loops: tuple[Loop, ...], row: str) -> Bloc
         if k == 0:
             lines.append(Declare(kind, loop.name, rest))
         else:
-            n = kernel.size(loop.extent)
+            n = kernel.extent(loop)
             lines.append(Declare(kind, loop.name, f"{rest} % {n}"))
             rest, before = f"{row}_{k}", rest
             lines.append(Declare(kind, rest, f"{before} / {n}"))

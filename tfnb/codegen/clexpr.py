@@ -6,11 +6,11 @@ level it is a vector over the innermost loop. Invariant: a printed name is defin
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tfnb.codegen.ctypes import constant, mask_like, register_type, wrapped
-from tfnb.codegen.indexing import Indexing
 from tfnb.codegen.kerneltext import KernelText
+from tfnb.codegen.nest import Nest
 from tfnb.codegen.tree import Block, Call, Declare
 from tfnb.errors import InternalError, UnimplementedError
 from tfnb.ir.scalar import COMPARE, PREDICATE, Expr, walk
@@ -25,7 +25,9 @@ _BUILTIN = frozenset(
     "sqrt asin acos atan sinh cosh asinh acosh atanh erf erfc lgamma floor ceil rint".split()
 )
 _SPECIAL = frozenset("erfinv digamma".split())
-_SIZED = frozenset("add sub mul lt le gt ge eq ne max min".split())  # integers in them are mostly shapes
+# Integers in these are mostly shapes, with this role.
+_SIZED = dict.fromkeys("lt le gt ge eq ne max min".split(), "n_limit") | dict.fromkeys(("add", "sub"), "n_offset")
+_SIZED["mul"] = "n_factor"
 _WRAPPING = frozenset("add sub mul neg".split())
 _TWICE = frozenset(("max", "min", "isnan", "pow"))  # their text names the operand twice
 _SHORT = 72
@@ -38,8 +40,9 @@ class Printer:
     code. `open_inner` starts a new body of the innermost loop.
     """
 
-    def __init__(self, kernel: KernelText, indexing: Indexing, levels: dict[object, int], lanes: int) -> None:
-        self.kernel, self.indexing, self.levels, self.lanes = kernel, indexing, dict(levels), lanes
+    def __init__(self, kernel: KernelText, nest: Nest, levels: dict[object, int], lanes: int) -> None:
+        self.kernel, self.indexing, self.levels, self.lanes = kernel, nest.indexing, dict(levels), lanes
+        self.strides = {nest.kept_at: nest.kept_strides(), nest.at: nest.strides()}
         self.scopes: dict[int, Block] = {}
         # By expression; four random words by what they are made of.
         self.names: dict[int, dict[object, str]] = {}
@@ -133,14 +136,15 @@ class Printer:
             return self._convert(e, level, vector)
         if e.op == "where":
             return self._where(e, level, vector)
-        args = [self._operand(a, e, level, vector) for a in e.args]
+        args = [self._operand(k, e, level, vector) for k in range(len(e.args))]
         if e.op in COMPARE:
             return self._compare(e, args, vector)
         return self._arithmetic(e, args, vector)
 
-    def _operand(self, a: Expr, e: Expr, level: int, vector: bool) -> str:
+    def _operand(self, k: int, e: Expr, level: int, vector: bool) -> str:
+        a = e.args[k]
         if a.op == "const" and a.dtype is int32 and e.op in _SIZED:
-            text = self.kernel.size(a.value)
+            text = self.kernel.size(a.value, _SIZED[e.op], (e, k))
             return f"(int{self.lanes})({text})" if vector else text
         mixed = vector and not self.vector(a)
         plain = e.op in _SYMBOLS and not a.dtype.is_bool and any(self.vector(x) for x in e.args)
@@ -297,28 +301,39 @@ class Printer:
         pointer, dtype = self.kernel.pointer(e.value), e.dtype
         linear = e.args[0]
         if not vector:
-            return self.kernel.read(pointer, self.position(linear, level), dtype)
+            return self.kernel.read(pointer, self.position(linear, level, pointer), dtype)
         form = self.indexing.affine(linear)
         inner = [(t, c) for t, c in form.terms.items() if t.op == "index" and t.value == self.inner]
         others = [t for t in form.terms if t.op != "index" and self.level(t) == INNER]
         if len(inner) == 1 and inner[0][1] == 1 and not others:
-            return self.kernel.read_vector(pointer, self.position(linear, level, raw=True), dtype, self.lanes)
-        return self.kernel.gather(pointer, self.position(linear, level), dtype, self.lanes, linear.dtype)
+            return self.kernel.read_vector(pointer, self.position(linear, level, pointer, raw=True), dtype, self.lanes)
+        return self.kernel.gather(pointer, self.position(linear, level, pointer), dtype, self.lanes, linear.dtype)
 
-    def position(self, linear: Expr, level: int, raw: bool = False) -> str:
-        """C text of a linear position; `raw`: of the first lane, the innermost variable as a scalar."""
+    def position(self, linear: Expr, level: int, of: str, raw: bool = False) -> str:
+        """C text of a linear position in the array `of`.
+
+        `raw`: the position of the first lane, in which the innermost variable is a scalar.
+        """
         form = self.indexing.affine(linear)
         vector = self.lanes > 1 and not raw and self.level(linear) == INNER
+        strides = self.strides.get(linear, {})
         parts = []
         for atom, c in form.terms.items():
             name = str(atom.value) if raw and atom.op == "index" else self.term(atom, level)
-            parts.append(name if c == 1 else f"{name} * {self.kernel.size(c)}")
+            parts.append(name if c == 1 else f"{name} * {self.stride(of, atom, c, strides)}")
         if form.const:
-            parts.append(self.kernel.size(form.const))
+            parts.append(self.kernel.size(form.const, f"{of}_offset"))
         text = " + ".join(parts) or "0"
         if vector and not any(self.vector(a) for a in form.terms):
             raise InternalError("a gather needs a position per lane")
         return text
+
+    def stride(self, of: str, atom: Expr, c: int, known: Mapping[str, str]) -> str:
+        """C text of the step in the array `of` along a loop, or along an index that is computed."""
+        if atom.op != "index":
+            return self.kernel.size(c, f"{of}_s", (of, atom))
+        loop = str(atom.value)
+        return self.kernel.size(c, known.get(loop) or f"{of}_s{loop[1:]}")
 
 
 def _wrapped(text: str) -> str:

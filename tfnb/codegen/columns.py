@@ -7,7 +7,7 @@ never depend on the number of lanes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tfnb.codegen.body import Body, extent, row_variables
 from tfnb.codegen.clexpr import INNER
@@ -190,7 +190,7 @@ class _Main(Body):
         outer = [Declare(a.vector, a.name) for a in accs]
         names = [a.name for a in accs]
         join = _update(self.kernel, accs, [a.total for a in accs], names)
-        block = self.kernel.size(BLOCK)
+        block = self.kernel.size(BLOCK, "n_block_rows")
         statements: Block = [
             *(Assign(a.name, a.neutral) for a in accs), Declare(kind, "stop", f"min(q_end, block + {block})"),
             self.row_loop(self.inner, "block", "stop"), *join,
@@ -213,7 +213,7 @@ class _Main(Body):
         load = [a.load(n, p, i) for a in accs for n, p in ((a.name, a.block), (f"{a.name}t", a.total))]
         join = _update(kernel, accs, [f"{a.name}t" for a in accs], [a.name for a in accs])
         put = [a.store(f"{a.name}t", a.total, i) for a in accs]
-        step = kernel.size(BLOCK)
+        step = kernel.size(BLOCK, "n_block_rows")
         statements: Block = [
             self.column_loop([*reset]), Declare(kind, "stop", f"min(q_end, block + {step})"),
             self.row_loop([rows], "block", "stop"), self.column_loop([*load, *join, *put]),
@@ -222,41 +222,45 @@ class _Main(Body):
 
     def scratch(self, what: str) -> list[str]:
         """Where the scratch memory of the task begins, by accumulator."""
-        padded, tasks = self.shape.padded, self.shape.tasks
-        return [
-            f"{self.kernel.scratch(f'{what} {a.name}', a.ctype, padded * tasks)} + task * {self.kernel.size(padded)}"
-            for a in self.accs
-        ]
+        padded, elements = self.kernel.size(self.shape.padded, "n_padded"), self.shape.padded * self.shape.tasks
+        bases = [self.kernel.scratch(f"{what} {a.name}", a.ctype, elements) for a in self.accs]
+        return [f"{base} + task * {padded}" for base in bases]
 
     def kernel_of(self, top: Block, statements: Block, geo: Geometry) -> Generated:
         """The kernel whose tasks do `statements`."""
-        loop = Range(self.kernel.index_type, "task", self.kernel.size(self.shape.tasks), 1, statements)
+        loop = Range(self.kernel.index_type, "task", self.kernel.size(self.shape.tasks, "n_tasks"), 1, statements)
         return assemble(self.kernel, [*top, loop], geo)
 
 
-def _head(kernel: KernelText, plan: Plan, shape: _Shape) -> Block:
-    """The variables of a task: batch element, columns, rows."""
-    kind = kernel.index_type
-    task, total = "task", kernel.size(shape.rows)
-    block: Block = []
-    if shape.splits > 1:
-        n, per = kernel.size(shape.splits), kernel.size(shape.per)
-        block.append(Declare(kind, "q_begin", f"task % {n} * {per}"))
-        block.append(Declare(kind, "q_end", f"min({total}, q_begin + {per})"))
-        block.append(Declare(kind, "rest", f"task / {n}"))
-        task = "rest"
-    else:
-        block.append(Declare(kind, "q_begin", "0"))
-        block.append(Declare(kind, "q_end", total))
-    columns = kernel.size(shape.columns)
+def _task_rows(kernel: KernelText, shape: _Shape) -> tuple[Block, str]:
+    """The rows of a task, and the number that is left of the task's for its columns."""
+    kind, total = kernel.index_type, kernel.size(shape.rows, "n_rows")
+    if shape.splits == 1:
+        return [Declare(kind, "q_begin", "0"), Declare(kind, "q_end", total)], "task"
+    n, per = kernel.size(shape.splits, "n_splits"), kernel.size(shape.per, "n_part")
+    return [
+        Declare(kind, "q_begin", f"task % {n} * {per}"),
+        Declare(kind, "q_end", f"min({total}, q_begin + {per})"),
+        Declare(kind, "rest", f"task / {n}"),
+    ], "rest"
+
+
+def _task_columns(kernel: KernelText, plan: Plan, shape: _Shape, task: str) -> Block:
+    """The columns and the batch element of a task."""
+    kind, columns = kernel.index_type, kernel.extent(plan.kept_loops[-1])
     begin, end, row = "0", columns, task
     if shape.blocks > 1:
-        n, per = kernel.size(shape.blocks), kernel.size(shape.block)
+        n, per = kernel.size(shape.blocks, "n_blocks"), kernel.size(shape.block, "n_block")
         begin, end, row = f"{task} % {n} * {per}", f"min({columns}, begin + {per})", f"{task} / {n}"
-    block += [Declare(kind, "begin", begin), Declare(kind, "end", end), Declare(kind, "row", row)]
-    if len(plan.kept_loops) > 1:
-        block.extend(row_variables(kernel, plan.kept_loops[:-1], "row"))
-    return block
+    bounds = [Declare(kind, "begin", begin), Declare(kind, "end", end), Declare(kind, "row", row)]
+    outer = plan.kept_loops[:-1]
+    return [*bounds, *(row_variables(kernel, outer, "row") if outer else [])]
+
+
+def _head(kernel: KernelText, plan: Plan, shape: _Shape) -> Block:
+    """The variables of a task: its rows, its columns, its batch element."""
+    rows, rest = _task_rows(kernel, shape)
+    return [*rows, *_task_columns(kernel, plan, shape, rest)]
 
 
 class _Final(Body):
@@ -318,7 +322,7 @@ def _join(plan: Plan, shape: _Shape) -> Generated:
     """One task per batch element and block of columns: adds the parts, then works on the sums."""
     kernel = plan.kernel
     final, accs, i = _Final(plan, kernel), _accumulators(plan), plan.kept_loops[-1].name
-    padded, many = kernel.size(shape.padded), kernel.size(shape.splits)
+    padded, many = kernel.size(shape.padded, "n_padded"), kernel.size(shape.splits, "n_splits")
     declare = [Declare(a.vector, a.name, a.neutral) for a in accs]
     parts = []
     for a in accs:
@@ -327,8 +331,8 @@ def _join(plan: Plan, shape: _Shape) -> Generated:
     update = _update(kernel, accs, [a.name for a in accs], [f"{a.name}x" for a in accs])
     loop = For("int", "part", "0", many, "1", [*parts, *update])
     after = final.finish(accs)
-    whole = replace(shape, splits=1, per=shape.rows)
-    head = _head(kernel, plan, whole)
+    head = _task_columns(kernel, plan, shape, "task")
     columns = vector_loop(kernel.index_type, i, "begin", "end", plan.lanes, [*declare, loop, *after])
-    tasks = Range(kernel.index_type, "task", kernel.size(whole.tasks), 1, [*head, *final.row, columns])
+    n = kernel.size(shape.batch * shape.blocks, "n_tasks")
+    tasks = Range(kernel.index_type, "task", n, 1, [*head, *final.row, columns])
     return assemble(kernel, [*final.top, tasks], Geometry(1, 1))

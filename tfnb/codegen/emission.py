@@ -68,6 +68,6 @@ def assemble(
     params = list(kernel.params.values())
     return Generated(
         text, tuple(p.target for p in params), tuple(p.written for p in params),
-        tuple(kernel.sizes), tuple(kernel.numbers), tuple(kernel.needs), shape, aligned,
+        tuple(n for _, n in kernel.sizes), tuple(kernel.numbers), tuple(kernel.needs), shape, aligned,
         tuple(kernel.parameters()), has_local,
     )  # fmt: skip

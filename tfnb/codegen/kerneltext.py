@@ -6,9 +6,11 @@ tensors have the same text and become one entry. Invariant: the text names no te
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from tfnb.codegen.ctypes import memory_type
+from tfnb.codegen.nest import Loop
 from tfnb.codegen.tree import Store
 from tfnb.codegen.values import Value
 from tfnb.types import DType, int64
@@ -39,14 +41,16 @@ class Param:
 
 @dataclass(slots=True, eq=False)
 class KernelText:
-    """Collects a kernel. `wide`: sizes do not fit an int and stand in the text."""
+    """Collects a kernel. `wide`: sizes do not fit an int and stand in the text. `sizes`: the names of the arguments, by
+    key and number."""
 
     wide: bool = False
     params: dict[object, Param] = field(default_factory=dict)
-    sizes: dict[int, str] = field(default_factory=dict)
+    sizes: dict[tuple[object, int], str] = field(default_factory=dict)
     numbers: dict[float, str] = field(default_factory=dict)
     needs: dict[tuple[str, str, int], None] = field(default_factory=dict)
     names: int = 0
+    roles: Counter[str] = field(default_factory=Counter)
 
     @property
     def index_type(self) -> str:
@@ -61,12 +65,26 @@ class KernelText:
         """The kernel uses the library template `file` for this type and width."""
         self.needs[(file, ctype, lanes)] = None
 
-    def size(self, n: int) -> str:
-        """A number of elements, rows or a stride: an argument, unless it is so small that it is structure."""
+    def size(self, n: int, role: str, key: object = None) -> str:
+        """A number of elements or rows, or a stride: an argument, unless it is so small that it is structure.
+
+        `role` says what the number is, and becomes the argument's name. Two sizes share an argument where they have the
+        same `key` (the role, where none is given), not because their numbers happen to be equal: the text then is the
+        same for shapes in which they differ. One role with several numbers has several arguments.
+        """
         if -2 < n < 2 or self.wide:
             text = f"{n}L" if self.wide else str(n)
             return text if n >= 0 else f"({text})"
-        return self.sizes.setdefault(n, f"n{len(self.sizes)}")
+        name = self.sizes.get((key or role, n))
+        if name is None:
+            self.roles[role] += 1
+            name = role if self.roles[role] == 1 else f"{role}_{self.roles[role]}"
+            self.sizes[key or role, n] = name
+        return name
+
+    def extent(self, loop: Loop) -> str:
+        """The extent of a loop: n0 that of i0."""
+        return self.size(loop.extent, loop.size)
 
     def number(self, x: float) -> str:
         """A float that follows from shapes: an argument."""

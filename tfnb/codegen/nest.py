@@ -7,7 +7,7 @@ merged nest visits the same elements in the same row-major order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tfnb.codegen.indexing import Affine, Indexing, index_vars
 from tfnb.codegen.values import LONG_FROM
@@ -26,6 +26,11 @@ class Loop:
     extent: int
     reduced: bool
 
+    @property
+    def size(self) -> str:
+        """The name of the extent in kernels."""
+        return f"n{self.name[1:]}"
+
     def var(self, dtype: DType) -> Expr:
         return s.index(self.name, dtype)
 
@@ -33,13 +38,30 @@ class Loop:
 @dataclass(frozen=True, slots=True)
 class Nest:
     """`loops` from the outermost to the innermost; `exprs` over them, with loads at linear positions; `at`
-    the linear position of the current element, `kept_at` of the current element of the kept dimensions."""
+    the linear position of the current element, `kept_at` of the current element of the kept dimensions. `dense`: the
+    elements lie in row-major order, one after the other."""
 
     loops: tuple[Loop, ...]
     exprs: tuple[Expr, ...]
     at: Expr
     kept_at: Expr
     dtype: DType
+    dense: bool = True
+
+    def strides(self) -> dict[str, str]:
+        """What the steps of `at` along the loops are called: s0 along i0, or what the extent of the next loop is."""
+        names = {n.name: f"s{n.name[1:]}" for n in self.loops}
+        if self.dense and len(self.loops) > 1:
+            names[self.loops[-2].name] = self.loops[-1].size
+        return names
+
+    def kept_strides(self) -> dict[str, str]:
+        """The same of `kept_at`."""
+        kept = [n for n in self.loops if not n.reduced]
+        names = {n.name: f"kept_s{n.name[1:]}" for n in kept}
+        if len(kept) > 1:
+            names[kept[-2].name] = kept[-1].size
+        return names
 
     @property
     def indexing(self) -> Indexing:
@@ -63,12 +85,14 @@ def make_nest(
         wider = dict(zip(narrow, idx, strict=True))
         exprs = [substitute(e, wider) for e in exprs]
         at = None if at is None else substitute(at, wider)
+    dense = at is None
     at = ix.linear(idx, domain) if at is None else ix.build(ix.affine(at))
     kept = [d for d in range(len(domain)) if d not in axes]
     kept_at = ix.linear([idx[d] for d in kept], [domain[d] for d in kept])
     flat = [_linear_loads(e, ix) for e in exprs]
     merged = _merge(domain, axes, _forms([*flat, at, kept_at], ix), idx)
-    return _rename(domain, axes, merged, idx, flat, at, kept_at, dtype)
+    nest = _rename(domain, axes, merged, idx, flat, at, kept_at, dtype)
+    return nest if dense else replace(nest, dense=False)
 
 
 def _linear_loads(root: Expr, ix: Indexing) -> Expr:

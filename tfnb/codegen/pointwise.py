@@ -88,7 +88,7 @@ def _flat(body: Body, inner: Loop, stores: list[Stored]) -> Range:
     body.store(stores)
     i, lanes = inner.name, body.lanes
     statements = [live_lanes(i, f"{i}_end", lanes), *body.inner]
-    return Range(body.kernel.index_type, i, body.kernel.size(inner.extent), lanes, statements)
+    return Range(body.kernel.index_type, i, body.kernel.extent(inner), lanes, statements)
 
 
 def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments: list[Segment]) -> Range:
@@ -98,13 +98,13 @@ def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments
     blocks = 1 if rows >= 2 * items else min(-(-2 * items // rows), -(-inner.extent // (16 * body.lanes)))
     block = -(-inner.extent // blocks)
     block = -(-block // body.lanes) * body.lanes if blocks > 1 else block
-    n, per = kernel.size(inner.extent), kernel.size(block)
-    tasks = kernel.size(rows * blocks)
+    n = kernel.extent(inner)
+    tasks = kernel.size(rows * blocks, "n_tasks")
     body.row.extend(row_variables(kernel, outer, "row") if outer else [])
-    loops = [statement for segment in segments for statement in _segment(body, inner, segment)]
+    loops = [statement for k, segment in enumerate(segments) for statement in _segment(body, inner, segment, k)]
     row, begin, end = "task", "0", n
     if blocks > 1:
-        many = kernel.size(blocks)
+        many, per = kernel.size(blocks, "n_blocks"), kernel.size(block, "n_block")
         row, begin, end = f"task / {many}", f"task % {many} * {per}", f"min({n}, begin + {per})"
     statements = [
         Declare(kind, "row", row), *body.row, Declare(kind, "begin", begin), Declare(kind, "end", end), *loops,
@@ -112,30 +112,32 @@ def _rows(body: Body, outer: tuple[Loop, ...], inner: Loop, items: int, segments
     return Range(kind, "task", tasks, 1, statements)
 
 
-def _segment(body: Body, inner: Loop, segment: Segment) -> Block:
-    """The loop over one segment of the innermost dimension."""
+def _segment(body: Body, inner: Loop, segment: Segment, k: int) -> Block:
+    """The loop over segment number `k` of the innermost dimension, which ends at cut number `k`."""
     kernel, kind = body.kernel, body.kernel.index_type
     body.printer.indexing = segment.indexing
     body.printer.count(e for _, e in segment.stores)
     body.open_inner()
     body.store(segment.stores)
-    begin = f"max(begin, {kernel.size(segment.begin)})" if segment.begin else "begin"
-    end = "end"
+    begin, end = "begin", "end"
+    if segment.begin:
+        cut = kernel.size(segment.begin, "n_cut", ("cut", k - 1))
+        begin = f"max(begin, {cut})"
     bound: Block = []
     if segment.end < inner.extent:
-        end = kernel.fresh()
-        bound.append(Declare(kind, end, f"min(end, {kernel.size(segment.end)})"))
+        end, cut = kernel.fresh(), kernel.size(segment.end, "n_cut", ("cut", k))
+        bound.append(Declare(kind, end, f"min(end, {cut})"))
     return [*bound, vector_loop(kind, inner.name, begin, end, body.lanes, body.inner)]
 
 
 def _emit_scalar(kernel: KernelText, nest: Nest, stores: list[Stored]) -> Generated:
     """A kernel of scalars: one work-item, no loop."""
     block: Block = [If("get_global_id(0)", [Return()])]
-    printer = Printer(kernel, nest.indexing, {}, 1)
+    printer = Printer(kernel, nest, {}, 1)
     printer.open(0, block)
     printer.count(e for _, e in stores)
     terms = [printer.term(e) for _, e in stores]
-    at = printer.position(nest.at, 0)
+    at = printer.position(nest.at, 0, "out")
     for (value, _), text in zip(stores, terms, strict=True):
         block.append(kernel.write(kernel.pointer(value, True), at, text, value.info.dtype))
     return assemble(kernel, block, Geometry(1, 1))

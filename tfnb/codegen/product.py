@@ -60,7 +60,7 @@ def _store(body: Body, stores: list[Stored]) -> None:
     """Computes all values of a vector, then writes the lanes that no vector before it had."""
     kernel = body.kernel
     terms = [body.printer.broadcast(e) for _, e in stores]
-    at = body.printer.position(body.nest.at, INNER, raw=True)
+    at = body.printer.position(body.nest.at, INNER, "out", raw=True)
     for (value, _), text in zip(stores, terms, strict=True):
         body.inner.append(Call("put_from", (f"{kernel.pointer(value, written=True)} + {at}", text, "done")))
 
@@ -69,7 +69,7 @@ def _loops(
     kernel: KernelText, p: Product, a: str, b: str, element: str, body: Body, touched: list[str], kind: str
 ) -> Block:
     """Blocks of columns, panels of rows, tiles, and the vectors of a tile."""
-    m, n, k = (kernel.size(x) for x in (p.m, p.n, p.k))
+    m, n, k = kernel.size(p.m, "m"), kernel.size(p.n, "n"), kernel.size(p.k, "k")
     lanes = body.lanes
     vector: Block = [
         Declare("int", "done", f"max(0, c + {lanes} - columns)"),
@@ -118,7 +118,7 @@ def emit_small_product(call: CallDef) -> Generated:
     kernel = KernelText()
     kernel.need("fused/small_product.clh", "float", 16)
     a, b = (kernel.pointer(call.ins[i].value) for i in (p.a, p.b))
-    m, n, k = (kernel.size(x) for x in (p.m, p.n, p.k))
+    m, n, k = kernel.size(p.m, "m"), kernel.size(p.n, "n"), kernel.size(p.k, "k")
     block: Block = []
     if p.transpose_b:
         transposed = kernel.scratch("transposed", "float", p.n * p.k)

@@ -196,7 +196,7 @@ class _Rows(Body):
         if not self.outer:
             return self.last.name
         padded = -(-self.last.extent // self.lanes) * self.lanes
-        return f"q * {self.kernel.size(padded)} + {self.last.name}"
+        return f"q * {self.kernel.size(padded, 'n_padded')} + {self.last.name}"
 
     def _loops(
         self, accs: dict[Reduction, tuple[str, ...]], parts: dict[Reduction, tuple[str, ...]],
@@ -204,7 +204,7 @@ class _Rows(Body):
     ) -> For:  # fmt: skip
         """The loops over the reduced dimensions; `bounds` of the outermost of them when rows are split."""
         kernel, kind, lanes, i = self.kernel, self.kernel.index_type, self.lanes, self.last.name
-        n = kernel.size(self.last.extent)
+        n = kernel.extent(self.last)
         begin, end = bounds if bounds and not self.outer else ("0", n)
         start = [node for r in accs for node in self._declared(r, parts[r])] if blocked else []
         join = [
@@ -212,7 +212,7 @@ class _Rows(Body):
         ] if blocked else []
         long_rows = blocked and (not self.outer or self.last.extent > BLOCK)
         if long_rows:
-            block = kernel.size(BLOCK)
+            block = kernel.size(BLOCK, "n_block")
             stop = Declare(kind, "stop", f"min({end}, block + {block})")
             inner = vector_loop(kind, i, "block", "stop", lanes, self.inner)
             loop = For(kind, "block", begin, end, block, [*start, stop, inner, *join])
@@ -220,19 +220,19 @@ class _Rows(Body):
             loop = vector_loop(kind, i, begin, end, lanes, self.inner)
         if not self.outer:
             return loop
-        total = kernel.size(extent(self.outer))
+        total = kernel.size(extent(self.outer), "n_outer")
         begin, end = bounds or ("0", total)
         head = row_variables(kernel, self.outer, "q")
         row = [*head, *self.middle, loop]
         if not blocked or long_rows:
             return For(kind, "q", begin, end, "1", row)
-        rows = kernel.size(max(1, BLOCK // self.last.extent))
+        rows = kernel.size(max(1, BLOCK // self.last.extent), "n_block")
         some = For(kind, "q", "block", f"min({end}, block + {rows})", "1", row)
         return For(kind, "block", begin, end, rows, [*start, some, *join])
 
     def store_kept(self) -> None:
         """Writes what there is one of per row."""
-        at = self.printer.position(self.nest.kept_at, 1)
+        at = self.printer.position(self.nest.kept_at, 1, "out")
         terms = [self.printer.term(e, 1) for _, e in self.plan.kept]
         for (v, _), text in zip(self.plan.kept, terms, strict=True):
             self.row.append(self.kernel.write(self.kernel.pointer(v, True), at, text, v.info.dtype))
@@ -278,12 +278,13 @@ def _whole(plan: Plan, shape: Geometry) -> Generated:
         for e in shared.get(level, []):
             kind = register_type(e.dtype)
             base = kernel.scratch(f"kept {count}", kind, padded * shape.items)
-            body.top.append(Declare(f"__global {kind} *", f"{base}_row", f"{base} + ITEM * {kernel.size(padded)}"))
+            own = f"{base} + ITEM * {kernel.size(padded, 'n_kept')}"
+            body.top.append(Declare(f"__global {kind} *", f"{base}_row", own))
             keep[e] = f"{base}_row"
             count += 1
         body.phase(level, keep)
     body.store_kept()
-    loop = Range(kernel.index_type, "row", kernel.size(extent(plan.kept_loops)), 1, body.row)
+    loop = Range(kernel.index_type, "row", kernel.size(extent(plan.kept_loops), "n_rows"), 1, body.row)
     single = len({r.level for r in plan.reductions} | {lv for lv, _ in plan.full}) == 1
     aligned = body.aligned([st for _, st in plan.full]) if single and plan.full and not plan.reductions else frozenset()
     return assemble(kernel, [*body.top, loop], shape, aligned)
@@ -311,21 +312,23 @@ def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
     kernel = plan.kernel
     body = _Rows(plan, kernel)
     rows = extent(plan.kept_loops)
-    many = kernel.size(splits)
+    many = kernel.size(splits, "n_splits")
     split = extent(body.outer) if body.outer else body.last.extent
-    per = -(-split // splits)
+    size = -(-split // splits)
     if not body.outer:
-        per = -(-per // plan.lanes) * plan.lanes
+        size = -(-size // plan.lanes) * plan.lanes
+    per = kernel.size(size, "n_part")
+    total = kernel.size(split, "n_outer") if body.outer else kernel.extent(body.last)
     kind = kernel.index_type
     body.row.append(Declare(kind, "row", f"task / {many}"))
-    body.row.append(Declare(kind, "begin", f"task % {many} * {kernel.size(per)}"))
-    body.row.append(Declare(kind, "end", f"min({kernel.size(split)}, begin + {kernel.size(per)})"))
+    body.row.append(Declare(kind, "begin", f"task % {many} * {per}"))
+    body.row.append(Declare(kind, "end", f"min({total}, begin + {per})"))
     body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
     body.phase(0, {}, ("begin", "end"))
     for r, parts in _parts_of(plan, kernel, rows * splits).items():
         for part, state in zip(parts, body.states[r.name], strict=True):
             body.row.append(Store(part.pointer, "task", state, part.ctype))
-    loop = Range(kind, "task", kernel.size(rows * splits), 1, body.row)
+    loop = Range(kind, "task", kernel.size(rows * splits, "n_tasks"), 1, body.row)
     return assemble(kernel, [*body.top, loop], shape)
 
 
@@ -334,7 +337,7 @@ def _combined(plan: Plan, splits: int, rows: int) -> Generated:
     kernel = plan.kernel
     body = _Rows(plan, kernel)
     body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
-    many = kernel.size(splits)
+    many = kernel.size(splits, "n_splits")
     for r, parts in _parts_of(plan, kernel, rows * splits).items():
         acc = tuple(kernel.fresh() for _ in parts)
         names = tuple(kernel.fresh() for _ in parts)
@@ -348,5 +351,5 @@ def _combined(plan: Plan, splits: int, rows: int) -> Generated:
         body.row.append(For("int", "part", "0", many, "1", [*loads, *update]))
         body.finish(r, acc)
     body.store_kept()
-    loop = Range(kernel.index_type, "row", kernel.size(rows), 1, body.row)
+    loop = Range(kernel.index_type, "row", kernel.size(rows, "n_rows"), 1, body.row)
     return assemble(kernel, [*body.top, loop], Geometry(1, 1))

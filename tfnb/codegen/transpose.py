@@ -85,8 +85,8 @@ class _Tiled:
         tiles = [statement for k, e in enumerate(self.loads) for statement in self._tile(k, e)]
         self.body.store(self.stores)
         blocks = -(-self.row.extent // lanes)
-        n, rows = kernel.size(self.inner.extent), kernel.size(self.row.extent)
-        tasks, many = extent(self.others) * blocks, kernel.size(blocks)
+        n, rows = kernel.extent(self.inner), kernel.extent(self.row)
+        tasks, many = extent(self.others) * blocks, kernel.size(blocks, "n_blocks")
         head = row_variables(kernel, self.others, "row") if self.others else []
         each_row = For("int", "k", "0", "rows", "1", [Declare(kind, t, "first + k"), *self.middle, *inner])
         statements = [
@@ -95,7 +95,7 @@ class _Tiled:
             Declare("int", "rows", f"LIVE({rows} - first, {lanes})"), *self.body.row,
             vector_loop(kind, i, "0", n, lanes, [*tiles, each_row]),
         ]  # fmt: skip
-        loop = Range(kind, "task", kernel.size(tasks), 1, statements)
+        loop = Range(kind, "task", kernel.size(tasks, "n_tasks"), 1, statements)
         work = extent(self.nest.loops) * max(1, sum(cost(e) for _, e in self.stores) // 4)
         return assemble(kernel, [*self.body.top, loop], geometry(facts, tasks, work))
 
@@ -103,18 +103,19 @@ class _Tiled:
         """Statements that load a tile and transpose it; its rows become the values of the load."""
         kernel, lanes, name = self.kernel, self.lanes, f"tile{k}"
         form = self.nest.indexing.affine(load.args[0])
-        parts = []
+        pointer, parts = kernel.pointer(load.value), []
         for atom, c in form.terms.items():
-            if atom.value == self.row.name:
+            at = str(atom.value)
+            if at == self.row.name:
                 parts.append("first")
-            elif atom.value == self.inner.name:
-                parts.append(f"min({self.inner.name} + r, {kernel.size(self.inner.extent)} - 1) * {kernel.size(c)}")
-            else:
-                parts.append(f"{atom.value} * {kernel.size(c)}" if c != 1 else str(atom.value))
+                continue
+            if at == self.inner.name:
+                at = f"min({at} + r, {kernel.extent(self.inner)} - 1)"
+            parts.append(at if c == 1 else f"{at} * {self.body.printer.stride(pointer, atom, c, {})}")
         if form.const:
-            parts.append(kernel.size(form.const))
+            parts.append(kernel.size(form.const, f"{pointer}_offset"))
         kind = register_type(load.dtype)
-        read = kernel.read_vector(kernel.pointer(load.value), " + ".join(parts), load.dtype, lanes)
+        read = kernel.read_vector(pointer, " + ".join(parts), load.dtype, lanes)
         kernel.need("fused/transpose.clh", kind, lanes)
         value = kernel.fresh()
         self.body.inner.append(Declare(f"{kind}{lanes}", value, f"{name}[k]"))

@@ -1,4 +1,4 @@
-// k0_sum [8, 131072, 1048576, 8192] x 8
+// k0_sum [8, 131072, 1048576, 8192, 8] x 8
 // k1_sum [8] x 1
 
 #include "lib/types.clh"
@@ -8,16 +8,17 @@
 #include "lib/reduce.clh"
 
 __kernel void k0_sum(
-    __global const float *p0, __global float *p1, int n0, int n1, int n2, int n3)
+    __global const float *p0, __global float *p1, int n_splits, int n_part, int n0, int n_block,
+    int n_tasks)
 {
-    RANGE(int, task, n0, 1) {
-        int row = task / n0;
-        int begin = task % n0 * n1;
-        int end = min(n2, begin + n1);
+    RANGE(int, task, n_tasks, 1) {
+        int row = task / n_splits;
+        int begin = task % n_splits * n_part;
+        int end = min(n0, begin + n_part);
         float16 v1 = 0.0f;
-        for (int block = begin; block < end; block += n3) {
+        for (int block = begin; block < end; block += n_block) {
             float16 v1b = 0.0f;
-            int stop = min(end, block + n3);
+            int stop = min(end, block + n_block);
             for (int i0 = block; i0 < stop; i0 += 16) {
                 int live = LIVE(stop - i0, 16);
                 float16 v3 = vload16(0, p0 + i0);
@@ -32,12 +33,12 @@ __kernel void k0_sum(
 }
 
 __kernel void k1_sum(
-    __global float *p0, __global float *p1, int n0)
+    __global float *p0, __global float *p1, int n_splits)
 {
     RANGE(int, row, 1, 1) {
         float v1 = 0.0f;
-        for (int part = 0; part < n0; ++part) {
-            float v2 = p0[row * n0 + part];
+        for (int part = 0; part < n_splits; ++part) {
+            float v2 = p0[row * n_splits + part];
             v1 = v1 + v2;
         }
         p1[0] = v1;

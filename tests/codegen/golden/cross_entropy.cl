@@ -13,22 +13,22 @@
 #include "lib/reduce.clh"
 
 __kernel void k0_max(
-    __global const float *p0, __global const float *p1, __global float *p2, int n0, int n1)
+    __global const float *p0, __global const float *p1, __global float *p2, int n1, int n_rows)
 {
-    RANGE(int, row, n1, 1) {
+    RANGE(int, row, n_rows, 1) {
         int i0 = row;
         float16 v1 = -INFINITY;
-        for (int i1 = 0; i1 < n0; i1 += 16) {
-            int live = LIVE(n0 - i1, 16);
-            float16 v3 = vload16(0, p0 + i0 * n0 + i1);
+        for (int i1 = 0; i1 < n1; i1 += 16) {
+            int live = LIVE(n1 - i1, 16);
+            float16 v3 = vload16(0, p0 + i0 * n1 + i1);
             float16 v2 = (lanes16() < (int16)(live)) ? v3 : (float16)(-INFINITY);
             v1 = ((v2 > v1) | (v2 != v2)) ? v2 : v1;
         }
         float v4 = across_max(v1);
         float16 v5 = 0.0f;
-        for (int i1 = 0; i1 < n0; i1 += 16) {
-            int live = LIVE(n0 - i1, 16);
-            float16 v7 = vload16(0, p0 + i0 * n0 + i1);
+        for (int i1 = 0; i1 < n1; i1 += 16) {
+            int live = LIVE(n1 - i1, 16);
+            float16 v7 = vload16(0, p0 + i0 * n1 + i1);
             float16 v8 = v7 - v4;
             float16 v6 = (lanes16() < (int16)(live)) ? t_exp(v8) : (float16)(0.0f);
             v5 = v5 + v6;
@@ -36,10 +36,10 @@ __kernel void k0_max(
         float v9 = across_sum(v5);
         float16 v10 = 0.0f;
         float v13 = t_log(v9);
-        for (int i1 = 0; i1 < n0; i1 += 16) {
-            int live = LIVE(n0 - i1, 16);
-            float16 v12 = vload16(0, p1 + i0 * n0 + i1);
-            float16 v14 = vload16(0, p0 + i0 * n0 + i1);
+        for (int i1 = 0; i1 < n1; i1 += 16) {
+            int live = LIVE(n1 - i1, 16);
+            float16 v12 = vload16(0, p1 + i0 * n1 + i1);
+            float16 v14 = vload16(0, p0 + i0 * n1 + i1);
             float16 v15 = v14 - v4;
             float16 v11 = (lanes16() < (int16)(live)) ? (v12 * (v13 - v15)) : (float16)(0.0f);
             v10 = v10 + v11;

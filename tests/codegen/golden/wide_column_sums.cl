@@ -1,5 +1,5 @@
-// k0_mean [300, 8, 38, 4000] x 8
-// k1_mean [4000, 8, 300, 300.0] x 1
+// k0_mean [300, 8, 38, 4000, 4000, 8] x 8
+// k1_mean [4000, 8, 4000, 300.0] x 1
 
 #include "lib/types.clh"
 #include "lib/index.clh"
@@ -8,16 +8,17 @@
 #include "fused/put.clh"
 
 __kernel void k0_mean(
-    __global const float *p0, __global float *p1, int n0, int n1, int n2, int n3)
+    __global const float *p0, __global float *p1, int n_rows, int n_splits, int n_part, int n1,
+    int n_padded, int n_tasks)
 {
-    RANGE(int, task, n1, 1) {
-        int q_begin = task % n1 * n2;
-        int q_end = min(n0, q_begin + n2);
-        int rest = task / n1;
+    RANGE(int, task, n_tasks, 1) {
+        int q_begin = task % n_splits * n_part;
+        int q_end = min(n_rows, q_begin + n_part);
+        int rest = task / n_splits;
         int begin = 0;
-        int end = n3;
+        int end = n1;
         int row = rest;
-        __global float *a0_tot = p1 + task * n3;
+        __global float *a0_tot = p1 + task * n_padded;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
             vstore16((float16)(0.0f), 0, a0_tot + i1);
@@ -26,7 +27,7 @@ __kernel void k0_mean(
             int i0 = q;
             for (int i1 = begin; i1 < end; i1 += 16) {
                 int live = LIVE(end - i1, 16);
-                float16 v2 = vload16(0, p0 + i0 * n3 + i1);
+                float16 v2 = vload16(0, p0 + i0 * n1 + i1);
                 float16 v1 = v2;
                 float16 a0 = vload16(0, a0_tot + i1);
                 a0 = a0 + v1;
@@ -37,19 +38,17 @@ __kernel void k0_mean(
 }
 
 __kernel void k1_mean(
-    __global float *p0, __global float *p1, int n0, int n1, int n2, float x0)
+    __global float *p0, __global float *p1, int n_padded, int n_splits, int n1, float x0)
 {
     RANGE(int, task, 1, 1) {
-        int q_begin = 0;
-        int q_end = n2;
         int begin = 0;
-        int end = n0;
+        int end = n1;
         int row = task;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
             float16 a0 = 0.0f;
-            for (int part = 0; part < n1; ++part) {
-                float16 a0x = vload16(0, p0 + (task * n1 + part) * n0 + i1);
+            for (int part = 0; part < n_splits; ++part) {
+                float16 a0x = vload16(0, p0 + (task * n_splits + part) * n_padded + i1);
                 a0 = a0 + a0x;
             }
             put(p1 + i1, (a0 / (float16)(x0)), live);
