@@ -1,8 +1,8 @@
 """`python -m benchmarks.many_tasks`: what a step costs its master, against the number of tasks that have part in it.
 
 The master's own code (`Master._run`, its connections, its messages) calls null tasks: processes that answer each call
-at once and compute nothing. A line is fitted to the measured times, and followed to 1,000 tasks: the master is saturated
-where a step's overhead reaches the time that its tasks work.
+at once and compute nothing. A line is fitted to the measured times and followed to 1,000 tasks: the master is saturated
+where the overhead of a step reaches the time that its tasks work.
 """
 
 from __future__ import annotations

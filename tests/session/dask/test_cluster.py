@@ -20,6 +20,7 @@ from tfnb.errors import (
 )
 
 pytestmark = pytest.mark.opencl
+SERVER = "/job:ps/replica:0/task:0"
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +171,7 @@ def test_a_timeout_and_the_close_of_a_session_wake_a_step(cluster):
 
     def close():
         until(lambda: sess._worker._running)
-        time.sleep(0.3)  # perhaps it waits by now
+        until(lambda: sess._worker.membership.call(SERVER, "status")["running"])
         sess.close()
 
     closing = threading.Thread(target=close)
@@ -188,8 +189,15 @@ def test_a_queue_between_tasks(cluster):
     with worker_device(1):
         got = queue.dequeue() * 10.0
     with tf.Session(cluster.target) as sess:
-        threading.Timer(0.3, sess.run, [put]).start()
+
+        def put_later():
+            until(lambda: sess._worker.membership.call(SERVER, "status")["running"])
+            sess.run(put)
+
+        putting = threading.Thread(target=put_later)
+        putting.start()
         np.testing.assert_array_equal(sess.run(got), [10, 20])
+        putting.join()
 
 
 def test_large_tensors_cross(cluster):

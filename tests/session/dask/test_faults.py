@@ -17,6 +17,8 @@ from distributed.utils import get_ip
 
 import tfnb as tf
 from tfnb.errors import AbortedError, PermissionDeniedError, UnavailableError
+from tfnb.session.dask.cluster import DaskCluster
+from tfnb.session.dask.membership.membership import Membership
 from tfnb.session.dask.task.task import Task
 
 pytestmark = pytest.mark.opencl
@@ -98,16 +100,15 @@ def test_a_killed_task_stops_the_steps_that_need_it_and_no_others(dask):
         with tf.Session(cluster.target) as one, tf.Session(cluster.target) as other:
             other.run(v.initializer)
             step = Later(one.run, late)
-            time.sleep(0.5)
+            tasks = (PS, "/job:worker/replica:0/task:1")
+            until(lambda: all(one._worker.membership.call(task, "status")["running"] == 1 for task in tasks))
             assert other.run(count) == 1
-            running = one._worker.membership.call("/job:worker/replica:0/task:1", "status")["running"]
             kill(dask, cluster, PS, signal.SIGKILL)
             start = time.monotonic()
             step.wait(10)
             assert time.monotonic() - start < 2.0
             assert isinstance(step.error, UnavailableError) and PS in str(step.error), step.error
             assert other.run(count) == 2  # a session that does not need the task
-            assert running == 1
             status = one._worker.membership.call("/job:worker/replica:0/task:1", "status")
             assert status["running"] == 0 and status["masters"] == 2
         until(lambda: dask.run(_masters, workers=[cluster.roles[WORKER]]).popitem()[1] == 0)
@@ -176,19 +177,43 @@ def test_a_spare_worker_that_does_not_answer_gets_no_role(dask):
     all_back(dask)
 
 
-def test_who_is_slow_to_answer_is_waited_for(dask):
-    """As on a busy machine: for less than the cluster's patience nobody is given up, let alone ended."""
+@pytest.fixture
+def failed_attempts(monkeypatch):
+    """Two events: a cluster got no answer of a worker in time, and a master none of a task."""
+    no_worker, no_task = threading.Event(), threading.Event()
+    answers, reach = DaskCluster._answers, Membership._reach
+
+    def watched_answers(*args):
+        answered = answers(*args)
+        if not answered:
+            no_worker.set()
+        return answered
+
+    async def watched_reach(*args):
+        member = await reach(*args)
+        if member is None:
+            no_task.set()
+        return member
+
+    monkeypatch.setattr(DaskCluster, "_answers", watched_answers)
+    monkeypatch.setattr(Membership, "_reach", watched_reach)
+    return no_worker, no_task
+
+
+def test_a_process_that_is_slow_to_answer_is_waited_for(dask, failed_attempts):
+    """As on a busy machine: for less than the cluster's patience no process is given up, let alone ended."""
     all_back(dask)
     pids = dask.run(os.getpid)
+    no_worker, no_task = failed_attempts
 
-    def slow(function, workers):
-        """Its result, though these workers answer for some seconds nothing."""
+    def slow(function, workers, attempt_failed):
+        """The result of `function`, though these workers do not answer its first attempt."""
         for worker in workers:
             os.kill(pids[worker], signal.SIGSTOP)
         try:
             until(lambda: all(is_stopped(pids[worker]) for worker in workers))
             called = Later(function)
-            time.sleep(4.5)
+            assert attempt_failed.wait(20)
         finally:
             for worker in workers:
                 os.kill(pids[worker], signal.SIGCONT)
@@ -196,13 +221,13 @@ def test_who_is_slow_to_answer_is_waited_for(dask):
         assert called.error is None, called.error
         return called.found
 
-    with slow(lambda: tf.train.DaskCluster(dask, patience=30.0, ps=1, worker=3), pids) as cluster:
+    with slow(lambda: tf.train.DaskCluster(dask, patience=30.0, ps=1, worker=3), pids, no_worker) as cluster:
         v, twice = over_two_tasks()
         with tf.Session(cluster.target) as sess:
             sess.run(v.initializer)
         roles = cluster.roles
         graph = tf.get_default_graph()  # of this thread
-        with slow(lambda: tf.Session(cluster.target, graph), [roles[PS], roles[WORKER]]) as sess:
+        with slow(lambda: tf.Session(cluster.target, graph), [roles[PS], roles[WORKER]], no_task) as sess:
             assert sess.run(twice) == 6.0  # the state of before
         assert cluster.roles == roles
     assert dask.run(os.getpid) == pids
@@ -356,9 +381,9 @@ def test_messages_that_come_again_do_no_harm(addresses, monkeypatch):
             assert [sess.run(negative, {x: i}) for i in range(1, 6)] == [-1, -3, -6, -10, -15]
             for task, message in list(came):  # and all of them once more
                 receive(task, *message)
-            time.sleep(0.2)
-            assert sess.run(v) == 15
+            assert sess.run(v) == 15  # by the same connections, so after all of them
             until(lambda: there.task.counts()["running"] == here.task.counts()["running"] == 0)
+            assert sess.run(v) == 15
 
 
 def test_two_clients_of_one_name(addresses, serve):

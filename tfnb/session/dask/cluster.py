@@ -1,8 +1,8 @@
 """`DaskCluster`: the workers of a Dask cluster as the tasks of jobs (white paper, section 3.1).
 
-Each Dask worker that gets a role hosts one task; whatever starts Dask workers will do. A worker that dies loses its
-role to one that has none, where there is one, or as soon as there is. Invariant: a role is held by one living worker
-at most, and closing the cluster takes every task off its worker again.
+Each Dask worker that gets a role hosts one task, whatever has started the worker. When it dies, the role goes to a
+worker without one, as soon as there is one. Invariant: at most one living worker has a role, and closing the cluster
+removes every task from its worker.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
 from urllib.parse import urlsplit
 
-from distributed import Client
+from distributed import Client, Scheduler, Worker
 from distributed.comm import CommClosedError
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.utils import get_ip
@@ -40,15 +41,17 @@ from tfnb.session.dask.task_names import task_name
 
 __all__ = ["DaskCluster"]
 
+Result = TypeVar("Result")
+
 _PLUGIN = "tfnb"
-_SET_UP = 60.0  # seconds for a worker to become a task, or to be one no longer
-_GREETING = 3.0  # seconds for its first answer, until others are asked
-_RETRY = 0.2  # seconds between looks whether one that was slow has answered
+_SET_UP = 60.0  # seconds for a worker to set a task up, or to remove it
+_FIRST_ANSWER = 3.0  # seconds for the first answer of a worker, until others are asked
+_RETRY = 0.2  # seconds between checks whether a slow worker has answered
 _RESTART = 20.0  # seconds for a nanny to end a worker that does not answer
 
 
 class _TaskPlugin(WorkerPlugin):
-    """Hosts a task on a Dask worker, as long as the worker lives."""
+    """Hosts the task named `task` on a Dask worker, as long as the worker lives."""
 
     name = _PLUGIN
 
@@ -56,22 +59,24 @@ class _TaskPlugin(WorkerPlugin):
         self._name, self._config = task, config
         self._task: Task | None = None
 
-    async def setup(self, worker: Any) -> None:
+    async def setup(self, worker: Worker) -> None:
+        """Called by Dask on the worker: makes the task and serves it."""
         host = urlsplit(worker.address).hostname
         loop = asyncio.get_running_loop()
         task = await loop.run_in_executor(None, Task, self._name, host, self._config, tls_of(worker.security))
         worker.handlers[HANDLER] = RpcService(task, {}).handle
         self._task = task
 
-    async def teardown(self, worker: Any) -> None:
+    async def teardown(self, worker: Worker) -> None:
+        """Called by Dask on the worker: closes the task."""
         task, self._task = self._task, None
         worker.handlers.pop(HANDLER, None)
         if task is not None:
             await asyncio.get_running_loop().run_in_executor(None, task.close)
 
 
-async def _install(task: str, config: ConfigProto, dask_worker: Any = None) -> None:
-    """On a worker: makes it host a task."""
+async def _install(task: str, config: ConfigProto, dask_worker: Worker) -> None:
+    """Runs on a worker, which Dask passes: makes it host a task."""
     if _PLUGIN in dask_worker.plugins:
         await dask_worker.plugin_remove(name=_PLUGIN)
     answer = await dask_worker.plugin_add(plugin=_TaskPlugin(task, config), name=_PLUGIN)
@@ -79,14 +84,14 @@ async def _install(task: str, config: ConfigProto, dask_worker: Any = None) -> N
         raise RuntimeError(f"the task {task} could not be set up: {answer.get('exception')}")
 
 
-async def _remove(dask_worker: Any = None) -> None:
+async def _remove(dask_worker: Worker) -> None:
+    """Runs on a worker, which Dask passes: removes its task."""
     if _PLUGIN in dask_worker.plugins:
         await dask_worker.plugin_remove(name=_PLUGIN)
 
 
-async def _restart(address: str, dask_scheduler: Any = None) -> None:
-    """On the scheduler: a worker that does not answer is ended and begun anew by its nanny; without one it is no
-    member any more."""
+async def _restart(address: str, dask_scheduler: Scheduler) -> None:
+    """Runs on the scheduler, which Dask passes: has the nanny of a worker restart it; removes one without a nanny."""
     await dask_scheduler.restart_workers(
         [address], timeout=_RESTART, wait_for_workers=False, on_error="return", stimulus_id=f"tfnb-{uuid.uuid4().hex}"
     )
@@ -95,11 +100,12 @@ async def _restart(address: str, dask_scheduler: Any = None) -> None:
 class DaskCluster:
     """Tasks on the workers of `client`: `DaskCluster(client, ps=2, worker=4)`. Close it, or use it in `with`.
 
-    `config`: the devices of each task. The first task of the job "chief", "master" or "worker", or of the first job,
-    is where operations go that ask for no device. `patience`: seconds without an answer after which a task counts as
-    lost, and its worker is restarted, if it has a nanny, or left out. `timeout`: seconds to wait for Dask to have
-    enough workers. Raises `ResourceExhaustedError` when Dask has too few workers, `UnavailableError` when it does not
-    answer, `PermissionDeniedError` when its comm leaves this machine without TLS.
+    `config`: the devices of each task. Operations that ask for no device go to the first task of the job "chief",
+    "master" or "worker", or else of the first job. `patience`: seconds without an answer after which a task is lost;
+    its worker is then restarted if it has a nanny, and not used any more otherwise. `timeout`: seconds to wait for Dask
+    to have enough workers. `jobs`: the number of tasks of each job. Raises `ResourceExhaustedError` when Dask has too
+    few workers, `UnavailableError` when it does not answer, `PermissionDeniedError` when its comm leaves this machine
+    without TLS.
     """
 
     def __init__(
@@ -108,13 +114,13 @@ class DaskCluster:
     ) -> None:  # fmt: skip
         if not jobs or any(not isinstance(n, int) or n < 1 for n in jobs.values()):
             raise InvalidArgumentError(f"a cluster needs jobs with a number of tasks each, got {jobs}")
-        self._client, self._config, self._patience = client, config or ConfigProto(), patience
+        self._client, self._config, self._answer_timeout = client, config or ConfigProto(), patience
         self.tasks = tuple(task_name(job, i) for job, n in jobs.items() for i in range(n))
         self._lock = threading.RLock()
         self._roles: dict[str, str] = {}  # task -> address of its worker
         self._closed = False
-        self._silent: set[str] = set()  # addresses of workers that did not answer
-        self._doubted: set[str] = set()  # those of them that still may
+        self._silent: set[str] = set()  # addresses of workers that did not answer and get no role
+        self._probed: set[str] = set()  # those of them that are still asked again
         first = next((j for j in ("chief", "master", "worker") if j in jobs), next(iter(jobs)))
         self._default = task_name(first, 0)
         with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
@@ -137,46 +143,54 @@ class DaskCluster:
             raise
         offer(self.target, self._master)
 
-    def _ask_dask(self, what: Callable[..., Any], *args: Any, limit: float = _SET_UP, **kwargs: Any) -> Any:
-        """A method of Dask's client. Raises `UnavailableError` when the scheduler or the worker does not answer within
-        `limit` seconds."""
+    def _ask_dask(self, request: Callable[[], Awaitable[Result]], limit: float = _SET_UP) -> Result:
+        """Sends a request by Dask's client; returns its result.
 
-        async def ask() -> Any:
-            return await asyncio.wait_for(what(*args, **kwargs), limit)
+        Raises `UnavailableError` when the scheduler or the worker does not answer within `limit` seconds.
+        """
+
+        async def ask() -> Result:
+            return await asyncio.wait_for(request(), limit)
 
         if self._client.status != "running":
             raise UnavailableError(f"Dask's scheduler is lost: its client is {self._client.status}")
         try:
-            return self._client.sync(ask)
+            result: Result = self._client.sync(ask)
+            return result
         except (OSError, CommClosedError, asyncio.TimeoutError) as e:
             raise UnavailableError(f"Dask does not answer: {type(e).__name__}: {e}") from e
 
     def _workers(self) -> list[str]:
-        return list(self._ask_dask(self._client.scheduler.identity, n_workers=-1)["workers"])
+        """The addresses of all workers that Dask has."""
+        return list(self._ask_dask(lambda: self._client.scheduler.identity(n_workers=-1))["workers"])
 
     def _assign_first(self, task: str) -> None:
-        """As `_assign`, and waits for workers that are slow to answer."""
+        """As `_assign`, but waits for workers that are slow to answer."""
         while True:
-            doubted = bool(self._doubted)  # before: who answers meanwhile is free
+            were_probed = bool(self._probed)  # read first: a worker that answers meanwhile is free at the next attempt
             try:
                 self._assign(task, self._workers())
                 return
             except UnavailableError:
-                if not doubted and not self._doubted:
+                if not were_probed and not self._probed:
                     raise
             time.sleep(_RETRY)
 
     def _assign(self, task: str, workers: list[str]) -> str:
-        """Gives a role to a worker without one; its address. Raises `UnavailableError` when there is none."""
-        self._silent.intersection_update(workers)  # who comes to an address later is another
+        """Gives the role of a task to one of the workers without one; returns its address.
+
+        Raises `UnavailableError` when there is none.
+        """
+        self._silent.intersection_update(workers)  # a worker that gets the address later is another one
         there = [w for w in workers if w not in self._silent]
-        limit = min(_GREETING, self._patience)
+        limit = min(_FIRST_ANSWER, self._answer_timeout)
         for worker in [w for w in there if w not in self._roles.values()]:
             if not self._answers(worker, limit):
-                if worker in self._workers():  # else it has died
-                    self._give_up(worker, self._patience - limit)
+                if worker in self._workers():  # otherwise it has died
+                    self._give_up(worker, self._answer_timeout - limit)
                 continue
-            self._ask_dask(self._client.run, _install, task, self._config, workers=[worker])
+            install = partial(self._client.run, _install, task, self._config, workers=[worker])
+            self._ask_dask(install)
             self._roles[task] = worker
             return worker
         raise UnavailableError(
@@ -184,68 +198,70 @@ class DaskCluster:
         )
 
     def _answers(self, worker: str, limit: float) -> bool:
-        """Dask tries for half a minute to reach one that died just now, and waits for a paused one forever.
+        """Whether a worker answers within `limit` seconds.
 
-        What is asked is nothing of this package, which a new worker would have to import first.
+        Without a limit, Dask would try for half a minute to reach a worker that has just died, and wait for a paused
+        one forever. The worker is asked for nothing of this package, which a new worker would have to import first.
         """
         try:
-            self._ask_dask(self._client.run, os.getpid, workers=[worker], limit=limit)
+            self._ask_dask(lambda: self._client.run(os.getpid, workers=[worker]), limit)
         except UnavailableError:
             return False
         return True
 
     def locate(self, task: str, silent: str | None = None) -> str:
-        """The address of a task's worker, or of one that takes the role of a dead one.
+        """The address of a task's worker; another worker gets the role where that has died.
 
-        `silent`: where nobody answered who should have been the task. Raises `UnavailableError` when no worker is free
-        or there is no scheduler, `ClosedSessionError` once the cluster is closed.
+        `silent`: an address at which the task did not answer; its worker loses the role. Raises `UnavailableError` when
+        no worker is free or there is no scheduler, `ClosedSessionError` once the cluster is closed.
         """
         with self._lock:
-            if self._closed:  # whoever gets the role now would keep it
+            if self._closed:  # `close` would not take the role away again
                 raise ClosedSessionError("the cluster is closed")
             address, workers = self._roles.get(task), self._workers()
             if address is not None and address in workers:
                 if address != silent:
                     return address
-                self._give_up(address, 0.0)  # the cluster's patience was spent on it
+                self._give_up(address, 0.0)  # the caller has waited for the whole timeout already
             self._roles.pop(task, None)
             return self._assign(task, workers)
 
-    def _give_up(self, address: str, patience: float) -> None:
-        """A worker that does not answer gets no role before it does; after `patience` seconds it is ended."""
+    def _give_up(self, address: str, timeout: float) -> None:
+        """Gives no role to a worker that does not answer until it does; restarts it after `timeout` seconds."""
         self._silent.add(address)
-        self._doubted.add(address)
+        self._probed.add(address)
 
         def ask_again() -> None:
-            end, limit = time.monotonic() + patience, _GREETING
+            end, limit = time.monotonic() + timeout, _FIRST_ANSWER
             while not self._closed and (left := end - time.monotonic()) > 0:
                 if self._answers(address, min(limit, left)):
                     self._silent.discard(address)
                     return
-                limit *= 2  # of questions that come too quickly none would be answered in time
+                limit *= 2  # a slow worker never answers many short requests
             if not self._closed:
                 self._client.run_on_scheduler(_restart, address)
 
         def work() -> None:
-            # Dask's client says in many ways that it is closed; the worker is lost either way.
+            # A closed client raises many classes of errors; the worker is lost either way.
             with contextlib.suppress(Exception, asyncio.CancelledError):
                 try:
                     ask_again()
                 finally:
-                    self._doubted.discard(address)
+                    self._probed.discard(address)
 
         threading.Thread(target=work, name="tfnb silent worker", daemon=True).start()
 
     @property
     def roles(self) -> dict[str, str]:
-        """Task -> address of the Dask worker that hosts it."""
+        """The address of the Dask worker that hosts each task, by the names of the tasks."""
         with self._lock:
             return dict(self._roles)
 
     def _master(self, config: ConfigProto) -> Master:
         membership = Membership(
-            self.locate, self._local_task.name, self._local_task.channel.peer, self._client.security, self._patience
-        )
+            self.locate, self._local_task.name, self._local_task.channel.peer, self._client.security,
+            self._answer_timeout,
+        )  # fmt: skip
         try:
             return Master(config, self._local_task, membership, [*self.tasks, self._local_task.name], self._default)
         except BaseException:
@@ -260,24 +276,24 @@ class DaskCluster:
             return None if self._closed else {task: roles.get(task) for task in self.tasks}
 
         dashboard = str(self._client.dashboard_link or "")
-        return HealthMonitor(locations, self._local_task, self._client.security, self._patience, dashboard)
+        return HealthMonitor(locations, self._local_task, self._client.security, self._answer_timeout, dashboard)
 
     def close(self) -> None:
-        """Takes the tasks off their workers; their variables go with them. Dask's workers stay."""
+        """Removes the tasks from their workers, with their variables. The workers go on."""
         withdraw(self.target)
         self._closed = True
         with self._lock:
             roles, self._roles = list(self._roles.values()), {}
         try:
-            with contextlib.suppress(UnavailableError):  # then the workers are gone too
+            with contextlib.suppress(UnavailableError):  # without a scheduler the workers end by themselves
                 there = set(self._workers()).intersection(roles)
                 if there:
-                    self._ask_dask(self._client.run, _remove, workers=sorted(there))
+                    self._ask_dask(lambda: self._client.run(_remove, workers=sorted(there)))
         finally:
             self._local_task.close()
 
     def __enter__(self) -> DaskCluster:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

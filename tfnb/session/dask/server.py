@@ -1,6 +1,6 @@
 """`Server`: this process as a task of a cluster, as scripts of one process per task start it (white paper, 3.1).
 
-The task answers at its address of the `ClusterSpec`, over Dask's comm; no scheduler is needed. `connect` makes the
+The task answers at its address in the `ClusterSpec`, over Dask's comm; no scheduler is needed. `connect` makes the
 master of a session for a target. Invariant: nothing listens beyond loopback without TLS.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 import ipaddress
 import socket
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from distributed import Security
 from distributed.core import Server as CommServer
@@ -28,7 +28,17 @@ from tfnb.session.dask.transport.channel import Tls
 __all__ = ["Server", "Target", "connect", "is_loopback", "offer", "tls_of", "withdraw"]
 
 Target = Callable[[ConfigProto], Master]
-_targets: dict[str, Target] = {}  # what this process offers to its own sessions
+TaskAddresses = Mapping[int, str] | Sequence[str]
+
+
+class _ClusterSpec(Protocol):
+    """`tf.train.ClusterSpec`, which stands above this package."""
+
+    def as_dict(self) -> Mapping[str, TaskAddresses]: ...
+
+
+ClusterLike = _ClusterSpec | Mapping[str, TaskAddresses]
+_targets: dict[str, Target] = {}  # the targets of servers and clusters of this process
 _SCHEMES = ("grpc://", "tfnb://", "tcp://", "tls://")
 
 
@@ -43,22 +53,22 @@ def withdraw(target: str) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Does the host's name or address stay on this machine?"""
+    """Whether a name or address of a host is one of loopback. Raises `UnavailableError` for an unknown name."""
     return ipaddress.ip_address(_numeric(host)).is_loopback
 
 
 def _numeric(host: str) -> str:
-    """A host's address, of IPv6 without brackets. Raises `UnavailableError` for a name that has none."""
+    """The address of a host, without the brackets of IPv6. Raises `UnavailableError` for an unknown name."""
     bare = host.removeprefix("[").removesuffix("]")
     try:
-        found = socket.getaddrinfo(bare, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(bare, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as e:
         raise UnavailableError(
             f"the host {host!r} is not known: {e}; needed a name or address of a machine that can be reached"
         ) from e
-    # A name that has addresses of both kinds goes by the one of IPv4, at which older servers listen.
-    found.sort(key=lambda info: info[0] != socket.AF_INET)
-    return str(found[0][4][0])
+    # Of a name with both kinds of addresses that of IPv4 is taken, because older servers listen there.
+    addresses.sort(key=lambda info: info[0] != socket.AF_INET)
+    return str(addresses[0][4][0])
 
 
 def _url(scheme: str, host: str, port: int) -> str:
@@ -67,26 +77,30 @@ def _url(scheme: str, host: str, port: int) -> str:
 
 
 def _secure(security: Security | None, host: str) -> Security:
-    """The security of a comm at `host`; Dask's configuration has the keys where none are given."""
-    found = security if security is not None else Security()
-    if not is_loopback(host) and not found.require_encryption:
+    """The security of a comm at `host`: the given one, or else that of Dask's configuration.
+
+    Raises `PermissionDeniedError` for a host beyond loopback without TLS.
+    """
+    chosen = security if security is not None else Security()
+    if not is_loopback(host) and not chosen.require_encryption:
         raise PermissionDeniedError(
             f"{host} can be reached from other machines, and whoever reaches a task can run its graphs: give "
             "security=distributed.Security(...) with TLS keys, or set them in Dask's configuration"
         )
-    return found
+    return chosen
 
 
-def tls_of(security: Any) -> Tls | None:
-    """What Dask's comm is secured with, for the tensors too; None where it is not."""
+def tls_of(security: Security | None) -> Tls | None:
+    """The TLS contexts of Dask's comm, which the channels use, too; None where the comm is not encrypted."""
     if security is None:
         return None
     roles = [security.get_listen_args("worker"), security.get_connection_args("worker")]
-    listening, connecting = (found.get("ssl_context") for found in roles)
+    listening, connecting = (role.get("ssl_context") for role in roles)
     return None if listening is None or connecting is None else Tls(listening, connecting)
 
 
 def _split(address: str) -> tuple[str, int]:
+    """Host and port. Raises `InvalidArgumentError` for another form."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit() or (":" in host and not (host.startswith("[") and host.endswith("]"))):
         raise InvalidArgumentError(f"{address!r} is not an address like 'localhost:2222' or '[::1]:2222'")
@@ -96,14 +110,14 @@ def _split(address: str) -> tuple[str, int]:
 class Server:
     """A task of a cluster in this process.
 
-    `server_or_cluster_def`: a `ClusterSpec` or what makes one; `job_name`, `task_index`: which of its tasks this is
-    (may be left out where the cluster has one only). `config`: devices and their limits. `security`: Dask's, with TLS;
-    needed where the address is not loopback. `Session(server.target)` runs graphs on all tasks. Raises
-    `NotFoundError` for a task that the cluster has not, `PermissionDeniedError` without TLS beyond loopback.
+    `server_or_cluster_def`: a `ClusterSpec`, or a dict of jobs. `job_name`, `task_index`: which of its tasks this is;
+    they may be left out in a cluster of one task. `config`: devices and their limits. `security`: Dask's, with TLS;
+    needed for an address beyond loopback. `Session(server.target)` runs graphs on all tasks. Raises `NotFoundError`
+    for a task that is not in the cluster, `PermissionDeniedError` beyond loopback without TLS.
     """
 
     def __init__(
-        self, server_or_cluster_def: Any, job_name: str | None = None, task_index: int | None = None,
+        self, server_or_cluster_def: ClusterLike, job_name: str | None = None, task_index: int | None = None,
         protocol: str | None = None, config: ConfigProto | None = None, start: bool = True,
         security: Security | None = None,
     ) -> None:  # fmt: skip
@@ -120,7 +134,7 @@ class Server:
         self._security = _secure(security, self._host)
         self._config, self._port = config or ConfigProto(), port
         self._addresses = {task_name(*t): a for t, a in tasks.items()}
-        self._over = threading.Event()
+        self._closed = threading.Event()
         self._runner: LoopRunner | None = None
         self._comm: CommServer | None = None
         self.task: Task | None = None
@@ -129,25 +143,26 @@ class Server:
 
     @staticmethod
     def create_local_server(config: ConfigProto | None = None, start: bool = True) -> Server:
-        """A cluster of one task, at a free port of loopback."""
+        """A server of a cluster with one task, at a free port of loopback."""
         return Server({"local": ["localhost:0"]}, config=config, start=start)
 
     @property
     def name(self) -> str:
+        """The full name of this task."""
         return task_name(self._job, self._index)
 
     @property
     def target(self) -> str:
-        """What to give to `tf.Session`."""
+        """The target for `tf.Session`."""
         return f"grpc://{self._host}:{self._port}"
 
     @property
     def server_def(self) -> dict[str, Any]:
-        """Which task of which cluster this is."""
+        """The addresses of the cluster's tasks, and which of them this is."""
         return {"cluster": dict(self._addresses), "job_name": self._job, "task_index": self._index}
 
     def start(self) -> None:
-        """Begins to listen. Does nothing when it does already."""
+        """Begins to listen. Does nothing where it listens already."""
         if self._runner is not None:
             return
         numeric = _numeric(self._host)
@@ -172,11 +187,11 @@ class Server:
 
     def join(self) -> None:
         """Waits until the server is closed; Ctrl-C ends it."""
-        while not self._over.wait(1.0):
+        while not self._closed.wait(1.0):
             pass
 
     def close(self) -> None:
-        """Stops the steps that run here, and listens no more."""
+        """Stops the steps that run here, and stops listening."""
         withdraw(self.target)
         runner, self._runner = self._runner, None
         comm, self._comm = self._comm, None
@@ -188,12 +203,12 @@ class Server:
         finally:
             if self.task is not None:
                 self.task.close()
-            self._over.set()
+            self._closed.set()
 
     def __enter__(self) -> Server:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _master(self, config: ConfigProto) -> Master:
@@ -201,22 +216,26 @@ class Server:
         return _master_of(self._addresses, self.task, config, self._security, self.name, None)
 
 
-def _tasks(given: Any) -> dict[tuple[str, int], str]:
-    """(job, number) -> address, of a ClusterSpec or a dict of jobs."""
-    jobs = given.as_dict() if hasattr(given, "as_dict") else given
+def _tasks(given: ClusterLike) -> dict[tuple[str, int], str]:
+    """The address of each (job, number). Raises `InvalidArgumentError` for anything but a cluster."""
+    jobs = given if isinstance(given, Mapping) or not hasattr(given, "as_dict") else given.as_dict()
     if not isinstance(jobs, Mapping):
         raise InvalidArgumentError(f"a cluster is a tf.train.ClusterSpec or a dict of jobs, got {type(given).__name__}")
-    found = {}
+    addresses = {}
     for job, tasks in jobs.items():
         pairs = tasks.items() if isinstance(tasks, Mapping) else enumerate(tasks)
-        found.update({(str(job), int(i)): str(a) for i, a in pairs})
-    return found
+        addresses.update({(str(job), int(i)): str(a) for i, a in pairs})
+    return addresses
 
 
 def _master_of(
     addresses: Mapping[str, str], local_task: Task, config: ConfigProto, security: Security, default: str,
     closing: Callable[[], None] | None,
 ) -> Master:  # fmt: skip
+    """The master of a session in the process of `local_task`, on those of the tasks that the config's filters leave.
+
+    `default`: the task for operations that ask for no device. `closing` is called when the master is closed.
+    """
     scheme = "tls" if security.require_encryption else "tcp"
     wanted = [t for t in addresses if t == local_task.name or _passes(t, config.device_filters)]
 
@@ -232,14 +251,14 @@ def _master_of(
         raise
 
 
-def _passes(task: str, filters: Any) -> bool:
-    """Is a task among those that the filters ("/job:ps", "/job:worker/task:1") leave?"""
+def _passes(task: str, filters: Sequence[str]) -> bool:
+    """Whether a task matches one of the filters, such as "/job:ps" or "/job:worker/task:1"; without filters it does."""
     parts = set(filter(None, task.split("/")))
     return not filters or any(set(filter(None, f.split("/"))) <= parts for f in filters)
 
 
 def connect(target: str, config: ConfigProto) -> Master:
-    """The master of a session for `target`: what this process offers, or the address of a task elsewhere.
+    """Makes the master of a session for `target`: a server or cluster of this process, or the address of a task.
 
     Raises `UnavailableError` when nobody answers there, `InvalidArgumentError` for a target that is no address.
     """
@@ -256,7 +275,10 @@ def connect(target: str, config: ConfigProto) -> Master:
 
 
 def _from_outside(address: str, config: ConfigProto) -> Master:
-    """A master in a process that is no task of the cluster: it becomes one, for what cannot be sent away."""
+    """A master in a process that is no task of the cluster.
+
+    The process gets a task of its own, which runs what cannot be sent to others, such as Python functions.
+    """
     host, port = _split(address)
     security = _secure(None, host)
     numeric = _numeric(host)
@@ -268,13 +290,13 @@ def _from_outside(address: str, config: ConfigProto) -> Master:
     try:
         scheme = "tls" if security.require_encryption else "tcp"
         there = _url(scheme, numeric, port)
-        asking = Membership(lambda name, silent: there, local_task.name, local_task.channel.peer, security)
+        outside = Membership(lambda name, silent: there, local_task.name, local_task.channel.peer, security)
         try:
-            said = asking.call_address(there, "hello", name=local_task.name, peer=list(local_task.channel.peer))
+            hello = outside.call_address(there, "hello", name=local_task.name, peer=list(local_task.channel.peer))
         finally:
-            asking.close()
+            outside.close()
         return _master_of(
-            {**said["cluster"]}, local_task, config, security, said["name"], local_task.close
+            {**hello["cluster"]}, local_task, config, security, hello["name"], local_task.close
         )
     except BaseException:
         local_task.close()

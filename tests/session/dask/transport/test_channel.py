@@ -292,7 +292,7 @@ def wire_frames(key, nbytes):
     return frames(tensor(1, key, np.zeros(nbytes, np.uint8)), 1)
 
 
-def test_a_line_answers_where_it_was_asked():
+def test_an_answer_comes_on_the_connection_of_the_request():
     """Both ways at once, large: neither side may wait for the other to read first."""
     ended = []
 
@@ -401,7 +401,7 @@ def test_a_line_over_tls_both_ways(tls):
 def test_a_stranger_who_says_nothing_keeps_no_channel_open():
     channel = Channel("127.0.0.1", lambda *_: None, lambda e: None)
     with socket.create_connection((channel.peer.host, channel.peer.port)) as silent:
-        until(lambda: channel._strangers)  # it was taken
+        until(lambda: channel._unauthenticated)  # it was taken
         start = time.monotonic()
         channel.close()
         assert time.monotonic() - start < 4  # not the time that strangers have
@@ -432,7 +432,7 @@ def test_a_stranger_without_keys_leaves_no_open_socket(tls):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         with socket.create_connection(("127.0.0.1", channel.peer.port)) as plain:
-            until(lambda: channel._strangers)
+            until(lambda: channel._unauthenticated)
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset, not an end
         sealed = keys.connecting.wrap_socket(socket.create_connection(("127.0.0.1", channel.peer.port)))
         sealed.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

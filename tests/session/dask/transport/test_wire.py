@@ -166,7 +166,7 @@ def test_long_heads_are_not_remembered():
         raw, _ = next(iter(frames(Message(Kind.TENSOR, 1, key, np.zeros(0)), 1)))
         return unpack(memoryview(raw), 1 << 20)[0].key
 
-    wire._read_again.cache_clear()
+    wire._decode_subject_cached.cache_clear()
     assert [read(k) for k in ("short", "short")] == ["short"] * 2
     assert read("x" * 60_000) == "x" * 60_000
-    assert wire._read_again.cache_info()[:2] == (1, 1) and wire._read_again.cache_info().currsize == 1
+    assert wire._decode_subject_cached.cache_info()[:2] == (1, 1) and wire._decode_subject_cached.cache_info().currsize == 1

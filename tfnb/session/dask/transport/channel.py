@@ -35,15 +35,15 @@ from tfnb.session.dask.transport.wire import Head, Message
 __all__ = ["MAX_UNFINISHED", "Channel", "Peer", "Receive", "Refuse", "Tls"]
 
 _CONNECT = 3.0  # seconds to reach a peer
-_GREETING = 5.0  # seconds that a stranger has to say the password
+_GREETING = 5.0  # seconds in which a new connection must have sent the password
 _PASSWORD = 32  # characters
 MAX_UNFINISHED = 8 << 30  # bytes of the unfinished messages of all connections together
 _BACKLOG = 1024
-_WORD = b"tfnb 2 "
+_PREAMBLE = b"tfnb 2 "  # sent before the password: the version of the protocol
 
 
 class Peer(NamedTuple):
-    """How a channel is reached: host and port, the password, whether it speaks TLS."""
+    """How a channel is reached: host and port, the password, and whether it uses TLS (`sealed`)."""
 
     host: str
     port: int
@@ -52,25 +52,28 @@ class Peer(NamedTuple):
 
     @property
     def endpoint(self) -> str:
+        """Host and port as one text."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 class Tls(NamedTuple):
-    """Contexts for who is called and who calls: Dask's own for its comm."""
+    """The TLS contexts of both sides of a connection: those that Dask uses for its comm."""
 
     listening: ssl.SSLContext
     connecting: ssl.SSLContext
 
 
 Receive = Callable[[Head, np.ndarray, Stream], None]
+"""Takes a message, in the thread that has read it from the connection."""
 Refuse = Callable[[OpError], None]
 
 
 class Channel:
-    """`receive` is called in the connection's thread for each whole message, `refuse` for what was none.
+    """The sockets of one task. Close it. All methods may be called from any thread.
 
-    `host`: the address to listen at. `limit`: bytes that unfinished messages may have together. Close it. Raises
-    `PermissionDeniedError` for a host that others reach, without `tls`.
+    `host`: the address to listen at. `receive` is called for each message, in the thread of its connection; `refuse`
+    with an error for what is no message, and for connections without the password. `limit`: bytes that unfinished
+    messages may take together. Raises `PermissionDeniedError` for a `host` that other machines reach, without `tls`.
     """
 
     def __init__(
@@ -87,11 +90,11 @@ class Channel:
         password = secrets.token_hex(_PASSWORD // 2)
         self.peer = Peer(host, int(self._listener.getsockname()[1]), password, wide)
         self._lock = threading.Lock()
-        self._push_streams: dict[Peer, Stream] = {}  # to push on
-        self._streams: set[Stream] = set()  # all of them
-        self._gone = 0  # bytes sent on those that were closed
+        self._push_streams: dict[Peer, Stream] = {}  # the connection for pushes to each peer
+        self._streams: set[Stream] = set()  # all that are open
+        self._sent_before = 0  # bytes that were sent on connections that are closed now
         self._threads: set[threading.Thread] = set()
-        self._strangers: set[socket.socket] = set()  # who came and has not said the password yet
+        self._unauthenticated: set[socket.socket] = set()  # connections that have not sent the password yet
         self._closed = False
         try:
             self._start(self._accept)
@@ -102,7 +105,7 @@ class Channel:
     # ---- to others -------------------------------------------------------------------------
 
     def send(self, peer: Peer, *messages: Message) -> int:
-        """Pushes messages, small neighbours in one piece; the bytes of their data.
+        """Pushes messages to a peer, small neighbours in one piece; returns the bytes of their values.
 
         Messages of one thread to one peer arrive in order. Values may be changed as soon as this returns. Raises
         `UnavailableError` when the peer is gone or was dropped, `ClosedSessionError` when this channel was closed.
@@ -115,7 +118,7 @@ class Channel:
                 stream = self.connect(peer)
                 with self._lock:
                     other, stream = stream, self._push_streams.setdefault(peer, stream)
-                if stream is not other:  # another thread was quicker
+                if stream is not other:  # another thread has connected meanwhile
                     self.close_stream(other)
             return self.post(stream, peer.endpoint, messages)
         except OSError as e:
@@ -130,17 +133,17 @@ class Channel:
             ) from e
 
     def post(self, stream: Stream, endpoint: str, messages: Sequence[Message], on_blocked: OnBlocked = None) -> int:
-        """As `Stream.send`, on a connection to or from the peer at `endpoint`."""
+        """As `Stream.send`, on a connection to or from the peer at `endpoint`. All messages are sent by this method."""
         return stream.send(messages, on_blocked)
 
     @property
     def bytes_sent(self) -> int:
-        """Bytes of values that went to peers so far, without what says what they are."""
+        """Bytes of values that were sent to peers so far, without heads."""
         with self._lock:
-            return self._gone + sum(s.bytes_sent for s in self._streams)
+            return self._sent_before + sum(s.bytes_sent for s in self._streams)
 
     def connect(self, peer: Peer) -> Stream:
-        """A new connection, for who reads and writes it alone. Raises as `send`."""
+        """Opens a connection for the caller alone, who reads it and closes it by `close_stream`. Raises as `send`."""
         if self._closed:
             raise ClosedSessionError("the channel between the tasks was closed")
         try:
@@ -157,16 +160,15 @@ class Channel:
         return stream
 
     def close_stream(self, stream: Stream) -> None:
-        """Closes a connection, which nobody reads any more."""
+        """Closes a connection that no thread reads any more."""
         with self._lock:
             if stream in self._streams:
                 self._streams.discard(stream)
-                self._gone += stream.bytes_sent
+                self._sent_before += stream.bytes_sent
         stream.close()
 
     def drop(self, peer: Peer) -> None:
-        """Gives the connections to a peer up: what waits to be sent to it raises `UnavailableError`. What comes later
-        is sent on another."""
+        """Ends the connections to a peer: threads that send on them raise `UnavailableError`. A later send connects."""
         with self._lock:
             self._push_streams.pop(peer, None)
             streams = [s for s in self._streams if s.endpoint == peer.endpoint]
@@ -181,7 +183,7 @@ class Channel:
                 if self._tls is None:
                     raise ConnectionError("it speaks TLS, for which this task has no keys")
                 sock = self._tls.connecting.wrap_socket(sock, server_hostname=peer.host.strip("[]"))
-            sock.sendall(_WORD + peer.password.encode())
+            sock.sendall(_PREAMBLE + peer.password.encode())
         except BaseException:
             sock.close()
             raise
@@ -198,7 +200,7 @@ class Channel:
                     self._threads.discard(thread)
 
         thread = threading.Thread(target=run, name="tfnb channel", daemon=True)
-        with self._lock:  # what is in the set was started, and leaves it afterwards
+        with self._lock:  # under the lock, so that the thread cannot remove itself before it was added
             thread.start()
             self._threads.add(thread)
 
@@ -210,7 +212,7 @@ class Channel:
                 if self._closed:
                     return
                 self._refuse(UnavailableError(f"no connection can be taken: {e}"))
-                time.sleep(0.1)  # no file is left for it, perhaps soon
+                time.sleep(0.1)  # there is no free file descriptor; perhaps there will be
                 continue
             if self._closed:
                 sock.close()
@@ -218,9 +220,9 @@ class Channel:
             self._start(self._serve, sock)
 
     def _serve(self, sock: socket.socket) -> None:
-        """The life of a connection that a peer made."""
+        """Authenticates a connection that a peer opened, and reads its messages until it ends."""
         try:
-            stream = self._greeted(sock)
+            stream = self._authenticate(sock)
         except (OSError, PermissionDeniedError) as e:
             if not self._closed:
                 self._refuse(e if isinstance(e, OpError) else PermissionDeniedError(f"a stranger came: {e}"))
@@ -242,65 +244,66 @@ class Channel:
         finally:
             self.close_stream(stream)
 
-    def _greeted(self, sock: socket.socket) -> Stream:
-        """The connection of one who knows the password; any other is closed."""
+    def _authenticate(self, sock: socket.socket) -> Stream:
+        """Wraps a new socket after its peer has sent the password; closes it and raises where that fails."""
         try:
-            with self._strange(sock):
+            with self._as_unauthenticated(sock):
                 sock.settimeout(_GREETING)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 if self.peer.sealed and self._tls is not None:
                     sock = self._tls.listening.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
-            with self._strange(sock):
+            with self._as_unauthenticated(sock):
                 if isinstance(sock, ssl.SSLSocket):
                     sock.do_handshake()
-                self._hear_password(sock)
+                self._check_password(sock)
             return Stream(sock, self._budget)
         except BaseException:
             sock.close()
             raise
 
-    def _hear_password(self, sock: socket.socket) -> None:
-        wanted, said = _WORD + self.peer.password.encode(), b""
+    def _check_password(self, sock: socket.socket) -> None:
+        """Raises `PermissionDeniedError` for another password, `OSError` where none comes in time."""
+        needed, sent = _PREAMBLE + self.peer.password.encode(), b""
         end = time.monotonic() + _GREETING
-        while len(said) < len(wanted):
-            sock.settimeout(max(end - time.monotonic(), 0.001))  # however slowly it speaks
-            more = sock.recv(len(wanted) - len(said))
+        while len(sent) < len(needed):
+            sock.settimeout(max(end - time.monotonic(), 0.001))  # a limit for all bytes together
+            more = sock.recv(len(needed) - len(sent))
             if not more:
                 break
-            said += more
-        if not hmac.compare_digest(said, wanted):
+            sent += more
+        if not hmac.compare_digest(sent, needed):
             raise PermissionDeniedError("a stranger came who does not know the password")
 
     @contextlib.contextmanager
-    def _strange(self, sock: socket.socket) -> Iterator[None]:
-        """Whoever waits for what a stranger says is woken when the channel is closed."""
+    def _as_unauthenticated(self, sock: socket.socket) -> Iterator[None]:
+        """Within this context `close` shuts `sock` down, so that a thread that waits for its peer wakes."""
         with self._lock:
             if self._closed:
                 raise ConnectionAbortedError("the channel was closed")
-            self._strangers.add(sock)
+            self._unauthenticated.add(sock)
         try:
             yield
         finally:
             with self._lock:
-                self._strangers.discard(sock)
+                self._unauthenticated.discard(sock)
 
     # ---- the end ---------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Ends the threads and closes every socket; what was not sent yet is lost."""
+        """Ends all threads and closes all sockets. Messages that were not sent yet are lost. May be called twice."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
             streams = list(self._streams)
-            for stranger in self._strangers:
-                with contextlib.suppress(OSError):  # it has gone already
-                    socket.socket.shutdown(stranger, socket.SHUT_RDWR)
-        with contextlib.suppress(OSError):  # its thread is gone already
+            for sock in self._unauthenticated:
+                with contextlib.suppress(OSError):  # the peer has ended it already
+                    socket.socket.shutdown(sock, socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):  # the accepting thread has ended already
             self._wake_up()
         for stream in streams:
             stream.cut()
-        while threads := self._others():  # again: the one that accepts may have started another
+        while threads := self._others():  # repeated, since the accepting thread may just have started another
             for thread in threads:
                 thread.join()
         self._listener.close()
@@ -310,11 +313,12 @@ class Channel:
             self.close_stream(stream)
 
     def _others(self) -> list[threading.Thread]:
+        """The threads of this channel, without the one that calls: a message may be what closes the channel."""
         with self._lock:
             return [t for t in self._threads if t is not threading.current_thread()]
 
     def _wake_up(self) -> None:
-        """Wakes the thread that accepts: at once where the system lets it, else by a visit."""
+        """Wakes the accepting thread: by shutting the listener down, or where that fails by connecting to it."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
             return
@@ -323,8 +327,8 @@ class Channel:
 
 
 def _is_wide(host: str) -> bool:
-    """Can others than this machine reach the host? Only numbers of loopback, and its name, are known not to be."""
+    """Whether other machines may reach the host. Only addresses of loopback and "localhost" are known to be safe."""
     try:
         return not ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:  # a name: who knows where it leads
+    except ValueError:  # a name, which may resolve to any address
         return host != "localhost"

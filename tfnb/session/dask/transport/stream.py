@@ -1,8 +1,8 @@
-"""One connection between two tasks: messages into a socket, and out of it (OSDI'16, section 3.3).
+"""`Stream`: one connection between two tasks, which reads and writes messages (OSDI'16, section 3.3).
 
-What is small is written and read with its neighbours, in one call of the system; a large tensor goes from the sender's
-memory to where it will stay. Invariant: at any time one thread reads and one writes, and a connection on which
-anything else than messages came is given up.
+Small messages are written and read together, in one system call. A large tensor is sent from the memory where it lies,
+and read into the memory where it will stay. Invariant: at any time at most one thread reads and one writes; a
+connection on which anything but messages arrives is closed.
 """
 
 from __future__ import annotations
@@ -34,18 +34,21 @@ from tfnb.session.dask.transport.wire import (
 
 __all__ = ["Budget", "OnBlocked", "Stream"]
 
-_SMALL = 1 << 14  # bytes: what waits in the buffer until all of it is there
+_SMALL = 1 << 14  # bytes: a smaller message stays in the buffer until all of it has come
 _BUFFER = LONGEST_HEAD + _SMALL
-_AHEAD = 4096  # bytes read beyond a large frame: the next head, not much of its data, which would be copied
-_BESIDE = 1 << 10  # bytes that an unfinished message takes beside its data
-_PARTS = 512  # buffers that one call of the system takes
-_Waits = ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError
+# Bytes that may be read beyond a frame of a large message: enough for the next head, little of its data, because what
+# lies in the buffer must be copied from there.
+_AHEAD = 4096
+_OVERHEAD = 1 << 10  # bytes that an unfinished message takes besides its data
+_MOST_BUFFERS = 512  # that one system call takes
+_WouldBlock = ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError
 
 OnBlocked = Callable[[], None] | None
+"""Called while the peer does not read fast enough; None waits until it does."""
 
 
 class Budget:
-    """Bytes that the unfinished messages of several connections may have together."""
+    """Limits the bytes that the unfinished messages of several connections take together. Methods are thread-safe."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -53,7 +56,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def take(self, nbytes: int) -> None:
-        """Raises `ResourceExhaustedError` where the limit is passed."""
+        """Takes so many bytes. Raises `ResourceExhaustedError` where they would pass the limit."""
         with self._lock:
             if self._used + nbytes > self.limit:
                 raise ResourceExhaustedError(
@@ -62,39 +65,47 @@ class Budget:
             self._used += nbytes
 
     def give(self, nbytes: int) -> None:
+        """Gives bytes back."""
         with self._lock:
             self._used -= nbytes
 
 
 class Stream:
-    """`messages` holds what was read and not taken yet. Over TLS where `sock` is an `SSLSocket`."""
+    """A connection over `sock`, encrypted if that is an `SSLSocket`. Close it.
+
+    `budget` limits what unfinished messages take. `endpoint` names the peer where this side has connected. `messages`
+    holds those that were read; the reader removes them.
+    """
 
     def __init__(self, sock: socket.socket, budget: Budget, endpoint: str = "") -> None:
         self.endpoint = endpoint
         self.bytes_sent = 0  # of values
         self.is_cut = False
-        self.used = -math.inf  # when a step ended on it last, by `time.monotonic`
+        self.used = -math.inf  # when a step was answered here last, by `time.monotonic`
         self.messages: deque[tuple[Head, np.ndarray]] = deque()
         self._sock, self._budget = sock, budget
         self._sealed = isinstance(sock, ssl.SSLSocket)
-        sock.settimeout(0.0 if self._sealed else None)  # TLS may want to read when it writes
+        # TLS may have to read before it can write, and the reverse, so a call could block for the wrong reason.
+        sock.settimeout(0.0 if self._sealed else None)
         self._numbers = itertools.count(1)
         self._writing = threading.Lock()
         self._view = memoryview(bytearray(_BUFFER))
-        self._begin = self._end = 0  # of what lies in the buffer
+        self._begin = self._end = 0  # of the bytes in the buffer that were not parsed yet
         self._partial: dict[int, Assembly] = {}
-        self._rest: memoryview | None = None  # of a frame, where it goes
-        self._current = 0  # the message that it is of
+        self._rest: memoryview | None = None  # where the missing bytes of a large frame go; None between such frames
+        self._current = 0  # the number of the message that this frame is a part of
 
     def fileno(self) -> int:
+        """The socket's file descriptor, -1 once it is closed."""
         return self._sock.fileno()
 
     # ---- reading ---------------------------------------------------------------------------
 
     def read(self, wait: bool) -> None:
-        """Puts the messages that have come into `messages`; with `wait`, until there is one.
+        """Adds the messages that have arrived to `messages`; with `wait`, waits until there is at least one.
 
-        Raises `EOFError` or `OSError` at the connection's end, our own errors for what is no message.
+        Raises `EOFError` or `OSError` when the connection has ended; `InvalidArgumentError` or
+        `ResourceExhaustedError` for bytes that are no message or too large a one.
         """
         while True:
             place = self._rest
@@ -110,11 +121,12 @@ class Stream:
             else:
                 self._filled(count)
             self._parse()
+            # TLS may hold decrypted bytes that a poll of the socket would not show, so they are read now.
             if self.messages and not (self._sealed and self._sock.pending()):  # type: ignore[attr-defined]
                 return
 
     def _room(self) -> memoryview:
-        """The free part of the buffer."""
+        """The free part of the buffer, after its content was moved to its begin."""
         left = self._end - self._begin
         if not left and not self._partial:
             self._begin = self._end = 0
@@ -125,7 +137,7 @@ class Stream:
         return self._view[left : left + _AHEAD] if self._partial else self._view[left:]
 
     def _take(self, place: memoryview, wait: bool) -> int | None:
-        """Reads into `place`; how many bytes, 0 at the end; None when there is nothing yet."""
+        """Reads into `place`; returns how many bytes, 0 at the connection's end, None when there are none yet."""
         if not self._sealed:
             try:
                 return self._sock.recv_into(place, 0, 0 if wait else socket.MSG_DONTWAIT)
@@ -144,7 +156,7 @@ class Stream:
                 return 0
 
     def _parse(self) -> None:
-        """Takes what lies in the buffer apart."""
+        """Parses the bytes in the buffer: whole small messages, and the begin of a frame of a large one."""
         while self._begin < self._end and self._rest is None:
             parsed = unpack(self._view[self._begin : self._end], self._budget.limit)
             if parsed is None:
@@ -161,14 +173,14 @@ class Stream:
                 self._place(head, start, min(end, self._end))
 
     def _place(self, head: Head, start: int, end: int) -> None:
-        """A frame of a large message begins; so much of it lies in the buffer."""
+        """Begins to read a frame of a large message, whose first bytes lie in the buffer from `start` to `end`."""
         assembly = self._partial.get(head.number)
         if assembly is None:
-            self._budget.take(head.nbytes + _BESIDE)
+            self._budget.take(head.nbytes + _OVERHEAD)
             try:
                 assembly = Assembly(head)
             except BaseException:
-                self._budget.give(head.nbytes + _BESIDE)
+                self._budget.give(head.nbytes + _OVERHEAD)
                 raise
             self._partial[head.number] = assembly
         self._rest, self._current = assembly.place(head), head.number
@@ -177,7 +189,7 @@ class Stream:
         self._filled(end - start)
 
     def _filled(self, count: int) -> None:
-        """So many bytes more lie where they will stay."""
+        """Notes that `count` more bytes of the current frame lie where they will stay; completes its message."""
         assert self._rest is not None
         self._rest = self._rest[count:]
         if len(self._rest):
@@ -186,16 +198,16 @@ class Stream:
         assembly = self._partial[self._current]
         if assembly.is_placed:
             del self._partial[self._current]
-            self._budget.give(assembly.head.nbytes + _BESIDE)
+            self._budget.give(assembly.head.nbytes + _OVERHEAD)
             self.messages.append((assembly.head, assembly.value()))
 
     # ---- writing ---------------------------------------------------------------------------
 
     def send(self, messages: Sequence[Message], on_blocked: OnBlocked = None) -> int:
-        """Sends messages, small neighbours in one piece; the bytes of their data. Other threads may send in between.
+        """Sends messages, small neighbours in one piece; returns the bytes of their values.
 
-        Values may be changed as soon as this returns. While the peer does not keep up, it calls `on_blocked`, or waits
-        where there is none. Raises `OSError` at the connection's end.
+        Values may be changed as soon as this returns. Messages of other threads may be sent between two frames of a
+        large one. Raises `OSError` when the connection has ended.
         """
         whole = in_one(messages[0], next(self._numbers)) if len(messages) == 1 else None
         if whole is not None:
@@ -216,7 +228,7 @@ class Stream:
                     parts.append(data)
                     size += len(data)
                     sent += len(data)
-                if size >= CHUNK or len(parts) >= _PARTS:
+                if size >= CHUNK or len(parts) >= _MOST_BUFFERS:
                     self._write(parts, size, on_blocked, sent - counted)
                     parts, size, counted = [], 0, sent
         if parts:
@@ -227,7 +239,7 @@ class Stream:
 
     def _write(self, parts: list[bytes | memoryview], size: int, on_blocked: OnBlocked, count: int) -> None:
         with self._writing:
-            self.bytes_sent += count  # before: who has received it may ask
+            self.bytes_sent += count  # first: once the peer has the value, a caller may ask for this count
             while True:
                 count = self._put(parts, on_blocked is None)
                 size -= count
@@ -238,7 +250,7 @@ class Stream:
                     on_blocked()
 
     def _put(self, parts: list[bytes | memoryview], wait: bool) -> int:
-        """Writes some of it; how many bytes."""
+        """Writes some of the buffers; returns how many bytes, 0 where it would block and `wait` is false."""
         if not self._sealed:
             try:
                 flags = 0 if wait else socket.MSG_DONTWAIT
@@ -249,12 +261,13 @@ class Stream:
         while True:
             try:
                 return self._sock.send(data)
-            except _Waits as e:
+            except _WouldBlock as e:
                 if not wait:
                     return 0
                 self._await(select.POLLIN if isinstance(e, ssl.SSLWantReadError) else select.POLLOUT)
 
     def _await(self, what: int) -> None:
+        """Waits until the socket is readable (`select.POLLIN`) or writable (`select.POLLOUT`)."""
         poll = select.poll()
         poll.register(self._sock, what)
         poll.poll()
@@ -262,13 +275,14 @@ class Stream:
     # ---- the end ---------------------------------------------------------------------------
 
     def cut(self) -> None:
-        """Ends the connection; who reads or writes learns it. From any thread."""
+        """Ends the connection, so that threads that read or write raise. May be called from any thread."""
         self.is_cut = True
         with contextlib.suppress(OSError):  # it has ended already
-            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)  # TLS's own is for its own thread
+            # `SSLSocket.shutdown` would drop the state of TLS, which another thread may be using.
+            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
 
     def has_ended(self) -> bool:
-        """Has the other side ended the connection already, though not everything that it sent was read?"""
+        """Whether the peer has ended the connection, asked without reading what it has sent before."""
         try:
             return not socket.socket.recv(self._sock, 1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -277,16 +291,16 @@ class Stream:
             return True
 
     def close(self) -> None:
-        """Gives the socket and what came in parts back; for who read last."""
+        """Closes the socket and drops unfinished messages. Only for the thread that reads, or after it has ended."""
         self.cut()
         self._sock.close()
         for assembly in self._partial.values():
-            self._budget.give(assembly.head.nbytes + _BESIDE)
+            self._budget.give(assembly.head.nbytes + _OVERHEAD)
         self._partial.clear()
 
 
 def _after(parts: list[bytes | memoryview], count: int) -> list[bytes | memoryview]:
-    """What is left when so many bytes are gone."""
+    """What is left of some buffers when their first `count` bytes were sent."""
     k = 0
     while count >= len(parts[k]):
         count -= len(parts[k])

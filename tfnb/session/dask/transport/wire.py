@@ -1,8 +1,8 @@
-"""Messages between tasks as bytes: frames of a head and raw data (OSDI'16, section 3.3).
+"""The format of messages between tasks: frames of a head and raw data (OSDI'16, section 3.3).
 
-A tensor travels as dtype, shape and its own bytes, a large one in several frames; strings as their lengths and bytes.
-Nothing that comes from a peer is unpickled. What a head says of key, dtype and shape is the same in every step, so both
-sides remember it as bytes. Invariant: a head is refused, before memory is taken, unless it describes its data exactly.
+A tensor is sent as its dtype, shape and bytes, a large one in several frames; strings as their lengths and bytes.
+Nothing is unpickled. The key, dtype and shape of a message are the same in every step, so both sides cache their
+encoding. Invariant: a head that does not describe its data exactly is refused before memory is allocated for the data.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import math
 import struct
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tfnb.caches import remembered
 from tfnb.errors import InvalidArgumentError, ResourceExhaustedError
 from tfnb.types import DType, as_dtype, string
 
@@ -24,14 +24,16 @@ __all__ = [
     "in_one", "pack", "unpack",
 ]  # fmt: skip
 
-CHUNK = 1 << 20  # bytes: small enough for others to get in between, large enough that heads cost nothing
+CHUNK = 1 << 20  # bytes of a frame: few enough to let other messages in between, so many that heads cost nothing
 _FIXED = struct.Struct("<4sBBHIIQQQ")
 _MAGIC = b"tfn2"
 MAX_DIMENSIONS = 32
-_REMEMBERED = 4096
-_SHORT = 1 << 10  # bytes of a head's subject that is remembered: 4,096 of them are 4 MB, whoever sends them
-_TINY = 1 << 12  # bytes of data that are copied behind their head
+_CACHED = 4096
+_SHORT = 1 << 10  # bytes of a subject that is cached: 4,096 of them take 4 MB, even those of a hostile peer
+_TINY = 1 << 12  # bytes of data that are copied behind their head, instead of a second buffer
 LONGEST_HEAD = _FIXED.size + 0xFFFF
+
+Buffer: TypeAlias = bytearray | np.ndarray
 
 
 class Kind(IntEnum):
@@ -47,7 +49,7 @@ _KINDS = {int(k): k for k in Kind}
 
 
 class Message(NamedTuple):
-    """What is sent: `value` of a dead token means nothing. `ends`: it is the last of its step, which ended well."""
+    """A message to send. The `value` of a dead token means nothing. `ends`: the last one of a step without errors."""
 
     kind: Kind
     step: int
@@ -58,7 +60,7 @@ class Message(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """What a message is about: all of its head that does not change from step to step."""
+    """The fields of a head that are the same in every step."""
 
     key: str
     dtype: DType
@@ -66,8 +68,10 @@ class Subject(NamedTuple):
 
 
 class Head(NamedTuple):
-    """`number` tells the messages of a connection apart, whose frames may come mixed; a frame holds `length` bytes from
-    `offset` on of the message's `nbytes`."""
+    """The head of a frame, which holds `length` bytes, from `offset` on, of the `nbytes` of a message.
+
+    `number` tells the messages of a connection apart, because the frames of several may arrive mixed.
+    """
 
     kind: Kind
     number: int
@@ -81,24 +85,28 @@ class Head(NamedTuple):
 
     @property
     def key(self) -> str:
+        """The key of the subject."""
         return self.subject.key
 
 
-@remembered("subjects written", _REMEMBERED)
-def _written(key: str, dtype: DType, shape: tuple[int, ...]) -> bytes:
+@lru_cache(_CACHED)
+def _encode_subject(key: str, dtype: DType, shape: tuple[int, ...]) -> bytes:
     """A subject as bytes."""
     name, text = dtype.name.encode(), key.encode()
     return struct.pack(f"<BB{len(shape)}Q", len(name), len(shape), *shape) + name + text
 
 
-@remembered("subjects of arrays", _REMEMBERED)
+@lru_cache(_CACHED)
 def _subject(key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """As `_written`, for an array's dtype."""
-    return _written(key, as_dtype(dtype), shape)
+    """As `_encode_subject`, for the dtype of an array."""
+    return _encode_subject(key, as_dtype(dtype), shape)
 
 
-def _read(data: bytes) -> tuple[Subject, int]:
-    """What `_written` wrote, and the bytes of such a tensor, -1 where that depends on its strings."""
+def _decode_subject(data: bytes) -> tuple[Subject, int]:
+    """The reverse of `_encode_subject`; also the bytes of such a tensor, -1 where they depend on its strings.
+
+    Raises `InvalidArgumentError` for anything else.
+    """
     try:
         names, rank = data[0], data[1]
         if rank > MAX_DIMENSIONS:
@@ -117,12 +125,12 @@ def _read(data: bytes) -> tuple[Subject, int]:
     return Subject(key, dtype, shape), -1 if dtype is string else math.prod(shape) * dtype.size
 
 
-_read_again = remembered("subjects read", _REMEMBERED)(_read)
+_decode_subject_cached = lru_cache(_CACHED)(_decode_subject)
 
 
 def pack(head: Head) -> bytes:
-    """A head as bytes."""
-    subject = _written(*head.subject)
+    """Encodes a head."""
+    subject = _encode_subject(*head.subject)
     flags = head.is_dead | head.ends << 1
     fixed = _FIXED.pack(
         _MAGIC, head.kind, flags, len(subject), head.number, head.length, head.step, head.nbytes, head.offset
@@ -131,10 +139,10 @@ def pack(head: Head) -> bytes:
 
 
 def unpack(data: memoryview, limit: int) -> tuple[Head, int] | None:
-    """The head at the beginning of `data` and its size in bytes; None where more of it must come first.
+    """Decodes the head at the begin of `data`; returns it and its size in bytes, None where it is not complete yet.
 
-    Raises `InvalidArgumentError` for one that is malformed or contradicts itself, `ResourceExhaustedError` where its
-    tensor has more than `limit` bytes.
+    Raises `InvalidArgumentError` for a head that is malformed or contradicts itself, `ResourceExhaustedError` where
+    its tensor has more than `limit` bytes.
     """
     if len(data) < _FIXED.size:
         if bytes(data[:4]) != _MAGIC[: len(data)]:
@@ -147,7 +155,7 @@ def unpack(data: memoryview, limit: int) -> tuple[Head, int] | None:
     end = _FIXED.size + size
     if len(data) < end:
         return None
-    subject, expected = (_read_again if size <= _SHORT else _read)(bytes(data[_FIXED.size : end]))
+    subject, expected = (_decode_subject_cached if size <= _SHORT else _decode_subject)(bytes(data[_FIXED.size : end]))
     head = Head(kind, number, step, subject, nbytes, length, offset, bool(flags & 1), bool(flags & 2))
     if expected != nbytes or length != nbytes or offset or nbytes > limit:
         _check(head, limit)
@@ -155,6 +163,7 @@ def unpack(data: memoryview, limit: int) -> tuple[Head, int] | None:
 
 
 def _check(head: Head, limit: int) -> None:
+    """Checks all that a head says of its data; most heads of small tensors are known to be right without this."""
     key, dtype, shape = head.subject
     nbytes = head.nbytes
     if nbytes > limit:
@@ -171,6 +180,7 @@ def _check(head: Head, limit: int) -> None:
 
 
 def _bytes_of(value: np.ndarray, dtype: DType) -> memoryview:
+    """The bytes of a tensor, those of the array itself if possible."""
     if dtype is string:
         texts = [t if isinstance(t, bytes) else str(t).encode() for t in value.ravel()]
         lengths = np.array([len(t) for t in texts], "<u8")
@@ -180,9 +190,9 @@ def _bytes_of(value: np.ndarray, dtype: DType) -> memoryview:
 
 
 def frames(message: Message, number: int) -> Iterator[tuple[bytes, memoryview]]:
-    """The heads and data of a message, one pair at least; `number` is another for each message of a connection.
+    """Yields (head, data) for each frame of a message; there is at least one. `number` must be unique in a connection.
 
-    The data is that of the value itself: it is read when it is sent.
+    The data is not copied: the value must stay as it is until the frames are sent.
     """
     kind, step, key, value, is_dead, ends = message
     data = _bytes_of(value, as_dtype(value.dtype))
@@ -194,7 +204,7 @@ def frames(message: Message, number: int) -> Iterator[tuple[bytes, memoryview]]:
 
 
 def in_one(message: Message, number: int) -> bytes | None:
-    """The only frame of a message with little data; None for others."""
+    """The only frame of a message with little data, encoded at once; None for all other messages."""
     kind, step, key, value, is_dead, ends = message
     size = value.nbytes
     if size > _TINY or value.dtype.kind in "SUOT":
@@ -204,20 +214,21 @@ def in_one(message: Message, number: int) -> bytes | None:
     return fixed + subject + value.tobytes() if size else fixed + subject
 
 
-def as_array(head: Head, data: Any) -> np.ndarray:
-    """The tensor whose bytes are `data`, a buffer that nobody else has.
+def as_array(head: Head, data: Buffer) -> np.ndarray:
+    """The tensor with the bytes `data`, a buffer that nobody else uses; it becomes the tensor's memory.
 
     Raises `InvalidArgumentError` for strings whose lengths do not add up.
     """
     key, dtype, shape = head.subject
-    flat = _texts(head, data) if dtype is string else None
+    flat = _strings(head, data) if dtype is string else None
     try:
         return np.ndarray(shape, dtype.np, data) if flat is None else flat.reshape(shape)
-    except (ValueError, TypeError) as e:  # without elements, yet with dimensions that no array has
+    except (ValueError, TypeError) as e:  # no elements, but dimensions that are too large for an array
         raise InvalidArgumentError(f"no array has the shape {list(shape)} of {key!r}") from e
 
 
-def _texts(head: Head, data: bytes | bytearray | memoryview) -> np.ndarray:
+def _strings(head: Head, data: Buffer) -> np.ndarray:
+    """A flat array of strings from their lengths and bytes."""
     count = math.prod(head.subject.shape)
     raw = bytes(data)
     lengths = np.frombuffer(raw, "<u8", count) if count else np.zeros(0, "<u8")
@@ -225,16 +236,16 @@ def _texts(head: Head, data: bytes | bytearray | memoryview) -> np.ndarray:
     total = int(ends[-1]) if count else 0
     if total != head.nbytes or (lengths > head.nbytes).any():
         raise InvalidArgumentError(f"the strings of {head.key!r} have {total} bytes, {head.nbytes} came")
-    found = np.empty(count, object)
+    strings = np.empty(count, object)
     for i, (end, length) in enumerate(zip(ends.tolist(), lengths.tolist(), strict=True)):
-        found[i] = raw[end - length : end]
-    return found
+        strings[i] = raw[end - length : end]
+    return strings
 
 
 class Assembly:
-    """A tensor whose frames are still coming; they lie at once where they will stay.
+    """A large tensor whose frames are still arriving. They are read into the memory of the tensor.
 
-    Raises `ResourceExhaustedError` where there is no memory for it.
+    `head`: that of the first frame. Raises `ResourceExhaustedError` where there is no memory for it.
     """
 
     def __init__(self, head: Head) -> None:
@@ -246,7 +257,7 @@ class Assembly:
         self._filled = 0
 
     def place(self, head: Head) -> memoryview:
-        """Where the data of this frame goes. Raises `InvalidArgumentError` for one out of turn."""
+        """The memory for the data of this frame. Raises `InvalidArgumentError` for a frame out of order."""
         if head[:5] != self.head[:5] or head[7:] != self.head[7:] or head.offset != self._filled:
             raise InvalidArgumentError(
                 f"a frame of {head.key!r} came for byte {head.offset}, needed byte {self._filled} of {self.head.nbytes}"
@@ -256,9 +267,9 @@ class Assembly:
 
     @property
     def is_placed(self) -> bool:
-        """Has every byte its place?"""
+        """Whether memory for the last frame has been handed out."""
         return self._filled == self.head.nbytes
 
     def value(self) -> np.ndarray:
-        """The tensor, once all its places are filled. Raises as `as_array`."""
+        """The tensor, once the data of all frames has been read. Raises as `as_array`."""
         return as_array(self.head, self._data)
