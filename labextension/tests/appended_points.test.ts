@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AppendPoints, ScalarContent } from "../src/protocol/viewer";
 import { withAppended } from "../src/views/viewer/appended_points";
-import { floats, thinned } from "../src/views/viewer/numbers";
+import { floats } from "../src/views/viewer/numbers";
 
 function content(tag: string, totals: Record<number, number>): ScalarContent {
   const curves = Object.entries(totals).map(([run, total]) => {
@@ -62,31 +62,6 @@ test("points of a curve that is not held, or that lacks some, are refused", () =
   );
 });
 
-test("a curve that appended for long is thinned, and its extremes stay", () => {
-  let held = content("a", { 0: 0 });
-  for (let total = 0; total < 20_000; total += 50) {
-    const values = Float64Array.from({ length: 50 }, (_, k) => (total + k === 7_777 ? 99 : 0));
-    const steps = Float64Array.from(values, (_, k) => total + k);
-    const numbers = Float64Array.from([...steps, ...steps, ...values]);
-    const told: AppendPoints = {
-      op: "append",
-      tags: ["a"],
-      curves: [[0, 0, total, total + 50, 50]],
-      pause: 0,
-    };
-    held = withAppended(told, numbers, () => held)?.[0] as ScalarContent;
-    const before = floats(held.curves[0]?.step);
-    assert.ok(!total || before.includes(total - 1), "what was drawn last is drawn on");
-  }
-  const [curve] = held.curves;
-  const steps = floats(curve?.step);
-  assert.equal(curve?.total, 20_000);
-  assert.ok(steps.length <= 2_000 && steps.length > 900);
-  assert.ok(steps.every((s, k) => k === 0 || s > (steps[k - 1] as number)));
-  assert.equal(Math.max(...floats(curve?.value)), 99);
-  assert.equal(steps[steps.length - 1], 19_999);
-});
-
 test("a growing curve stays in its memory, and what was given of it before stays as it is", () => {
   let held = content("a", { 0: 0 });
   const places = new Set<ArrayBufferLike>();
@@ -110,11 +85,4 @@ test("a growing curve stays in its memory, and what was given of it before stays
   assert.ok(places.size <= 12, `${places.size} arrays were made`);
   for (const [k, value] of given.entries())
     assert.deepEqual([value.length, value[k]], [k + 1, 2 * k]);
-});
-
-test("thinning keeps both ends and both extremes of each stretch, in order", () => {
-  const values = [5, 1, 9, 2, 2, 2, 8, 0, 3];
-  assert.deepEqual(thinned(values, 4), [0, 2, 7, 8]);
-  assert.deepEqual(thinned([1], 4), [0]);
-  assert.deepEqual(thinned([], 8), []);
 });

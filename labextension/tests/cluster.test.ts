@@ -1,7 +1,7 @@
 // What the view of a cluster says of the numbers it gets.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ClusterState, Sent, TaskTold } from "../src/protocol/cluster";
+import type { ClusterState, Sent, TaskReport } from "../src/protocol/cluster";
 import {
   linkOf,
   MEASURES,
@@ -17,7 +17,7 @@ import {
 
 const name = (k: number) => `/job:worker/replica:0/task:${k}`;
 
-function task(k: number, state: TaskTold["state"] = "alive"): TaskTold {
+function task(k: number, state: TaskReport["state"] = "alive"): TaskReport {
   return {
     name: name(k),
     job: "worker",
@@ -46,7 +46,7 @@ function sent(from: number, to: number, bytes: number): Sent {
   };
 }
 
-const cluster = (tasks: TaskTold[], pairs: Sent[]): ClusterState => ({
+const cluster = (tasks: TaskReport[], pairs: Sent[]): ClusterState => ({
   tasks,
   devices: [],
   sent: pairs,

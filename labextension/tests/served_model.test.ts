@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Told, Turn } from "../src/protocol/served";
+import type { ServedReply, ServedRequest } from "../src/protocol/served";
 import { ServedModel } from "../src/views/served_model";
 
-const turn = (given: Partial<Turn> = {}): Turn => ({
+const turn = (given: Partial<ServedReply> = {}): ServedReply => ({
   state: {},
   messages: [],
   again: 0,
@@ -13,8 +13,8 @@ const turn = (given: Partial<Turn> = {}): Turn => ({
 const moment = () => new Promise((done) => setTimeout(done, 20));
 
 // A server that answers from a list and remembers what it was told.
-function served(answers: (Turn | Error)[], state: Record<string, unknown> = {}) {
-  const told: Told[] = [];
+function served(answers: (ServedReply | Error)[], state: Record<string, unknown> = {}) {
+  const told: ServedRequest[] = [];
   const faults: string[] = [];
   const model = new ServedModel(
     {

@@ -65,7 +65,11 @@ STILL = """within => {
         if (node.shadowRoot) walk(node.shadowRoot);
         for (const child of node.children ?? []) {
             if (child.tagName === 'CANVAS' && child.width && child.height) {
-                const { data } = child.getContext('2d').getImageData(0, 0, child.width, child.height);
+                // A copy, since the context of another thread's canvas cannot be had.
+                const { width, height } = child;
+                const copy = new OffscreenCanvas(width, height).getContext('2d');
+                copy.drawImage(child, 0, 0);
+                const { data } = copy.getImageData(0, 0, width, height);
                 for (const four of new Int32Array(data.buffer)) add(four);
             }
             walk(child);

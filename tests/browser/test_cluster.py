@@ -34,7 +34,7 @@ END = "sess.close(); cluster.close(); client.close(); local.close()"
 MORE_STEPS = """([task, steps]) => {
     const rows = [...document.querySelectorAll('.tfnb-cluster-page section:first-of-type tbody tr')];
     const row = rows.find(row => row.textContent.includes(task));
-    return Number(row?.cells[3].textContent.replaceAll(',', '')) > steps;
+    return Number(row?.querySelectorAll('td')[3].textContent.replaceAll(',', '')) > steps;
 }"""
 
 

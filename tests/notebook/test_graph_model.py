@@ -14,8 +14,8 @@ import tfnb as tf
 from tfnb.errors import DataLossError, DTypeError, InvalidArgumentError
 from tfnb.notebook.graph import graph_model, tree
 from tfnb.notebook.graph.extracted_nodes import ATTACHED, BOOKKEEPING, HUB
-from tfnb.notebook.graph.model import KINDS
 from tfnb.notebook.graph.tree import MAX_DEPTH, MOST_PARTS
+from tfnb.notebook.protocol.graph import KINDS
 
 OPS = ("Const", "Add", "MatMul", "VariableV2", "Placeholder", "NoOp", "ApplyGradientDescent", "Merge")
 

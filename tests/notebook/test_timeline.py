@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.notebook.protocol.timeline import KINDS
 from tfnb.notebook.timeline_svg import COLOURS
 from tfnb.notebook.timeline_view import Timeline
 from tfnb.notebook.trace_causes import causes, critical_path
-from tfnb.notebook.trace_model import KINDS, trace_model
+from tfnb.notebook.trace_model import trace_model
 from tfnb.session.config import NodeStats, StepTimes
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -91,7 +92,7 @@ def test_the_critical_path_of_a_step_follows_its_data():
     path = [n for t in view.critical_path for n in (t.nodes or (t.name,))]
     assert path.index("one") < path.index("two") < path.index("python")
     card = view.model.card([t.name for t in view.model.events].index("one"))
-    assert "test_timeline.py" in card["nodes"][0]["origin"] and "float32" in card["nodes"][0]["shapes"][0]
+    assert "test_timeline.py" in card["nodes"][0]["source"] and "float32" in card["nodes"][0]["shapes"][0]
     assert "1 step of" in repr(view) and "python (PyFunc)" in repr(view)
     assert len(json.loads(view.chrome_trace())["traceEvents"]) > 5
 
@@ -137,7 +138,7 @@ def test_a_gradient_names_the_operation_it_is_of_and_its_line():
     (gradient,) = {n for n in names if "product_grad" in n and "MatMul" in n}
     i = next(i for i, t in enumerate(view.model.events) if gradient in t.nodes)
     (card,) = (c for c in view.model.card(i)["nodes"] if c["name"] == gradient)
-    assert card["gradient_of"] == "product" and "# the line" in card["origin"]
+    assert card["gradient_of"] == "product" and "# the line" in card["source"]
 
 
 def test_the_picture_shows_names_as_text_and_stays_small():

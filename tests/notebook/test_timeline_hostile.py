@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import tfnb as tf
 from tfnb.ir.graph import Graph
 from tfnb.notebook import trace_model as trace_model_module
+from tfnb.notebook.protocol.timeline import KINDS
 from tfnb.notebook.trace_causes import causes, critical_path
 from tfnb.notebook.trace_lanes import MOST_LANES, MOST_ROWS
-from tfnb.notebook.trace_model import KINDS
 from tfnb.runtime.stats import StepStats
 from tfnb.session.config import NodeStats, StepTimes
 from tfnb.session.recording import Recording

@@ -24,7 +24,7 @@ from tfnb.notebook.viewer.content import buckets, percentiles, rebinned
 from tfnb.notebook.viewer.media import MOST_SOUND
 from tfnb.notebook.viewer.parameters import parameter_rows
 from tfnb.notebook.viewer.sources import MAX_ITEMS, MAX_POINTS, WriterSource, sources_of
-from tfnb.notebook.viewer.state import FIRST_RUNS, MOST, POINTS, ViewState, Wanted
+from tfnb.notebook.viewer.state import FIRST_RUNS, MOST, MOST_HELD, POINTS, ViewState, Wanted
 from tfnb.notebook.viewer.view import View
 from tfnb.summary.reader import Series
 
@@ -212,6 +212,31 @@ def test_many_new_points_are_thinned_to_what_can_be_seen_and_a_restart_is_sent_w
     log(writer, range(100, 110))
     state.poll()
     assert state.appended_points(Wanted()) is None
+    writer.close()
+
+
+def test_a_curve_that_grows_for_long_is_sent_whole_again_before_the_browser_has_too_many_points(tmp_path):
+    writer = tf.summary.FileWriter(tmp_path / "run")
+    log(writer, range(10))
+    state = ViewState(sources_of(writer))
+    state.catalogue()
+    held, wholes = whole(state, Wanted()), 0
+    for total in range(10, 20_010, 40):
+        for step in range(total, total + 40):
+            writer.add_summary(scalars(step, loss=99.0 if step == 7_777 else 0.0), step)
+        state.poll()
+        new = state.appended_points(Wanted())
+        if new is None:
+            wholes += 1
+            (content,) = state.contents(Wanted(), False)
+            (c,) = content["curves"]
+            held = {("loss", 0): (c["total"], *(floats(c[k]) for k in ("step", "wall", "value")))}
+        else:
+            held = applied(held, new)
+        _, steps, _, values = held["loss", 0]
+        assert len(steps) <= MOST_HELD and steps[-1] == total + 39 and (np.diff(steps) > 0).all()
+        assert values.max() == (99.0 if total + 39 >= 7_777 else 1.0)
+    assert 1 <= wholes <= 20
     writer.close()
 
 

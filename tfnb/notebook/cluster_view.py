@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, cast, get_type_hints
 
 from tfnb.errors import ClosedSessionError, DTypeError
 from tfnb.notebook.assets import widget_module
@@ -16,11 +17,20 @@ from tfnb.notebook.channel import Channel
 from tfnb.notebook.cluster_picture import amount, cluster_html, summary
 from tfnb.notebook.live_view import LiveView
 from tfnb.notebook.outlet import in_kernel
+from tfnb.notebook.protocol.cluster import (
+    ClusterState,
+    DeviceReport,
+    NoteMessage,
+    Sent,
+    StateMessage,
+    TaskReport,
+)
 from tfnb.notebook.trace_lanes import short_name
 
 __all__ = ["ClusterView", "show_cluster"]
 
 SECONDS, SECONDS_ASLEEP, SECONDS_PER_PICTURE = 0.5, 2.0, 10.0
+Row = TypeVar("Row", TaskReport, DeviceReport, Sent)
 SECONDS_PER_TASK = 0.005  # a large cluster is asked less often
 
 
@@ -95,18 +105,39 @@ class ClusterView(LiveView):
             began = time.monotonic()
             try:
                 if looked_at:
-                    self._send({"type": "state", "state": self.refresh()})
+                    self._send(_state_message(self.refresh()))
                     if began - pictured > SECONDS_PER_PICTURE:
                         self._show_picture()
                         pictured = began
             except ClosedSessionError as over:
-                self._send({"type": "note", "text": over.message})
+                self._note(over.message)
                 return
             except Exception as fault:
-                self._send({"type": "note", "text": f"{type(fault).__name__}: {fault}"[:300]})
+                self._note(f"{type(fault).__name__}: {fault}"[:300])
             took = time.monotonic() - began
             self._wake.wait(max(SECONDS - took, busy, 0.05) if looked_at else SECONDS_ASLEEP)
             self._wake.clear()
+
+    def _note(self, text: str) -> None:
+        message: NoteMessage = {"type": "note", "text": text}
+        self._send(message)
+
+
+def _state_message(state: Mapping[str, Any]) -> StateMessage:
+    """What the browser shows of the state; the tasks' reports contain more."""
+    told: ClusterState = {
+        "tasks": _rows(TaskReport, state["tasks"]),
+        "devices": _rows(DeviceReport, state["devices"]),
+        "sent": _rows(Sent, state["sent"]),
+        "dashboard": state["dashboard"],
+    }
+    return {"type": "state", "state": told}
+
+
+def _rows(declared: type[Row], rows: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Of each row the fields that the message declares."""
+    fields = get_type_hints(declared)
+    return [cast(Row, {name: row[name] for name in fields if name in row}) for row in rows]
 
 
 def show_cluster(found: Any) -> ClusterView:

@@ -19,10 +19,16 @@ from tfnb.notebook.channel import Channel
 from tfnb.notebook.graph.model import GraphModel, graph_model
 from tfnb.notebook.graph.picture import graph_picture
 from tfnb.notebook.outlet import in_kernel
+from tfnb.notebook.protocol.graph import (
+    COLOURS,
+    CardMessage,
+    FromKernel,
+    GraphMessage,
+    GraphOptions,
+)
 
 __all__ = ["GraphView", "LiveGraph", "show_graph"]
 
-COLOURS = ("structure", "device", "time", "memory")
 LEAST_HEIGHT, MOST_HEIGHT = 220, 4000
 MOST_LIVE = 64  # graphs that the browser can ask about; the one shown first is closed
 
@@ -52,10 +58,10 @@ class LiveGraph:
     """
 
     def __init__(
-        self, graphs: Sequence[tuple[str, Callable[[], GraphModel]]], options: Mapping[str, Any], first: int = 0
+        self, graphs: Sequence[tuple[str, Callable[[], GraphModel]]], options: GraphOptions, first: int = 0
     ) -> None:
         self._graphs = graphs
-        self._options = dict(options)
+        self._options = options
         self._first = first
         self._models: dict[int, GraphModel] = {}
         self._messages: dict[int, bytes] = {}
@@ -94,7 +100,7 @@ class LiveGraph:
         if answer is not None:
             channel.send(answer[0], buffers=answer[1])
 
-    def answer(self, message: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]] | None:
+    def answer(self, message: Mapping[str, Any]) -> tuple[FromKernel, list[bytes]] | None:
         """What the browser gets for one of its messages, and its buffers; None for what is no message of its."""
         stage = message.get("stage", self._first)
         if not isinstance(stage, int) or not 0 <= stage < len(self._graphs):
@@ -103,11 +109,12 @@ class LiveGraph:
             if stage not in self._messages:
                 self._messages[stage] = self.model(stage).to_bytes()
             names = [name for name, _ in self._graphs]
-            told = {"type": "graph", "stage": stage, "stages": names, "options": self._options}
-            return told, [self._messages[stage]]
+            graph: GraphMessage = {"type": "graph", "stage": stage, "stages": names, "options": self._options}
+            return graph, [self._messages[stage]]
         box, model = message.get("box"), self.model(stage)
         if message.get("type") == "card" and isinstance(box, int) and 0 <= box < len(model.tree.parent):
-            return {"type": "card", "stage": stage, "card": model.card(box)}, []
+            card: CardMessage = {"type": "card", "stage": stage, "card": model.card(box)}
+            return card, []
         return None
 
 
@@ -140,7 +147,8 @@ class GraphView:
         open: Sequence[str] | None = None,
         height: int = 560,
     ) -> None:
-        if colour is not None and colour not in COLOURS:
+        colour_by = next((by for by in COLOURS if by == colour), None)
+        if colour is not None and colour_by is None:
             raise InvalidArgumentError(f"needed a colour of {', '.join(COLOURS)}, got {colour!r}")
         if not LEAST_HEIGHT <= height <= MOST_HEIGHT:
             raise InvalidArgumentError(
@@ -152,8 +160,8 @@ class GraphView:
         for path in open or ():
             self.model.box(path)
         if colour is None and self.model.time_us is not None:
-            colour = "time"
-        options: dict[str, Any] = {"colour": colour or "structure", "height": int(height)}
+            colour_by = "time"
+        options: GraphOptions = {"colour": colour_by or "structure", "height": int(height)}
         if open is not None:
             options["open"] = [str(path) for path in open]
         self._live = LiveGraph([("", lambda: self.model)], options)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 from uuid import uuid4
 
@@ -130,7 +131,7 @@ class LiveView(ClosedAtEnd):
         elif what == "bye":
             self._watchers = max(self._watchers - 1, 0)
 
-    def _send(self, message: dict[str, Any], *buffers: bytes) -> None:
+    def _send(self, message: Mapping[str, Any], *buffers: bytes) -> None:
         try:
             if self._channel is not None and not self._closed.is_set():
                 self._channel.send(message, list(buffers))

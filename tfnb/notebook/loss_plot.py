@@ -26,13 +26,16 @@ from tfnb.notebook.chart_svg import line_chart_svg
 from tfnb.notebook.live_view import ClosedAtEnd
 from tfnb.notebook.loss_figure import loss_document
 from tfnb.notebook.outlet import Outlet, in_kernel
+from tfnb.notebook.protocol.loss import AppendLossPoints, LossCurve
 from tfnb.notebook.rate_limiter import RateLimiter
-from tfnb.notebook.series import COLOURS, Curve, Series
+from tfnb.notebook.series import COLOURS, Curve, SmoothedSeries
 
 __all__ = ["LossPlot"]
 
 SECONDS_PER_DRAWING = 0.165  # the next step after that is drawn
 LIVE_POINTS, SAVED_POINTS = 1500, 300
+# A curve that the browser has more points of, since it grew, is sent whole again, which downsamples it.
+MOST_HELD = 2 * LIVE_POINTS
 FEWEST_NEW = 4  # points of a curve in one message, where there are more
 
 
@@ -64,14 +67,15 @@ class LossPlot(ClosedAtEnd):
         if not 0 <= smoothing < 1:
             raise InvalidArgumentError(f"smoothing must lie in [0, 1), not {smoothing}")
         self._smoothing, self._log = smoothing, log
-        self._series: dict[str, Series] = {}
+        self._series: dict[str, SmoothedSeries] = {}
         self._step = 0.0
         self._outlet = Outlet("loss-plot", stream)
         self._chart: LossChart | None = None
         self._live = in_kernel() and stream is None
         self._resting = True
         self._drawn: list[tuple[str, bool]] = []
-        self._sent: dict[str, int] = {}  # how many points of each series the browser has
+        self._sent: dict[str, int] = {}  # up to which point each series was sent
+        self._held: dict[str, int] = {}  # how many points of it the browser has
         self._whole = True  # the next drawing sends all
         self._due = 0.0
         self._limiter = RateLimiter(SECONDS_PER_DRAWING)
@@ -90,7 +94,7 @@ class LossPlot(ClosedAtEnd):
                     f"{name} at step {step}: a chart needs one number, not {value!r:.80}"
                 ) from fault
             if name not in self._series:
-                self._series[name] = Series(name, self._smoothing)
+                self._series[name] = SmoothedSeries(name, self._smoothing)
             self._series[name].add(self._step, number)
         begin = time.monotonic()
         if begin >= self._due:
@@ -126,7 +130,8 @@ class LossPlot(ClosedAtEnd):
             return
         # A series that has grown long is drawn in another way: the document changes.
         drawn = [(s.name, s.smooth) for s in self._series.values()]
-        if self._chart is None or drawn != self._drawn or self._whole:
+        full = any(points > MOST_HELD for points in self._held.values())
+        if self._chart is None or drawn != self._drawn or self._whole or full:
             self._send_whole(drawn)
         else:
             self._send_new_points(self._chart)
@@ -138,6 +143,7 @@ class LossPlot(ClosedAtEnd):
         self._whole = False
         curves = self._curves(LIVE_POINTS)
         self._sent = {name: len(series) for name, series in self._series.items()}
+        self._held = {curve.name: len(curve.steps) for curve in curves}
         arrays = [_arrays(k, c, self._sent[c.name]) for k, c in enumerate(curves)]
         if self._chart is None:
             self._chart = LossChart(
@@ -151,7 +157,8 @@ class LossPlot(ClosedAtEnd):
         self._drawn = drawn
 
     def _send_new_points(self, chart: LossChart) -> None:
-        rows, parts = [], []
+        rows: list[tuple[int, int, int, int]] = []
+        parts: list[np.ndarray] = []
         for k, (name, series) in enumerate(self._series.items()):
             before, total = self._sent[name], len(series)
             if total == before:
@@ -161,9 +168,10 @@ class LossPlot(ClosedAtEnd):
             parts += [curve.steps, curve.values, smooth]
             rows.append((k, before, total, len(curve.steps)))
             self._sent[name] = total
+            self._held[name] += len(curve.steps)
         if rows:
-            told = {"op": "append", "curves": rows}
-            chart.send(told, [np.concatenate(parts).tobytes()])
+            message: AppendLossPoints = {"op": "append", "curves": rows}
+            chart.send(message, [np.concatenate(parts).tobytes()])
 
     def _told(self, _chart: object, message: Any, _buffers: object) -> None:
         """From the browser, in a comm's thread: it lacks what new points belong to."""
@@ -182,7 +190,7 @@ def _none_of(curve: Curve) -> Any:
     return None if curve.smooth is None else curve.smooth[:0]
 
 
-def _arrays(k: int, curve: Curve, total: int) -> dict[str, Any]:
+def _arrays(k: int, curve: Curve, total: int) -> LossCurve:
     smooth = curve.values if curve.smooth is None else curve.smooth
     return {
         "total": total,

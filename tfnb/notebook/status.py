@@ -10,6 +10,8 @@ import json
 from typing import Any
 
 from tfnb.errors import OpError
+from tfnb.notebook.protocol import status as messages
+from tfnb.notebook.protocol.status import Device, OpenSession
 from tfnb.session.api import list_devices
 from tfnb.session.session import Session, open_sessions
 
@@ -26,19 +28,21 @@ class Report(str):
 
 
 def report() -> Report:
-    """{devices: [{name, hardware, platform, units, memory}], sessions: [{nodes, devices, in_use}], more, fault}."""
-    fault, devices = "", []
+    """The report of tfnb/notebook/protocol/status.py as JSON."""
+    fault = ""
+    devices: list[Device] = []
     try:
         devices = [_device(found) for found in list_devices()]
     except OpError as error:
         fault = error.message[:400]
     found = open_sessions()
     sessions = [_session(session) for session in found[:MOST_SESSIONS]]
-    told = {"devices": devices, "sessions": sessions, "more": max(len(found) - MOST_SESSIONS, 0), "fault": fault}
-    return Report(json.dumps(told))
+    more = max(len(found) - MOST_SESSIONS, 0)
+    message: messages.Report = {"devices": devices, "sessions": sessions, "more": more, "fault": fault}
+    return Report(json.dumps(message))
 
 
-def _device(found: dict[str, Any]) -> dict[str, Any]:
+def _device(found: dict[str, Any]) -> Device:
     return {
         "name": str(found.get("name", "")),
         "hardware": str(found.get("device", "")),
@@ -48,7 +52,7 @@ def _device(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _session(session: Session) -> dict[str, Any]:
+def _session(session: Session) -> OpenSession:
     devices = session.list_devices()
     return {
         "nodes": len(session.graph.get_operations()),

@@ -10,8 +10,9 @@ from html import escape
 
 import numpy as np
 
+from tfnb.notebook.protocol.timeline import KINDS
 from tfnb.notebook.trace_lanes import short_name
-from tfnb.notebook.trace_model import KINDS, TraceModel
+from tfnb.notebook.trace_model import TraceModel
 
 __all__ = ["COLOURS", "time_text", "timeline_html"]
 
@@ -36,18 +37,18 @@ def timeline_html(model: TraceModel, most: int = 8) -> str:
     left = "<td style='text-align:left'>"
     rows = "".join(
         f"<tr>{left}{escape(r['name'][:200])}</td><td>{escape(r['op'][:100])}</td><td>{r['count']:,}</td>"
-        f"<td>{time_text(r['total_us'])}</td><td>{r['share']:.1%}</td>{left}{escape(_last(r['made']))}</td></tr>"
+        f"<td>{time_text(r['total_us'])}</td><td>{r['share']:.1%}</td>{left}{escape(_last(r['source']))}</td></tr>"
         for r in model.table()[:most]
     )
-    head = "".join(f"<th>{h}</th>" for h in ("operation", "type", "runs", "total", "share", "made by"))
+    head = "".join(f"<th>{h}</th>" for h in ("operation", "type", "runs", "total", "share", "source"))
     table = f"<table class='tfnb-table'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     notes = "".join(f"<p>{escape(note)}</p>" for note in model.notes)
     return f"{_account(model)}{_svg(model)}{table}{notes}"
 
 
-def _last(made: str) -> str:
+def _last(source: str) -> str:
     """The line itself, which stands under where it is; else where it is."""
-    lines = [line.strip() for line in made.splitlines()]
+    lines = [line.strip() for line in source.splitlines()]
     return lines[-1][:200] if lines else ""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,22 @@ import numpy as np
 from tfnb.notebook.assets import widget_module
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.outlet import in_kernel
+from tfnb.notebook.protocol.timeline import (
+    COLUMNS,
+    KINDS,
+    CardMessage,
+    ChromeMessage,
+    CostRow,
+    DataMessage,
+    FromKernel,
+    TraceMeta,
+)
+from tfnb.notebook.protocol.timeline import Lane as LaneMessage
 from tfnb.notebook.timeline_svg import time_text, timeline_html
 from tfnb.notebook.trace_causes import MOST, causes, critical_path
 from tfnb.notebook.trace_file import TraceFile, TraceStep, read_trace
 from tfnb.notebook.trace_lanes import is_host, short_name
-from tfnb.notebook.trace_model import KINDS, MOST_EVENTS, TraceModel, trace_model
+from tfnb.notebook.trace_model import MOST_EVENTS, TraceModel, trace_model
 from tfnb.session.chrome_trace import chrome_trace
 from tfnb.session.recording import Recording
 
@@ -62,7 +74,7 @@ class Timeline:
     # ---- for programs ----------------------------------------------------------------------
 
     @property
-    def most_expensive(self) -> list[dict[str, Any]]:
+    def most_expensive(self) -> list[CostRow]:
         """Operations by what they cost in all, in microseconds."""
         return self.model.table()
 
@@ -138,33 +150,47 @@ class Timeline:
         if answer is not None:
             channel.send(answer[0], buffers=answer[1])
 
-    def answer(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]] | None:
+    def answer(self, message: Mapping[str, Any]) -> tuple[FromKernel, list[bytes]] | None:
         """What the browser gets for what it asked, with arrays; None for what is no question."""
         what = message.get("type")
         if what == "ready":
-            return {"type": "data", "trace": self._meta()}, self._columns()
+            data: DataMessage = {"type": "data", "trace": self._meta()}
+            return data, self._columns()
         if what == "card":
             i = message.get("event")
             if isinstance(i, int) and 0 <= i < len(self.model.events):
-                return {"type": "card", "event": i, "card": self.model.card(i)}, []
+                card: CardMessage = {"type": "card", "event": i, "card": self.model.card(i)}
+                return card, []
         if what == "chrome":
-            return {"type": "chrome", "text": self.chrome_trace()}, []
+            chrome: ChromeMessage = {"type": "chrome", "text": self.chrome_trace()}
+            return chrome, []
         return None
 
-    def _meta(self) -> dict[str, Any]:
+    def _meta(self) -> TraceMeta:
         m = self.model
-        lanes = [{"device": lane.device, "name": _lane_name(lane.device, lane.name), "row": lane.row, "rows": lane.rows,
-                  "group": short_name(lane.group)} for lane in m.lanes]  # fmt: skip
+        lanes: list[LaneMessage] = [
+            {
+                "device": lane.device,
+                "name": _lane_name(lane.device, lane.name),
+                "row": lane.row,
+                "rows": lane.rows,
+                "group": short_name(lane.group),
+            }
+            for lane in m.lanes
+        ]
         return {
-            "kinds": KINDS, "lanes": lanes, "labels": m.labels, "span_us": m.span_us, "summary": self.summary,
+            "kinds": list(KINDS), "lanes": lanes, "labels": m.labels, "span_us": m.span_us, "summary": self.summary,
             "steps": [(s.begin_us, s.wall_us) for s in m.steps], "table": m.table()[:500],
             "n_rows": sum(lane.rows for lane in m.lanes), "account": self.account,
         }  # fmt: skip
 
     def _columns(self) -> list[bytes]:
         m = self.model
-        columns = (m.start, m.end, m.row, m.label, m.kind, m.step, self._causes, self._critical.astype(np.uint8))
-        return [c.tobytes() for c in columns]
+        columns = {
+            "start": m.start, "end": m.end, "row": m.row, "label": m.label, "kind": m.kind, "step": m.step,
+            "cause": self._causes, "critical": self._critical,
+        }  # fmt: skip
+        return [columns[name].astype(dtype, copy=False).tobytes() for name, dtype in COLUMNS.items()]
 
 
 def _lane_name(device: str, lane: str) -> str:

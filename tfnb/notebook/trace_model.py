@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
+from tfnb.notebook.protocol.timeline import KINDS, CostRow, EventCard, NodeCard
 from tfnb.notebook.trace_file import TraceFile
 from tfnb.notebook.trace_lanes import Lane, lay_out
 from tfnb.session.chrome_trace import times_of
 from tfnb.session.config import NodeStats, RunMetadata
 from tfnb.session.recording import Recording, StepAccount, account
 
-__all__ = ["KINDS", "MOST_EVENTS", "Step", "TraceModel", "trace_model"]
+__all__ = ["MOST_EVENTS", "Step", "TraceModel", "trace_model"]
 
-KINDS = ("kernel", "host", "launch", "compile", "transfer", "schedule", "wait")
 MOST_EVENTS = 2_000_000
 FARTHEST_US = 1e15  # some thirty years from the begin
 _GRADIENT = re.compile(r"gradients(?:_\d+)?/(.+?)_grad/")
@@ -73,7 +73,7 @@ class TraceModel:
             ("launching", sum(a.launch_us for a in every)), ("other", sum(a.other_us for a in every)),
         ]  # fmt: skip
 
-    def table(self) -> list[dict[str, Any]]:
+    def table(self) -> list[CostRow]:
         """What kernels and host kernels cost, the most expensive first: per label, how often, and microseconds."""
         took = self.end - self.start
         own = np.isin(self.kind, (KINDS.index("kernel"), KINDS.index("host")))
@@ -83,13 +83,13 @@ class TraceModel:
         np.maximum.at(longest, self.label[own], took[own])
         example = {int(self.label[i]): int(i) for i in np.flatnonzero(own)[::-1]}
         every = float(total.sum()) or 1.0
-        found = []
+        found: list[CostRow] = []
         for k in np.argsort(-total, kind="stable").tolist():
             if not count[k]:
                 continue
             i = example[k]
             found.append(
-                {"label": k, "name": self.labels[k], "op": self._op(i), "made": self._made(i),
+                {"label": k, "name": self.labels[k], "op": self._op(i), "source": self._source(i),
                  "kind": self.events[i].kind, "count": int(count[k]), "total_us": float(total[k]),
                  "mean_us": float(total[k] / count[k]), "max_us": float(longest[k]), "share": float(total[k] / every)}
             )  # fmt: skip
@@ -100,36 +100,35 @@ class TraceModel:
         node = self.graph_nodes.get(t.name)
         return str(t.op if node is None else node.type)
 
-    def _made(self, i: int) -> str:
-        """The user's line that made what an event computes; for a gradient that of the operation it is of."""
+    def _source(self, i: int) -> str:
+        """The user's line that created what an event computes; for a gradient that of the operation it is of."""
         node = self._forward(self.events[i].name) or self.graph_nodes.get(self.events[i].name)
-        return _origin(node)
+        return _source_of(node)
 
     def _forward(self, name: str) -> Any:
         """The node whose gradient a node computes, by its name: `gradients/NAME_grad/...`; None for others."""
         found = _GRADIENT.search(name)
         return self.graph_nodes.get(found.group(1)) if found else None
 
-    def card(self, i: int) -> dict[str, Any]:
+    def card(self, i: int) -> EventCard:
         """What is known of an event: op, shapes, bytes, the user's line."""
         t = self.events[i]
         return {
-            "name": self.labels[self.label[i]], "op": self._op(i), "kind": t.kind, "device": t.device,
-            "lane": t.lane, "nbytes": t.nbytes, "detail": t.detail, "woken_by": t.woken_by, "step": int(self.step[i]),
+            "op": self._op(i), "kind": t.kind, "device": t.device,
+            "lane": t.lane, "nbytes": t.nbytes, "detail": t.detail, "woken_by": t.woken_by,
             "nodes": [self._node_card(name) for name in t.nodes[:20]], "more": max(len(t.nodes) - 20, 0),
-            "start_us": float(self.start[i]), "took_us": float(t.took_us),
         }  # fmt: skip
 
-    def _node_card(self, name: str) -> dict[str, Any]:
+    def _node_card(self, name: str) -> NodeCard:
         node, forward = self.graph_nodes.get(name), self._forward(name)
         return {
-            "name": name, "op": "" if node is None else node.type, "origin": _origin(forward or node),
+            "name": name, "op": "" if node is None else node.type, "source": _source_of(forward or node),
             "shapes": [] if node is None else [f"{s.dtype.name} {s.shape}" for s in node.specs],
             "gradient_of": "" if forward is None else forward.name,
         }  # fmt: skip
 
 
-def _origin(node: Any) -> str:
+def _source_of(node: Any) -> str:
     return "" if node is None or node.origin is None else str(node.origin)
 
 

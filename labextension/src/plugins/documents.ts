@@ -14,13 +14,16 @@ import {
 } from "@jupyterlab/docregistry";
 import { IDefaultFileBrowser, IFileBrowserFactory } from "@jupyterlab/filebrowser";
 import { ToolbarButton } from "@jupyterlab/ui-components";
-import type { Kind } from "../protocol/served";
+import type { DocumentKind } from "../protocol/served";
 import { tfnbIcon } from "./icons";
 import { ServedWidget } from "./served_widget";
 
 export const OPEN_FOLDER = "tfnb:open-folder";
 
-const TYPES: readonly (Partial<DocumentRegistry.IFileType> & { name: string; kind: Kind })[] = [
+const TYPES: readonly (Partial<DocumentRegistry.IFileType> & {
+  name: string;
+  kind: DocumentKind;
+})[] = [
   {
     name: "tfnb-events",
     kind: "events",
@@ -44,7 +47,7 @@ const TYPES: readonly (Partial<DocumentRegistry.IFileType> & { name: string; kin
     mimeTypes: ["application/x-chrome-trace"],
   },
 ];
-const VIEWERS: Readonly<Record<Kind, string>> = {
+const VIEWERS: Readonly<Record<DocumentKind, string>> = {
   events: "tfnb summaries",
   graph: "tfnb graph",
   trace: "tfnb timeline",
@@ -66,12 +69,12 @@ class NoContent extends Base64ModelFactory {
 }
 
 class Factory extends ABCWidgetFactory<DocumentWidget<ServedWidget>> {
-  private readonly kind: Kind;
+  private readonly kind: DocumentKind;
   private readonly localPath: (path: string) => string;
   private readonly openFolder: (path: string) => void;
 
   constructor(
-    kind: Kind,
+    kind: DocumentKind,
     type: string,
     localPath: (path: string) => string,
     openFolder: (path: string) => void,

@@ -3,12 +3,12 @@
 import { UUID } from "@lumino/coreutils";
 import type { Message } from "@lumino/messaging";
 import { Widget } from "@lumino/widgets";
-import type { Kind } from "../protocol/served";
+import type { DocumentKind } from "../protocol/served";
 import { h } from "../views/dom";
 import { ServedModel } from "../views/served_model";
 import { bokehLibrary, drawing, exchange, forget } from "./server";
 
-const LABELS: Readonly<Record<Kind, string>> = {
+const LABELS: Readonly<Record<DocumentKind, string>> = {
   events: "summaries of runs",
   graph: "dataflow graph",
   trace: "timeline",
@@ -16,7 +16,7 @@ const LABELS: Readonly<Record<Kind, string>> = {
 
 export class ServedWidget extends Widget {
   readonly path: string;
-  readonly kind: Kind;
+  readonly kind: DocumentKind;
   private readonly name = UUID.uuid4();
   private readonly status = h("div", { className: "tfnb-served-status", role: "status" });
   private readonly place: HTMLElement;
@@ -24,7 +24,7 @@ export class ServedWidget extends Widget {
   private ends: (() => unknown)[] = [];
   private started = false;
 
-  constructor(kind: Kind, path: string) {
+  constructor(kind: DocumentKind, path: string) {
     super();
     this.kind = kind;
     this.path = path;

@@ -2,7 +2,7 @@
 import { URLExt } from "@jupyterlab/coreutils";
 import { ServerConnection } from "@jupyterlab/services";
 import { unpacked } from "../protocol/framing";
-import type { Kind, Told, Turn } from "../protocol/served";
+import type { DocumentKind, ServedReply, ServedRequest } from "../protocol/served";
 
 const MISSING =
   "the server's part of tfnb does not answer: is tfnb installed where Jupyter's server runs, and was that restarted since?";
@@ -19,10 +19,15 @@ async function request(path: string, init: RequestInit): Promise<Response> {
 }
 
 /** One turn of the document `name`, which shows the file or folder at `path`. */
-export async function exchange(name: string, kind: Kind, path: string, told: Told): Promise<Turn> {
+export async function exchange(
+  name: string,
+  kind: DocumentKind,
+  path: string,
+  told: ServedRequest,
+): Promise<ServedReply> {
   const body = JSON.stringify({ name, kind, path, ...told });
   const response = await request("document", { method: "POST", body });
-  const found = unpacked(await response.arrayBuffer()) as Turn | { readonly fault: string };
+  const found = unpacked(await response.arrayBuffer()) as ServedReply | { readonly fault: string };
   if ("fault" in found) throw new Error(found.fault);
   return found;
 }
@@ -45,17 +50,17 @@ export interface Module {
   readonly render?: Act;
 }
 
-const drawings = new Map<Kind, Promise<Drawing>>();
+const drawings = new Map<DocumentKind, Promise<Drawing>>();
 
 /** Loaded once for a page; after a fault again. */
-export function drawing(kind: Kind): Promise<Drawing> {
+export function drawing(kind: DocumentKind): Promise<Drawing> {
   const found = drawings.get(kind) ?? load(kind);
   drawings.set(kind, found);
   found.catch(() => drawings.delete(kind));
   return found;
 }
 
-async function load(kind: Kind): Promise<Drawing> {
+async function load(kind: DocumentKind): Promise<Drawing> {
   const response = await request(`module/${kind}`, {});
   const told = (await response.json()) as { module: string; style: string };
   const place = URL.createObjectURL(new Blob([told.module], { type: "text/javascript" }));

@@ -1,20 +1,11 @@
-// The messages of tfnb/notebook/cluster_view.py; what tasks tell is made by tfnb/session/dask/hosting.py (report_of) and
-// census.py. Of a task that never answered only the first fields are there.
+// Generated from tfnb/notebook/protocol/cluster.py by scripts/browser_protocol.py.
+//
+// The messages of `tf.show_cluster`: the state of the tasks, of which `tfnb.session.dask` sends reports.
 
-export type State = "alive" | "late" | "lost";
+export type TaskState = "alive" | "late" | "lost";
 
-export interface TaskTold {
-  readonly name: string;
-  readonly job: string;
-  readonly index: number;
-  readonly address: string;
-  readonly state: State;
-  /** Why it is lost, or "". */
-  readonly why: string;
-  /** How many processes have had the role. */
-  readonly lives: number;
-  /** Seconds since its last answer, null before the first. */
-  readonly silent: number | null;
+/** A task that never answered has only the required fields. */
+export interface TaskReport {
   readonly host?: string;
   readonly pid?: number;
   /** Bytes of the process. */
@@ -25,9 +16,20 @@ export interface TaskTold {
   readonly variable_bytes?: number;
   /** Name, bytes and shape of the largest variables. */
   readonly largest?: readonly (readonly [string, number, readonly number[]])[];
+  readonly name: string;
+  readonly job: string;
+  readonly index: number;
+  readonly address: string;
+  readonly state: TaskState;
+  /** Why it is lost, or "". */
+  readonly why: string;
+  /** How many processes have had the role. */
+  readonly lives: number;
+  /** Seconds since its last answer, null before the first. */
+  readonly silent: number | null;
 }
 
-export interface DeviceTold {
+export interface DeviceReport {
   readonly task: string;
   readonly name: string;
   readonly kind: string;
@@ -51,18 +53,26 @@ export interface Sent {
 }
 
 export interface ClusterState {
-  readonly tasks: readonly TaskTold[];
-  readonly devices: readonly DeviceTold[];
+  readonly tasks: readonly TaskReport[];
+  readonly devices: readonly DeviceReport[];
   readonly sent: readonly Sent[];
-  /** Where Dask's own dashboard is, or "". */
+  /** The address of Dask's own dashboard, or "". */
   readonly dashboard: string;
 }
 
-export type FromKernel =
-  | { readonly type: "state"; readonly state: ClusterState }
-  | { readonly type: "note"; readonly text: string };
+export interface StateMessage {
+  readonly type: "state";
+  readonly state: ClusterState;
+}
 
-/** Whether somebody sees the view: the kernel asks the tasks only then. */
+export interface NoteMessage {
+  readonly type: "note";
+  readonly text: string;
+}
+
+export type FromKernel = StateMessage | NoteMessage;
+
+/** Whether the view is visible: the kernel asks the tasks only then. */
 export interface ToKernel {
   readonly type: "hello" | "bye";
 }

@@ -1,31 +1,36 @@
-// The message of tfnb/notebook/graph/model.py `GraphModel.to_bytes`, compressed by deflate: a length, this head as
-// JSON, then the columns of 32-bit integers and of 64-bit floats in the order of `ints` and `floats`. Boxes are
-// numbered in preorder; box 0 is the whole graph.
+// Generated from tfnb/notebook/protocol/graph.py by scripts/browser_protocol.py.
+//
+// The messages of `tf.show_graph`.
+//
+// A graph is compressed by deflate: the length of `GraphHead`, the head as JSON, then columns of 32-bit integers and of
+// 64-bit floats in the order of `ints` and `floats`. Boxes are numbered in preorder; box 0 is the whole graph.
 
+/**
+ * Of each box: the box around it, its `labels`, `kinds`, and the part that stands for its own node
+ * (or -1); in `types`, `devices` and `specs`, or -1 (`spec` is that of the first output); nodes
+ * inside, 0 or why it is extracted (EXTRACTED), the group of boxes of one structure, or -1; data
+ * edges from and to outside of the box around it. Of each bundle of edges between parts of one box:
+ * its ends, tensors, control edges, their one spec or -1. Of each edge between leaves: its ends, of
+ * data edges, then of control edges.
+ */
 export type IntColumn =
-  /** The box around each box, its `labels`, `kinds`, the part that stands for its own node (or -1). */
   | "parent"
   | "label"
   | "kind"
   | "main"
-  /** In `types`, `devices` and `specs`, or -1; `spec` is that of the first output. */
   | "type"
   | "device"
   | "spec"
-  /** Nodes inside; 0 or why it is extracted (EXTRACTED); the group of boxes of one structure, or -1. */
   | "nodes"
   | "extracted"
   | "group"
-  /** Data edges from and to outside of the box around. */
   | "inlet"
   | "outlet"
-  /** Bundles of edges between parts of one box: its ends, tensors, control edges, their one spec or -1. */
   | "start"
   | "stop"
   | "tensors"
   | "controls"
   | "carried"
-  /** The edges themselves, between leaves: data edges, then control edges. */
   | "source"
   | "target"
   | "before"
@@ -33,45 +38,85 @@ export type IntColumn =
 
 export type FloatColumn = "parameters" | "time" | "bytes";
 
-export interface GraphHead {
-  version: 1;
-  labels: string[];
-  types: string[];
-  devices: string[];
-  specs: string[];
-  kinds: Kind[];
-  /** Inputs that a file names and does not have. */
-  missing: number;
-  ints: Record<IntColumn, number>;
-  floats: Partial<Record<FloatColumn, number>>;
+/** The length of each `FloatColumn` that there is. */
+export interface FloatLengths {
+  readonly parameters?: number;
+  readonly time?: number;
+  readonly bytes?: number;
 }
 
-export type Kind = "scope" | "operation" | "constant" | "variable" | "input" | "flow" | "series";
+export type BoxKind = "scope" | "operation" | "constant" | "variable" | "input" | "flow" | "series";
+
+export const KINDS = [
+  "scope",
+  "operation",
+  "constant",
+  "variable",
+  "input",
+  "flow",
+  "series",
+] as const;
+
+export type ColourBy = "structure" | "device" | "time" | "memory";
+
+export const COLOURS = ["structure", "device", "time", "memory"] as const;
 
 export const EXTRACTED = { none: 0, hub: 1, bookkeeping: 2, attached: 3 } as const;
 
-/** What is told of a chosen box beyond its columns: texts, and longer ones to unfold. */
-export interface GraphCard {
-  box: number;
-  rows: [string, string][];
-  code: [string, string][];
+export interface GraphHead {
+  readonly version: 1;
+  readonly labels: readonly string[];
+  readonly types: readonly string[];
+  readonly devices: readonly string[];
+  readonly specs: readonly string[];
+  readonly kinds: readonly BoxKind[];
+  /** Inputs that a file names and does not have. */
+  readonly missing: number;
+  /** The length of each column. */
+  readonly ints: Readonly<Record<IntColumn, number>>;
+  readonly floats: FloatLengths;
 }
 
-/** From the widget's kernel: the graph of a stage (of several that the compiler went through), or details. */
-export type GraphMessage =
-  | { type: "graph"; stage: number; stages: string[]; options: GraphOptions }
-  | { type: "card"; stage: number; card: GraphCard };
-
-/** To the widget's kernel. Without a stage: that which is shown at first. */
-export type GraphRequest =
-  | { type: "graph"; stage?: number }
-  | { type: "card"; stage: number; box: number };
+/** Details of a selected box that its columns do not contain: texts, and longer ones to unfold. */
+export interface GraphCard {
+  readonly box: number;
+  readonly rows: readonly (readonly [string, string])[];
+  readonly code: readonly (readonly [string, string])[];
+}
 
 export interface GraphOptions {
-  colour?: ColourBy;
-  /** Paths of boxes that are open at first; left out: what there is room for. */
-  open?: string[];
-  height?: number;
+  readonly colour?: ColourBy;
+  /** Paths of boxes that are open at first; left out: as many as there is room for. */
+  readonly open?: readonly string[];
+  readonly height?: number;
 }
 
-export type ColourBy = "structure" | "device" | "time" | "memory";
+/** A graph, which is in the buffer, of several that the compiler went through. */
+export interface GraphMessage {
+  readonly type: "graph";
+  readonly stage: number;
+  readonly stages: readonly string[];
+  readonly options: GraphOptions;
+}
+
+export interface CardMessage {
+  readonly type: "card";
+  readonly stage: number;
+  readonly card: GraphCard;
+}
+
+export type FromKernel = GraphMessage | CardMessage;
+
+export interface GraphRequest {
+  /** Left out: the one that is shown at first. */
+  readonly stage?: number;
+  readonly type: "graph";
+}
+
+export interface CardRequest {
+  readonly type: "card";
+  readonly stage: number;
+  readonly box: number;
+}
+
+export type ToKernel = GraphRequest | CardRequest;

@@ -1,24 +1,30 @@
-// A turn between an open document and Jupyter's server: tfnb/notebook/server/documents.py.
+// Generated from tfnb/notebook/protocol/served.py by scripts/browser_protocol.py.
+//
+// One exchange between an open document and Jupyter's server, which feeds it where there is no kernel.
 
-export type Kind = "events" | "graph" | "trace";
+import type { Bytes } from "./bytes";
 
-/** What the browser tells. */
-export interface Told {
+export type DocumentKind = "events" | "graph" | "trace";
+
+/** What the browser sends. */
+export interface ServedRequest {
   readonly state: Readonly<Record<string, unknown>>;
   readonly messages: readonly unknown[];
   /** The document starts anew. */
   readonly first: boolean;
 }
 
-/** What it hears. */
-export interface Turn {
+export interface ServedMessage {
+  readonly content: unknown;
+  readonly buffers: readonly Bytes[];
+}
+
+/** What the server answers. */
+export interface ServedReply {
   readonly state: Readonly<Record<string, unknown>>;
-  readonly messages: readonly {
-    readonly content: unknown;
-    readonly buffers: readonly DataView[];
-  }[];
+  readonly messages: readonly ServedMessage[];
   /** Seconds until there may be news; 0: never. */
   readonly again: number;
-  /** The server had forgotten the document, and has made it anew. */
+  /** The server had forgotten the document, and has opened it again. */
   readonly renewed: boolean;
 }

@@ -1,4 +1,6 @@
-// What a kernel tells of itself: tfnb/notebook/status.py.
+// Generated from tfnb/notebook/protocol/status.py by scripts/browser_protocol.py.
+//
+// What JupyterLab's side panel shows of a kernel.
 
 export interface Device {
   readonly name: string;
@@ -17,6 +19,8 @@ export interface OpenSession {
 export interface Report {
   readonly devices: readonly Device[];
   readonly sessions: readonly OpenSession[];
+  /** How many further sessions are open. */
   readonly more: number;
+  /** Why the devices are not known, or "". */
   readonly fault: string;
 }

@@ -1,22 +1,50 @@
-// The messages of tfnb/notebook/timeline_view.py. The columns of the events come beside "data" as binary buffers, in
-// the order of `Columns` in views/timeline/trace.ts.
+// Generated from tfnb/notebook/protocol/timeline.py by scripts/browser_protocol.py.
+//
+// The messages of `tf.timeline`. The columns of the events come beside "data" as buffers, in the order of COLUMNS.
 
-/** Rows `row` to `row + rows` of the drawing: a queue of a device, a thread of the host, or transfers. */
+export type EventKind = "kernel" | "host" | "launch" | "compile" | "transfer" | "schedule" | "wait";
+
+export const KINDS = [
+  "kernel",
+  "host",
+  "launch",
+  "compile",
+  "transfer",
+  "schedule",
+  "wait",
+] as const;
+
+export const COLUMNS = {
+  start: "float64",
+  end: "float64",
+  row: "int32",
+  label: "int32",
+  kind: "uint8",
+  step: "int32",
+  cause: "int32",
+  critical: "uint8",
+} as const;
+
+/**
+ * Rows `row` to `row + rows` of the drawing: a queue of a device, a thread of the host, or
+ * transfers.
+ */
 export interface Lane {
   readonly device: string;
   readonly name: string;
   readonly row: number;
   readonly rows: number;
-  /** The task that it is of, where a step ran on several; the lanes of a task follow each other. */
+  /** The task of the lane, where a step ran on several; the lanes of a task follow each other. */
   readonly group: string;
 }
 
-/** What the events of one label cost; `share` is of all kernels and host kernels, `made` the line that made it. */
+/** What the events of one label cost; `share` is of all kernels and host kernels. */
 export interface CostRow {
   readonly label: number;
   readonly name: string;
   readonly op: string;
-  readonly made: string;
+  /** The user's line that created the operation. */
+  readonly source: string;
   readonly kind: string;
   readonly count: number;
   readonly total_us: number;
@@ -26,7 +54,7 @@ export interface CostRow {
 }
 
 export interface TraceMeta {
-  readonly kinds: readonly string[];
+  readonly kinds: readonly EventKind[];
   readonly lanes: readonly Lane[];
   readonly labels: readonly string[];
   readonly span_us: number;
@@ -35,7 +63,10 @@ export interface TraceMeta {
   readonly steps: readonly (readonly [number, number])[];
   readonly table: readonly CostRow[];
   readonly summary: string;
-  /** Where the time of all steps went, in microseconds: kernels and the gaps between them add up to it. */
+  /**
+   * Where the time of all steps went, in microseconds: kernels and the gaps between them add up to
+   * it.
+   */
   readonly account: readonly (readonly [string, number])[];
 }
 
@@ -43,8 +74,9 @@ export interface NodeCard {
   readonly name: string;
   readonly op: string;
   readonly shapes: readonly string[];
-  readonly origin: string;
-  /** The node whose gradient it computes, or "": then `origin` is the line of that node. */
+  /** The user's line that created the node, or the node whose gradient it computes. */
+  readonly source: string;
+  /** The node whose gradient it computes, or "". */
   readonly gradient_of: string;
 }
 
@@ -61,12 +93,35 @@ export interface EventCard {
   readonly more: number;
 }
 
-export type FromKernel =
-  | { readonly type: "data"; readonly trace: TraceMeta }
-  | { readonly type: "card"; readonly event: number; readonly card: EventCard }
-  | { readonly type: "chrome"; readonly text: string };
+export interface DataMessage {
+  readonly type: "data";
+  readonly trace: TraceMeta;
+}
 
-export type ToKernel =
-  | { readonly type: "ready" }
-  | { readonly type: "card"; readonly event: number }
-  | { readonly type: "chrome" };
+export interface CardMessage {
+  readonly type: "card";
+  readonly event: number;
+  readonly card: EventCard;
+}
+
+export interface ChromeMessage {
+  readonly type: "chrome";
+  readonly text: string;
+}
+
+export type FromKernel = DataMessage | CardMessage | ChromeMessage;
+
+export interface DataRequest {
+  readonly type: "ready";
+}
+
+export interface CardRequest {
+  readonly type: "card";
+  readonly event: number;
+}
+
+export interface ChromeRequest {
+  readonly type: "chrome";
+}
+
+export type ToKernel = DataRequest | CardRequest | ChromeRequest;

@@ -1,147 +1,249 @@
-// What tfnb/notebook/viewer tells the browser of runs, and what it is asked: the shapes of both sides' messages.
-// Numbers travel as the bytes of float64 arrays.
+// Generated from tfnb/notebook/protocol/viewer.py by scripts/browser_protocol.py.
+//
+// The messages of `tf.view`: what the kernel sends about runs, and what the browser asks for.
+//
+// Numbers are sent as the bytes of float64 arrays.
+
+import type { Bytes } from "./bytes";
+
+export type Kind = "scalar" | "histogram" | "image" | "audio" | "text" | "tensor";
 
 export const KINDS = ["scalar", "histogram", "image", "audio", "text", "tensor"] as const;
-export type Kind = (typeof KINDS)[number];
 
-/** The bytes of an array, wherever they begin. */
-export type Bytes = ArrayBufferView<ArrayBuffer>;
-
-export interface Parameters {
-  name: string;
+export interface ParameterTable {
+  readonly name: string;
   /** Scope or variable, depth, shape, number of parameters. */
-  rows: [string, number, string, number][];
+  readonly rows: readonly (readonly [string, number, string, number])[];
 }
 
 export interface HyperParameters {
-  run: string;
-  values: Record<string, string>;
+  readonly run: string;
+  readonly values: Readonly<Record<string, string>>;
   /** The newest values of some scalars. */
-  metrics: Record<string, string>;
+  readonly metrics: Readonly<Record<string, string>>;
 }
 
 export interface Catalogue {
-  runs: string[];
-  tags: Record<Kind, string[]>;
-  first_runs: number;
-  parameters: Parameters[];
-  hparams: HyperParameters[];
-  notes: string[];
+  readonly runs: readonly string[];
+  readonly tags: Readonly<Record<Kind, readonly string[]>>;
+  /** How many runs are shown until the user selects others. */
+  readonly first_runs: number;
+  readonly parameters: readonly ParameterTable[];
+  readonly hparams: readonly HyperParameters[];
+  readonly notes: readonly string[];
 }
 
 export interface CurveData {
-  run: number;
-  total: number;
-  step: Bytes;
-  wall: Bytes;
-  value: Bytes;
+  readonly run: number;
+  /** How many points there are; what is sent may be downsampled. */
+  readonly total: number;
+  readonly step: Bytes;
+  readonly wall: Bytes;
+  readonly value: Bytes;
 }
 
 export interface ScalarContent {
-  kind: "scalar";
-  tag: string;
-  curves: CurveData[];
+  /** Different in each message, so that a trait with equal content is sent as well. */
+  readonly number?: number;
+  readonly kind: "scalar";
+  readonly tag: string;
+  readonly curves: readonly CurveData[];
 }
 
 export interface HistogramRun {
-  run: number;
-  total: number;
-  steps: Bytes;
-  walls: Bytes;
+  readonly run: number;
+  readonly total: number;
+  readonly steps: Bytes;
+  readonly walls: Bytes;
   /** Nine percentiles per step. */
-  levels: Bytes;
+  readonly levels: Bytes;
   /** Counts in common buckets from `low` to `high`, per step. */
-  ridges: Bytes;
-  low: number;
-  high: number;
-  notes: string[];
+  readonly ridges: Bytes;
+  readonly low: number;
+  readonly high: number;
+  readonly notes: readonly string[];
 }
 
 export interface HistogramContent {
-  kind: "histogram";
-  tag: string;
-  runs: HistogramRun[];
-  left_out: number;
+  /** Different in each message, so that a trait with equal content is sent as well. */
+  readonly number?: number;
+  readonly kind: "histogram";
+  readonly tag: string;
+  readonly runs: readonly HistogramRun[];
+  readonly left_out: number;
 }
 
-interface AnyItem {
-  step: number;
-  wall: number;
+export interface ItemTime {
+  readonly step: number;
+  readonly wall: number;
+}
+
+export interface UnreadableItem {
+  readonly step: number;
+  readonly wall: number;
   /** Why it cannot be shown. */
-  note?: string;
+  readonly note: string;
 }
 
-export interface ImageItem extends AnyItem {
-  width: number;
-  height: number;
-  png: Bytes;
+export interface ImageItem {
+  readonly step: number;
+  readonly wall: number;
+  readonly width: number;
+  readonly height: number;
+  readonly png: Bytes;
 }
 
-export interface AudioItem extends AnyItem {
-  wav: Bytes;
-  rate: number;
-  channels: number;
-  seconds: number;
-  /** Of how many seconds that is the beginning. */
-  of: number;
+export interface AudioItem {
+  readonly step: number;
+  readonly wall: number;
+  readonly wav: Bytes;
+  readonly rate: number;
+  readonly channels: number;
+  readonly seconds: number;
+  /** The duration of the whole recording, of which this may be the beginning. */
+  readonly of: number;
 }
 
-export interface TextItem extends AnyItem {
-  text: string;
+export interface TextItem {
+  readonly step: number;
+  readonly wall: number;
+  readonly text: string;
   /** Characters left out. */
-  cut: number;
+  readonly cut: number;
 }
 
-export interface ItemRun<Item> {
-  run: number;
-  total: number;
-  items: Item[];
+export interface ImageRun {
+  readonly run: number;
+  readonly total: number;
+  readonly items: readonly (ImageItem | UnreadableItem)[];
 }
 
-export interface ItemContent<K extends Kind, Item> {
-  kind: K;
-  tag: string;
-  runs: ItemRun<Item>[];
-  left_out: number;
+export interface AudioRun {
+  readonly run: number;
+  readonly total: number;
+  readonly items: readonly (AudioItem | UnreadableItem)[];
 }
 
-export interface Contents {
-  scalar: ScalarContent;
-  histogram: HistogramContent;
-  image: ItemContent<"image", ImageItem>;
-  audio: ItemContent<"audio", AudioItem>;
-  text: ItemContent<"text", TextItem>;
-  tensor: ItemContent<"tensor", TextItem>;
-}
-export type Content = Contents[Kind];
-
-/** Empty charts as JSON for `Bokeh.embed.embed_item` (others come when they are asked for), how runs look. */
-export interface Templates {
-  version: string;
-  colours: string[];
-  dashes: string[];
-  charts: Record<string, object>;
+export interface TextRun {
+  readonly run: number;
+  readonly total: number;
+  readonly items: readonly (TextItem | UnreadableItem)[];
 }
 
-/** What is on show: the kernel sends that and nothing else. */
+export interface ImageContent {
+  /** Different in each message, so that a trait with equal content is sent as well. */
+  readonly number?: number;
+  readonly kind: "image";
+  readonly tag: string;
+  readonly runs: readonly ImageRun[];
+  readonly left_out: number;
+}
+
+export interface AudioContent {
+  /** Different in each message, so that a trait with equal content is sent as well. */
+  readonly number?: number;
+  readonly kind: "audio";
+  readonly tag: string;
+  readonly runs: readonly AudioRun[];
+  readonly left_out: number;
+}
+
+export interface TextContent {
+  /** Different in each message, so that a trait with equal content is sent as well. */
+  readonly number?: number;
+  readonly kind: "text";
+  readonly tag: string;
+  readonly runs: readonly TextRun[];
+  readonly left_out: number;
+}
+
+export interface TensorContent {
+  /** Different in each message, so that a trait with equal content is sent as well. */
+  readonly number?: number;
+  readonly kind: "tensor";
+  readonly tag: string;
+  readonly runs: readonly TextRun[];
+  readonly left_out: number;
+}
+
+export type Content =
+  | ScalarContent
+  | HistogramContent
+  | ImageContent
+  | AudioContent
+  | TextContent
+  | TensorContent;
+
+/**
+ * `charts` are empty charts as JSON for `Bokeh.embed.embed_item`; more are sent when they are asked
+ * for.
+ */
+export interface ChartTheme {
+  readonly version: string;
+  readonly colours: readonly string[];
+  readonly dashes: readonly string[];
+  readonly charts: Readonly<Record<string, unknown>>;
+}
+
+/** What is shown: the kernel sends that and nothing else. */
 export interface Wanted {
-  kind: Kind;
-  tags: string[];
-  runs: number[];
+  readonly kind: Kind;
+  readonly tags: readonly string[];
+  readonly runs: readonly number[];
 }
 
-export type Ask =
-  | { op: "csv" | "frame"; tag: string }
-  | { op: "chart"; name: string }
-  | { op: "hello" | "bye" | "whole" };
-export type Answer = { op: "note"; text: string } | { op: "csv"; tag: string };
-
-/** New points of curves that were sent before. The buffer holds per curve its steps, then times, then values. */
+/**
+ * New points of curves that were sent before. The buffer holds per curve its steps, then times,
+ * then values.
+ */
 export interface AppendPoints {
-  op: "append";
-  tags: string[];
+  readonly op: "append";
+  readonly tags: readonly string[];
   /** The place of its tag, its run, the total before and now, and how many points come. */
-  curves: [number, number, number, number, number][];
-  /** Seconds until the next ones at the earliest. */
-  pause: number;
+  readonly curves: readonly (readonly [number, number, number, number, number])[];
+  /** Seconds until the next message at the earliest. */
+  readonly pause: number;
+}
+
+export interface Note {
+  readonly op: "note";
+  readonly text: string;
+}
+
+/** The buffer holds the file. */
+export interface CsvFile {
+  readonly op: "csv";
+  readonly tag: string;
+}
+
+export type FromKernel = AppendPoints | Note | CsvFile;
+
+export interface ExportRequest {
+  readonly op: "csv" | "frame";
+  readonly tag: string;
+}
+
+export interface ChartRequest {
+  readonly op: "chart";
+  readonly name: string;
+}
+
+/** A place of the view became visible or invisible, or lacks the points that new ones belong to. */
+export interface VisibilityRequest {
+  readonly op: "hello" | "bye" | "whole";
+}
+
+export type ToKernel = ExportRequest | ChartRequest | VisibilityRequest;
+
+/** The traits of the widget's model. */
+export interface ViewerState {
+  /** False where Jupyter's server feeds the model. */
+  readonly has_kernel?: boolean;
+  readonly key: string;
+  /** The id of the model that brings BokehJS. */
+  readonly library: string;
+  readonly templates: ChartTheme;
+  readonly catalogue: Catalogue;
+  readonly changes: readonly Content[];
+  readonly wanted: Wanted;
 }

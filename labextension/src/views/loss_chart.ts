@@ -59,7 +59,7 @@ export class LossChart {
       const curve = this.curves[place];
       if (curve?.total !== before) return false;
       const held = [curve.step, curve.value, curve.smooth];
-      const [step, value, smooth] = lengthened(held, parts.next().value ?? [], 1);
+      const [step, value, smooth] = lengthened(held, parts.next().value ?? []);
       if (step && value && smooth) this.curves[place] = { ...curve, total, step, value, smooth };
     }
     this.draw(true);

@@ -1,12 +1,12 @@
 // A widget's model that a server feeds instead of a kernel. The modules of the notebook's widgets draw on it as they
 // do on anywidget's. What they set and send goes out in turns, one at a time; what comes back becomes the same events.
-import type { Told, Turn } from "../protocol/served";
+import type { ServedReply, ServedRequest } from "../protocol/served";
 
 type Handler = (...values: unknown[]) => void;
 
 export interface Fed {
   /** One turn with the server. */
-  exchange(told: Told): Promise<Turn>;
+  exchange(told: ServedRequest): Promise<ServedReply>;
   /** Another model, by name: BokehJS. */
   shared(name: string): Promise<{ get(key: string): unknown }>;
   /** Says what is wrong, or nothing any more. */
@@ -116,11 +116,11 @@ export class ServedModel {
     this.changed = {};
     this.messages = [];
     this.busy = true;
-    let heard: Turn;
+    let heard: ServedReply;
     try {
       heard = await this.fed.exchange(told);
     } catch (fault) {
-      // Told again with the next turn.
+      // ServedRequest again with the next turn.
       this.changed = { ...told.state, ...this.changed };
       this.messages = [...told.messages, ...this.messages];
       throw fault;
@@ -136,7 +136,7 @@ export class ServedModel {
     else if (heard.again > 0 && this.watched) this.soon(heard.again);
   }
 
-  private hear(heard: Turn): void {
+  private hear(heard: ServedReply): void {
     Object.assign(this.state, heard.state);
     for (const key of Object.keys(heard.state)) this.tell(`change:${key}`);
     for (const { content, buffers } of heard.messages) this.tell("msg:custom", content, buffers);

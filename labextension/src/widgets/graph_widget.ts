@@ -2,7 +2,7 @@
 // shows. The channel is never displayed itself; what it needs it asks for when its place is there.
 
 import type { AnyModel } from "@anywidget/types";
-import type { GraphCard, GraphMessage, GraphOptions, GraphRequest } from "../protocol/graph";
+import type { FromKernel, GraphCard, GraphOptions, ToKernel } from "../protocol/graph";
 import { drawStages } from "../views/graph/stages";
 import { GraphModel } from "../views/graph/view";
 import { ask } from "./channel/ask";
@@ -19,12 +19,12 @@ class Live {
   private readonly cards = new Map<string, (card: GraphCard) => void>();
   private readonly waiting: HTMLElement[] = [];
   private readonly shown: { dispose(): void }[] = [];
-  private told: { stages: string[]; first: number; options: GraphOptions } | null = null;
+  private told: { stages: readonly string[]; first: number; options: GraphOptions } | null = null;
   private answered = (): void => {};
 
   constructor(private readonly channel: AnyModel<Traits>) {}
 
-  receive = async (message: GraphMessage, buffers: readonly DataView[]): Promise<void> => {
+  receive = async (message: FromKernel, buffers: readonly DataView[]): Promise<void> => {
     if (message.type === "card") {
       const key = `${message.stage} ${message.card.box}`;
       this.cards.get(key)?.(message.card);
@@ -52,7 +52,7 @@ class Live {
       this.answered = ask(() => this.send({ type: "graph" }));
   };
 
-  private send(request: GraphRequest): void {
+  private send(request: ToKernel): void {
     this.channel.send(request);
   }
 

@@ -1,20 +1,13 @@
 // The browser's side of tfnb/notebook/loss_plot.py: draws a Bokeh document and keeps its curves fed.
 import type { AnyModel } from "@anywidget/types";
-import type { AppendLossPoints, LossCurve } from "../protocol/loss";
+import type { Bytes } from "../protocol/bytes";
+import type { AppendLossPoints, LossState, WholeRequest } from "../protocol/loss";
 import { startedBokeh } from "../views/bokeh";
 import { LossChart } from "../views/loss_chart";
 import { floats } from "../views/viewer/numbers";
 import { listen } from "./channel/listen";
 
-type Bytes = ArrayBufferView<ArrayBuffer>;
-
-interface State {
-  key: string; // the model's own id
-  library: string;
-  document: string;
-  curves: LossCurve[];
-}
-type Model = AnyModel<State>;
+type Model = AnyModel<LossState>;
 
 async function library(model: Model): Promise<BlobPart> {
   const id = model.get("library").slice("IPY_MODEL_".length);
@@ -49,7 +42,8 @@ export default {
       if (told.op !== "append" || document.hidden) return;
       if (asked || chart.grow(told, floats(buffers[0]))) return;
       asked = true;
-      model.send({ op: "whole" });
+      const request: WholeRequest = { op: "whole" };
+      model.send(request);
     };
     model.on("change:document", redraw);
     model.on("change:curves", refill);

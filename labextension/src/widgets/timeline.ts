@@ -1,6 +1,7 @@
 // The browser's side of tfnb/notebook/timeline_view.py. The model is never displayed itself: it puts the live view in
 // place of the picture in the cell's output, which it finds by its key, and again wherever that output is drawn anew.
 import type { AnyModel, Initialize } from "@anywidget/types";
+import type { Bytes } from "../protocol/bytes";
 import type { EventCard, FromKernel, ToKernel } from "../protocol/timeline";
 import { download } from "../views/dom";
 import { drawTimeline, type TimelineView } from "../views/timeline/timeline";
@@ -21,9 +22,7 @@ class Channel {
   private answered = (): void => {};
 
   constructor(private readonly model: AnyModel<State>) {
-    model.on("msg:custom", (message: FromKernel, buffers: DataView[]) =>
-      this.heard(message, buffers),
-    );
+    model.on("msg:custom", (message: FromKernel, buffers: Bytes[]) => this.heard(message, buffers));
   }
 
   private tell(message: ToKernel): void {
@@ -55,7 +54,7 @@ class Channel {
     });
   }
 
-  private heard(message: FromKernel, buffers: DataView[]): void {
+  private heard(message: FromKernel, buffers: Bytes[]): void {
     if (message.type === "data") {
       const trace = new Trace(message.trace, columnsOf(buffers));
       this.trace = trace;

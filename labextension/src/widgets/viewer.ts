@@ -1,19 +1,11 @@
 // The browser's side of tfnb/notebook/viewer/view.py. The model is never displayed itself: it keeps what the kernel has
 // sent and draws a page in each place of the notebook that bears its name, also in places that are made later.
 import type { AnyModel } from "@anywidget/types";
-import type {
-  Answer,
-  AppendPoints,
-  Bytes,
-  Catalogue,
-  Content,
-  Contents,
-  Kind,
-  Templates,
-  Wanted,
-} from "../protocol/viewer";
+import type { Bytes } from "../protocol/bytes";
+import type { AppendPoints, Content, FromKernel, Kind, ViewerState } from "../protocol/viewer";
 import { h } from "../views/dom";
 import { withAppended } from "../views/viewer/appended_points";
+import type { Contents } from "../views/viewer/contents";
 import { floats } from "../views/viewer/numbers";
 import { firstOptions, type Options } from "../views/viewer/options";
 import { drawViewer, type ViewerPage, type ViewerSource } from "../views/viewer/viewer";
@@ -21,16 +13,7 @@ import "../views/viewer/viewer.css";
 import { listen } from "./channel/listen";
 import { inPlaces } from "./channel/places";
 
-interface State {
-  library: string; // the id of the model that brings BokehJS
-  templates: Templates;
-  catalogue: Catalogue;
-  changes: Content[];
-  wanted: Wanted;
-  key: string;
-  has_kernel?: boolean; // false where Jupyter's server feeds the model
-}
-type Model = AnyModel<State>;
+type Model = AnyModel<ViewerState>;
 
 const named = (kind: string, tag: string) => `${kind}\n${tag}`;
 const GONE =
@@ -111,7 +94,7 @@ class Live {
       this.keep();
       this.each((page) => page.contentsChanged());
     });
-    model.on("msg:custom", (told: Answer | AppendPoints, buffers: Bytes[]) => {
+    model.on("msg:custom", (told: FromKernel, buffers: Bytes[]) => {
       if (told.op === "append") this.grow(told, buffers[0]);
       else this.each((page) => page.answer(told, buffers));
     });

@@ -17,8 +17,8 @@ from fuzz.mutate import NUMBERS, of_bytes, of_message
 from fuzz.readers.graph_import import graph_defs
 from fuzz.target import Target
 from tfnb.ir.protos import proto
+from tfnb.notebook.protocol.viewer import KINDS
 from tfnb.notebook.viewer import media
-from tfnb.notebook.viewer.content import KINDS
 from tfnb.notebook.viewer.sources import FolderSource
 from tfnb.notebook.viewer.state import ViewState, Wanted
 from tfnb.summary.records import frame, masked_crc

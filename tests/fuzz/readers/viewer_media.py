@@ -14,7 +14,7 @@ from fuzz.target import Target
 from tfnb.errors import DataLossError, InvalidArgumentError
 from tfnb.ir.protos import proto
 from tfnb.notebook.viewer import media
-from tfnb.notebook.viewer.content import _MAKERS
+from tfnb.notebook.viewer.content import ITEM_MAKERS
 
 
 def target(folder: Path) -> Target:
@@ -28,11 +28,12 @@ def target(folder: Path) -> Target:
         except Exception:  # the class of protobuf's error depends on its implementation
             raise DataLossError("no summary") from None
         notes = []
-        for kind, make in _MAKERS.items():
+        for kind, make in ITEM_MAKERS.items():
             item: Any = SimpleNamespace(
                 path="", offset=next(numbers), tag="", step=0, wall_time=0.0, value=lambda: value, kind=kind
             )
-            notes.append("note" in make(item))
+            made = make(item)
+            notes.append(isinstance(made, dict) and "note" in made)
         if all(notes):
             raise InvalidArgumentError("nothing can be shown")
 

@@ -173,7 +173,7 @@ def test_a_trace(server):
     turn = server.turn("trace", "a.trace.json", first=True, **told)
     data, card = turn["messages"]
     assert len(data["buffers"]) == 8 and data["content"]["trace"]["steps"]
-    assert card["content"]["card"]["name"] and turn["again"] == 0
+    assert card["content"]["card"]["device"] and turn["again"] == 0
 
 
 def test_a_graph(server):

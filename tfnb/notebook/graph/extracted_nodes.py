@@ -14,10 +14,11 @@ import numpy as np
 from tfnb.notebook.graph.edge_bundles import Bundles
 from tfnb.notebook.graph.table import UPDATES, is_variable
 from tfnb.notebook.graph.tree import Tree
+from tfnb.notebook.protocol.graph import EXTRACTED
 
 __all__ = ["ATTACHED", "BOOKKEEPING", "HUB", "INPUTS", "extract_nodes", "extract_unconnected"]
 
-HUB, BOOKKEEPING, ATTACHED = 1, 2, 3
+HUB, BOOKKEEPING, ATTACHED = (EXTRACTED[why] for why in ("hub", "bookkeeping", "attached"))
 # A hub has at least so many neighbours, and two fifths of its scope; what most of the nodes are in is none.
 CROWDED = 8
 INPUTS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})

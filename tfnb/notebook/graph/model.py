@@ -23,11 +23,18 @@ from tfnb.notebook.graph.extracted_nodes import ATTACHED, INPUTS, extract_nodes,
 from tfnb.notebook.graph.structure import groups, structure
 from tfnb.notebook.graph.table import GraphTable, graph_table, is_variable
 from tfnb.notebook.graph.tree import Tree, draft, fold, number
+from tfnb.notebook.protocol.graph import (
+    KINDS,
+    FloatColumn,
+    FloatLengths,
+    GraphCard,
+    GraphHead,
+    IntColumn,
+)
 from tfnb.session.chrome_trace import times_of
 
 __all__ = ["KINDS", "GraphModel", "graph_model"]
 
-KINDS = ("scope", "operation", "constant", "variable", "input", "flow", "series")
 _FLOW = frozenset(
     {
         "Switch",
@@ -79,8 +86,8 @@ class GraphModel:
             paths.setdefault(self.tree.path(b), b)
         return paths
 
-    def card(self, box: int) -> dict[str, Any]:
-        """What is told of a box when it is chosen, beyond its columns: `rows` of texts, and `code` to unfold."""
+    def card(self, box: int) -> GraphCard:
+        """The details of a selected box that its columns do not contain: `rows` of texts, and `code` to unfold."""
         if not 0 <= box < len(self.tree.parent):
             raise InvalidArgumentError(
                 f"needed a box from 0 to {len(self.tree.parent) - 1}, got {box}"
@@ -98,13 +105,13 @@ class GraphModel:
         return {"box": box, "rows": rows, "code": code}
 
     def to_bytes(self) -> bytes:
-        """The message for the browser (labextension/src/protocol/graph.ts), compressed by deflate."""
+        """The message for the browser (see tfnb/notebook/protocol/graph.py), compressed by deflate."""
         labels, label = _interned(_cut(text) for text in self.tree.label)
         types, kind = _interned(self.table.types)
         devices, device = _interned(_cut(d) for d in self.table.devices)
         outputs = np.array([o[0] if o else -1 for o in self.table.outputs], np.int32)
         leaf, t, b = self.tree.leaf, self.table, self.bundles
-        columns: dict[str, np.ndarray] = {
+        columns: dict[IntColumn, np.ndarray] = {
             "parent": self.tree.parent, "label": label, "kind": self.kind, "main": self.tree.main,
             "type": _of_boxes(self.tree, kind), "device": _of_boxes(self.tree, device),
             "spec": _of_boxes(self.tree, outputs), "nodes": self.nodes, "extracted": self.extracted,
@@ -112,11 +119,16 @@ class GraphModel:
             "tensors": b.tensors, "controls": b.controls, "carried": b.spec, "source": leaf[t.source],
             "target": leaf[t.target], "before": leaf[t.before], "after": leaf[t.after],
         }  # fmt: skip
-        measured = {"parameters": self.parameters, "time": self.time_us, "bytes": self.nbytes}
-        head = {
-            "version": 1, "labels": labels, "types": types, "devices": devices, "specs": t.specs, "kinds": KINDS,
-            "missing": t.missing, "ints": {k: len(v) for k, v in columns.items()},
-            "floats": {k: len(v) for k, v in measured.items() if v is not None},
+        measured: dict[FloatColumn, np.ndarray | None] = {
+            "parameters": self.parameters, "time": self.time_us, "bytes": self.nbytes,
+        }  # fmt: skip
+        lengths: FloatLengths = {}
+        for name, column in measured.items():
+            if column is not None:
+                lengths[name] = len(column)
+        head: GraphHead = {
+            "version": 1, "labels": labels, "types": types, "devices": devices, "specs": t.specs, "kinds": list(KINDS),
+            "missing": t.missing, "ints": {k: len(v) for k, v in columns.items()}, "floats": lengths,
         }  # fmt: skip
         text = json.dumps(head, ensure_ascii=True).encode()
         text += b" " * (-(len(text) + 4) % 8)

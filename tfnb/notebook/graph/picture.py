@@ -6,15 +6,16 @@ one picture serves every theme and needs no style sheet, script or network.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import count
 from typing import Any
 
 from tfnb.notebook.graph.extracted_nodes import ATTACHED
-from tfnb.notebook.graph.model import KINDS, GraphModel
+from tfnb.notebook.graph.model import GraphModel
 from tfnb.notebook.graph_layout import Layout, Point, Size, layered
+from tfnb.notebook.protocol.graph import KINDS, GraphOptions
 
 __all__ = ["graph_picture", "opened_boxes"]
 
@@ -154,7 +155,7 @@ def opened_boxes(model: GraphModel, paths: Sequence[str] | None = None) -> set[i
     return opened
 
 
-def graph_picture(model: GraphModel, options: Mapping[str, Any] | None = None) -> str:
+def graph_picture(model: GraphModel, options: GraphOptions | None = None) -> str:
     """HTML: the drawing in a frame that scrolls, and a line on what the graph holds."""
     total = int(model.nodes[0])
     if not total:

@@ -13,7 +13,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from tfnb.errors import InvalidArgumentError
@@ -22,6 +22,8 @@ from tfnb.notebook.bokeh_library import bokehjs_zipped
 from tfnb.notebook.graph import graph_model
 from tfnb.notebook.graph_file import read_graph
 from tfnb.notebook.graph_widget import LiveGraph
+from tfnb.notebook.protocol.served import ServedReply
+from tfnb.notebook.protocol.viewer import CsvFile, Note
 from tfnb.notebook.timeline_view import Timeline
 from tfnb.notebook.trace_file import read_trace
 from tfnb.notebook.viewer.chart_theme import full_chart_theme
@@ -33,7 +35,7 @@ __all__ = ["Documents", "bokehjs_zipped", "module_and_style"]
 MOST_OPEN = 8
 # Between two looks at a growing folder: seconds, and as a multiple of what the last look took.
 SECONDS, SHARE = 1.0, 20.0
-Answers = list[tuple[dict[str, Any], list[bytes]]]
+Answers = list[tuple[Mapping[str, Any], list[bytes]]]
 
 
 class Document(Protocol):
@@ -72,12 +74,13 @@ class EventsDocument:
         contents = self._view.contents(self._wanted, everything)
         if contents or "templates" in out:
             out["changes"] = contents
-        answers = [self._answer(message) for message in messages if _asks(message)]
+        answers: Answers = [self._answer(message) for message in messages if _asks(message)]
         return out, answers, max(SECONDS, (time.thread_time() - begin) * SHARE)
 
-    def _answer(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+    def _answer(self, message: dict[str, Any]) -> tuple[Note | CsvFile, list[bytes]]:
         if message["op"] == "frame":
-            return {"op": "note", "text": "there is no kernel here to put a DataFrame into: save as CSV"}, []
+            note: Note = {"op": "note", "text": "there is no kernel here to hold a DataFrame: save as CSV"}
+            return note, []
         table, tag = self._view.table(self._wanted.runs), str(message.get("tag"))
         text = io.StringIO()
         rows = csv.writer(text)
@@ -87,7 +90,8 @@ class EventsDocument:
             if series is not None:
                 for row in zip(series.step, series.wall_time, series.value, strict=True):
                     rows.writerow([name, tag, *row])
-        return {"op": "csv", "tag": tag}, [text.getvalue().encode()]
+        file: CsvFile = {"op": "csv", "tag": tag}
+        return file, [text.getvalue().encode()]
 
 
 def _asks(message: Any) -> bool:
@@ -159,7 +163,7 @@ class Documents:
 
     def turn(
         self, name: str, kind: str, place: str, admits: Callable[[str], bool], told: dict[str, Any]
-    ) -> dict[str, Any]:
+    ) -> ServedReply:
         """One turn of the document `name`; `told` has its `state` and `messages`, and `first` when it starts anew.
 
         Raises `InvalidArgumentError` for a kind that is not known, and what reading the file raises.

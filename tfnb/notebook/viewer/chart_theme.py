@@ -17,6 +17,7 @@ from typing import Any
 
 from tfnb.devices.opencl.cache import BinaryCache
 from tfnb.notebook.bokeh_library import BOKEH_VERSION
+from tfnb.notebook.protocol.viewer import ChartTheme
 from tfnb.notebook.series import COLOURS
 from tfnb.settings import load_settings
 
@@ -30,12 +31,12 @@ CHARTS = (
 DASHES = ("solid", "dashed", "dotted", "dotdash")
 
 
-def chart_theme(charts: Mapping[str, Any]) -> dict[str, Any]:
+def chart_theme(charts: Mapping[str, Any]) -> ChartTheme:
     """The message for the browser, with the templates of the given charts by name."""
-    return {"version": BOKEH_VERSION, "colours": COLOURS, "dashes": DASHES, "charts": dict(charts)}
+    return {"version": BOKEH_VERSION, "colours": list(COLOURS), "dashes": list(DASHES), "charts": dict(charts)}
 
 
-def full_chart_theme() -> dict[str, Any]:
+def full_chart_theme() -> ChartTheme:
     """The message for the browser with the templates of all charts."""
     return chart_theme({name: chart_template(name) for name in CHARTS})
 

@@ -7,77 +7,104 @@ instead of an error.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from tfnb.notebook.viewer.media import MAKERS, Content, array_of
+from tfnb.notebook.protocol.viewer import (
+    AudioRun,
+    Content,
+    CurveData,
+    HistogramRun,
+    ImageRun,
+    ItemTime,
+    ScalarContent,
+    TextRun,
+    UnreadableItem,
+)
+from tfnb.notebook.viewer.media import array_of, audio_item, image_item, tensor_item, text_item
 from tfnb.summary.reader import Item, Run, Series
 from tfnb.summary.sampling import thinned
 
-__all__ = ["KINDS", "Content", "buckets", "content_of", "percentiles", "rebinned", "scalars_of"]
+__all__ = ["ITEM_MAKERS", "ItemKind", "buckets", "content_of", "percentiles", "rebinned", "scalars_of"]
 
-KINDS = ("scalar", "histogram", "image", "audio", "text", "tensor")
+ItemKind = Literal["histogram", "image", "audio", "text", "tensor"]
+Made = TypeVar("Made")
 LEVELS = (0.0, 0.067, 0.159, 0.309, 0.5, 0.691, 0.841, 0.933, 1.0)
 BINS = 40
-MOST_STEPS = {"histogram": 40, "image": 12, "audio": 6, "text": 20, "tensor": 20}
+MOST_STEPS: dict[ItemKind, int] = {"histogram": 40, "image": 12, "audio": 6, "text": 20, "tensor": 20}
 MOST_RUNS = 4  # of pictures and texts side by side
 MOST_BUCKETS = 10_000
 
 Shown = Sequence[tuple[int, Run]]  # a run and its number in the catalogue
 
 
-def scalars_of(tag: str, shown: Shown, most: int) -> Content:
+def scalars_of(tag: str, shown: Shown, most: int) -> ScalarContent:
     """The curves of a tag, each of at most `most` points; `total` is how many there were."""
-    curves = []
-    for number, run in shown:
-        series = run.scalars.get(tag)
-        if series is not None and len(series):
-            curves.append({"run": number, "total": series.total, **_columns(series, most)})
+    curves = [
+        _curve(number, series, most)
+        for number, run in shown
+        if (series := run.scalars.get(tag)) is not None and len(series)
+    ]
     return {"kind": "scalar", "tag": tag, "curves": curves}
 
 
-def _columns(series: Series, most: int) -> dict[str, bytes]:
+def _curve(run: int, series: Series, most: int) -> CurveData:
     step, wall, value = series.step, series.wall_time, series.value
     if len(value) > most:
         chosen = thinned(value, most)
         step, wall, value = step[chosen], wall[chosen], value[chosen]
     return {
+        "run": run,
+        "total": series.total,
         "step": step.astype(np.float64).tobytes(),
         "wall": wall.tobytes(),
         "value": value.tobytes(),
     }
 
 
-def content_of(kind: str, tag: str, shown: Shown) -> Content:
+def content_of(kind: ItemKind, tag: str, shown: Shown) -> Content:
     """The items of a tag that is no scalar: some steps of the first few runs that have it."""
     having = [(n, r) for n, r in shown if any(i.kind == kind for i in r.items.get(tag, ()))]
-    runs = []
-    for number, run in having[:MOST_RUNS]:
-        items = [i for i in run.items[tag] if i.kind == kind]
-        most = MOST_STEPS[kind]
-        if len(items) > most:
-            chosen = np.linspace(0, len(items) - 1, most).astype(int)
-            kept = [items[i] for i in chosen]
-        else:
-            kept = items
-        found = [_MAKERS[kind](item) for item in kept]
-        made = _ridges(found) if kind == "histogram" else {"items": found}
-        runs.append({"run": number, "total": max(run.seen.get(tag, 0), len(items)), **made})
-    return {"kind": kind, "tag": tag, "runs": runs, "left_out": len(having) - len(runs)}
+    found = [(n, *_chosen(kind, tag, r)) for n, r in having[:MOST_RUNS]]
+    left_out = len(having) - len(found)
+    if kind == "histogram":
+        runs = [_histograms(n, total, [_histogram(i) for i in items]) for n, total, items in found]
+        return {"kind": kind, "tag": tag, "left_out": left_out, "runs": runs}
+    if kind == "image":
+        images: list[ImageRun] = [{"run": n, "total": t, "items": [_image(i) for i in items]} for n, t, items in found]
+        return {"kind": kind, "tag": tag, "left_out": left_out, "runs": images}
+    if kind == "audio":
+        sounds: list[AudioRun] = [{"run": n, "total": t, "items": [_audio(i) for i in items]} for n, t, items in found]
+        return {"kind": kind, "tag": tag, "left_out": left_out, "runs": sounds}
+    make = _text if kind == "text" else _tensor
+    texts: list[TextRun] = [{"run": n, "total": t, "items": [make(i) for i in items]} for n, t, items in found]
+    if kind == "text":
+        return {"kind": kind, "tag": tag, "left_out": left_out, "runs": texts}
+    return {"kind": kind, "tag": tag, "left_out": left_out, "runs": texts}
 
 
-def _guarded(make: Callable[[Any], Content], kept: int = 512) -> Callable[[Item], Content]:
-    """The content of an item, made once (the latest `kept` are); a fault in its data becomes its note."""
+def _chosen(kind: ItemKind, tag: str, run: Run) -> tuple[int, list[Item]]:
+    """How many items of a kind a run has had, and those that are sent, evenly chosen."""
+    items = [i for i in run.items[tag] if i.kind == kind]
+    total, most = max(run.seen.get(tag, 0), len(items)), MOST_STEPS[kind]
+    if len(items) > most:
+        items = [items[i] for i in np.linspace(0, len(items) - 1, most).astype(int)]
+    return total, items
+
+
+def _guarded(make: Callable[[Any, ItemTime], Made], kept: int = 512) -> Callable[[Item], Made | UnreadableItem]:
+    """Makes an item's message once (the latest `kept` are cached); an error in its data becomes its note."""
 
     @lru_cache(maxsize=kept)
-    def made(item: _Key) -> Content:
-        told = {"step": item.item.step, "wall": item.item.wall_time}
+    def made(key: _Key) -> Made | UnreadableItem:
+        time: ItemTime = {"step": key.item.step, "wall": key.item.wall_time}
         try:
-            return {**told, **make(item.item.value())}
+            return make(key.item.value(), time)
         except Exception as fault:  # decoders of pictures and sounds raise errors of many kinds
-            return {**told, "note": f"cannot be shown: {fault}"[:300]}
+            return {**time, "note": f"cannot be shown: {fault}"[:300]}
 
     return lambda item: made(_Key(item))
 
@@ -136,34 +163,47 @@ def rebinned(edges: np.ndarray, count: np.ndarray, wanted: np.ndarray) -> np.nda
     return np.diff(np.interp(wanted, edges, below, left=0.0, right=below[-1]))
 
 
-def _histogram(value: Any) -> Content:
+@dataclass(frozen=True)
+class _Histogram:
+    time: ItemTime
+    edges: np.ndarray
+    count: np.ndarray
+    levels: np.ndarray
+
+
+def _histogram_of(value: Any, time: ItemTime) -> _Histogram:
     edges, count = buckets(value)
-    return {"edges": edges, "count": count, "levels": percentiles(edges, count, LEVELS)}
+    return _Histogram(time, edges, count, percentiles(edges, count, LEVELS))
 
 
-def _ridges(found: list[Content]) -> Content:
-    """Bands (percentiles by step) and ridges (counts in common buckets by step) of a run's histograms."""
-    good = [h for h in found if "edges" in h]
-    notes = [h["note"] for h in found if "note" in h]
-    if not good:
-        return {"steps": b"", "walls": b"", "levels": b"", "ridges": b"", "low": 0, "high": 1, "notes": notes[:3]}
-    low, high = (min(h["edges"][0] for h in good), max(h["edges"][-1] for h in good))
+def _histograms(run: int, total: int, found: Sequence[_Histogram | UnreadableItem]) -> HistogramRun:
+    """Percentiles by step, and counts in common buckets by step, of a run's histograms."""
+    good = [h for h in found if isinstance(h, _Histogram)]
+    low = min((float(h.edges[0]) for h in good), default=0.0)
+    high = max((float(h.edges[-1]) for h in good), default=1.0)
     if not high > low:
         low, high = low - 0.5, high + 0.5
     wanted = np.linspace(low, high, BINS + 1)
-    ridges = np.stack([rebinned(h["edges"], h["count"], wanted) for h in good])
     return {
-        "steps": np.array([h["step"] for h in good], np.float64).tobytes(),
-        "walls": np.array([h["wall"] for h in good]).tobytes(),
-        "levels": np.stack([h["levels"] for h in good]).tobytes(),
-        "ridges": ridges.tobytes(),
-        "low": float(low),
-        "high": float(high),
-        "notes": notes[:3],
+        "run": run,
+        "total": total,
+        "steps": _bytes([h.time["step"] for h in good]),
+        "walls": _bytes([h.time["wall"] for h in good]),
+        "levels": _bytes([h.levels for h in good]),
+        "ridges": _bytes([rebinned(h.edges, h.count, wanted) for h in good]),
+        "low": low,
+        "high": high,
+        "notes": [h["note"] for h in found if not isinstance(h, _Histogram)][:3],
     }
 
 
-_MAKERS: dict[str, Callable[[Item], Content]] = {
-    "histogram": _guarded(_histogram),
-    **{kind: _guarded(make, 32 if kind == "audio" else 512) for kind, make in MAKERS.items()},
-}
+def _bytes(rows: Sequence[Any]) -> bytes:
+    return np.array(rows, np.float64).tobytes()
+
+
+_histogram = _guarded(_histogram_of)
+_image, _text, _tensor = _guarded(image_item), _guarded(text_item), _guarded(tensor_item)
+_audio = _guarded(audio_item, 32)
+ITEM_MAKERS: dict[ItemKind, Callable[[Item], Any]] = {
+    "histogram": _histogram, "image": _image, "audio": _audio, "text": _text, "tensor": _tensor,
+}  # fmt: skip

@@ -10,15 +10,15 @@ import io
 import math
 import warnings
 import wave
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from tfnb.ir.graphdef.tensor_proto import decode_array
+from tfnb.notebook.protocol.viewer import AudioItem, ImageItem, ItemTime, TextItem
 
-__all__ = ["MAKERS", "Content", "array_of"]
+__all__ = ["array_of", "audio_item", "image_item", "tensor_item", "text_item"]
 
 MOST_PIXELS, LONGEST_SIDE, MOST_BYTES = 1 << 24, 256, 32 << 20
 MOST_SOUND = 1 << 20  # bytes of a sound; of a longer one the beginning is sent
@@ -26,9 +26,6 @@ MOST_CHANNELS, MOST_RATE = 8, 384_000
 MOST_CHARACTERS = 8_000
 MOST_NUMBERS, SHOWN_NUMBERS = 1 << 22, 200  # of a tensor
 FORMATS = ("PNG", "JPEG", "GIF")
-
-Content = dict[str, Any]
-
 
 def array_of(tensor: Any, most: int) -> np.ndarray:
     """The array of a TensorProto. Raises `ValueError` when its shape says that it has more than `most` elements."""
@@ -42,7 +39,8 @@ def _strings(tensor: Any) -> list[bytes]:
     return list(tensor.string_val)
 
 
-def _image(value: Any) -> Content:
+def image_item(value: Any, time: ItemTime) -> ImageItem:
+    """The picture of a summary, made small and written as PNG. Raises `ValueError`, or what Pillow raises."""
     if value.HasField("image"):
         data = value.image.encoded_image_string
     else:
@@ -60,10 +58,11 @@ def _image(value: Any) -> Content:
         frame.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     out = io.BytesIO()
     frame.save(out, "PNG")
-    return {"width": width, "height": height, "png": out.getvalue()}
+    return {**time, "width": width, "height": height, "png": out.getvalue()}
 
 
-def _audio(value: Any) -> Content:
+def audio_item(value: Any, time: ItemTime) -> AudioItem:
+    """The sound of a summary as WAV, cut if it is long. Raises `ValueError`."""
     if value.HasField("audio"):
         data = value.audio.encoded_audio_string
     else:
@@ -86,21 +85,25 @@ def _audio(value: Any) -> Content:
         again.setframerate(rate)
         again.writeframes(samples)
     seconds = len(samples) // (channels * width) / rate
-    return {"wav": out.getvalue(), "rate": rate, "channels": channels, "seconds": seconds, "of": frames / rate}
+    return {
+        **time, "wav": out.getvalue(), "rate": rate, "channels": channels, "seconds": seconds, "of": frames / rate,
+    }  # fmt: skip
 
 
-def _cut(text: str) -> Content:
-    return {"text": text[:MOST_CHARACTERS], "cut": max(len(text) - MOST_CHARACTERS, 0)}
+def _cut(text: str, time: ItemTime) -> TextItem:
+    return {**time, "text": text[:MOST_CHARACTERS], "cut": max(len(text) - MOST_CHARACTERS, 0)}
 
 
-def _text(value: Any) -> Content:
+def text_item(value: Any, time: ItemTime) -> TextItem:
+    """The lines of a text summary. Raises `ValueError`."""
     strings = [s.decode("utf-8", "replace") for s in _strings(value.tensor)]
     if not strings and value.tensor.tensor_content:
         raise ValueError("text that is no string tensor")
-    return _cut("\n".join(strings))
+    return _cut("\n".join(strings), time)
 
 
-def _tensor(value: Any) -> Content:
+def tensor_item(value: Any, time: ItemTime) -> TextItem:
+    """A tensor summary as text: its shape, statistics and first values. Raises `ValueError`."""
     array = array_of(value.tensor, MOST_NUMBERS)
     lines = [f"{'string' if array.dtype == object else array.dtype} {list(array.shape)}"]
     flat = array.reshape(-1)
@@ -113,12 +116,4 @@ def _tensor(value: Any) -> Content:
             lines.append(f"{flat.size - finite.size:,} not finite")
     with np.printoptions(threshold=SHOWN_NUMBERS, edgeitems=4, linewidth=100):
         lines.append(str(array))
-    return _cut("\n".join(lines))
-
-
-MAKERS: dict[str, Callable[[Any], Content]] = {
-    "image": _image,
-    "audio": _audio,
-    "text": _text,
-    "tensor": _tensor,
-}
+    return _cut("\n".join(lines), time)

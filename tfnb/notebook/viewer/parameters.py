@@ -6,7 +6,6 @@ Invariant: a variable is counted once, in each scope around it.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tensorboard.plugins.hparams import plugin_data_pb2
 
@@ -15,14 +14,15 @@ from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.graphdef.message import as_message
 from tfnb.summary.reader import Run
 
-__all__ = ["hyper_parameters", "parameter_rows", "parameters_of_run"]
+__all__ = ["ParameterRow", "hyper_parameters", "parameter_rows", "parameters_of_run"]
 
 VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
 MOST_ROWS = 500
+ParameterRow = tuple[str, int, str, int]
 
 
-def parameter_rows(shapes: dict[str, tuple[int, ...] | None]) -> list[list[Any]]:
-    """[scope or variable, depth, shape, parameters] in the order of the names; a scope's count is that of all inside.
+def parameter_rows(shapes: dict[str, tuple[int, ...] | None]) -> list[ParameterRow]:
+    """(scope or variable, depth, shape, parameters) in the order of the names; a scope's count is that of all inside.
 
     An unknown shape counts nothing and is told as "unknown".
     """
@@ -36,8 +36,8 @@ def parameter_rows(shapes: dict[str, tuple[int, ...] | None]) -> list[list[Any]]
     rows = []
     for scope in sorted(counts, key=lambda s: s.split("/") if s else []):
         shape = shapes.get(scope)
-        told = "" if scope not in shapes else "unknown" if shape is None else str(list(shape))
-        rows.append([scope or "(all)", scope.count("/") + 1 if scope else 0, told, counts[scope]])
+        shape_text = "" if scope not in shapes else "unknown" if shape is None else str(list(shape))
+        rows.append((scope or "(all)", scope.count("/") + 1 if scope else 0, shape_text, counts[scope]))
     return rows[:MOST_ROWS]
 
 
@@ -52,7 +52,7 @@ def shapes_of_graph(graph: GraphBuilder) -> dict[str, tuple[int, ...] | None]:
     return found
 
 
-def parameters_of_run(run: Run) -> list[list[Any]]:
+def parameters_of_run(run: Run) -> list[ParameterRow]:
     """The rows of the newest graph in a run's files; none where there is none or it cannot be read."""
     graphs = [i for i in run.items.get("", ()) if i.kind == "graph"]
     if not graphs:

@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import InvalidArgumentError
-from tfnb.notebook.viewer.content import KINDS, Content, content_of, scalars_of
+from tfnb.notebook.protocol.viewer import (
+    KINDS,
+    Catalogue,
+    Content,
+    HyperParameters,
+    Kind,
+    ParameterTable,
+)
+from tfnb.notebook.viewer.content import content_of, scalars_of
 from tfnb.notebook.viewer.parameters import (
     hyper_parameters,
     parameter_rows,
@@ -33,6 +41,8 @@ MOST_TAGS, MOST_NAME = 48, 400
 MOST_METRICS = 8  # columns of newest values beside hyper-parameters
 # Points in one message, and per curve.
 POINTS, FEWEST, MOST = 24_000, 40, 1_000
+# A curve that the browser has more points of, since it grew, is sent whole again, which downsamples it.
+MOST_HELD = 2 * MOST
 # New points are sent as densely as a chart can show them: so many over its whole width.
 ACROSS, FEWEST_NEW = 800, 4
 # Kinds that are shown elsewhere, or say nothing to a reader.
@@ -43,7 +53,7 @@ UNTOLD = frozenset({*KINDS, "graph", "meta_graph", "run_metadata", "session_log"
 class Wanted:
     """What the browser shows: tags of one kind, and the numbers of the runs (None: the first ones)."""
 
-    kind: str = "scalar"
+    kind: Kind = "scalar"
     tags: tuple[str, ...] | None = None
     runs: frozenset[int] | None = None
 
@@ -51,7 +61,7 @@ class Wanted:
     def from_message(told: Any) -> Wanted:
         """From what the browser sent; whatever is malformed counts as not said."""
         told = told if isinstance(told, dict) else {}
-        kind = told.get("kind") if told.get("kind") in KINDS else "scalar"
+        kind: Kind = next((kind for kind in KINDS if kind == told.get("kind")), "scalar")
         tags, runs = told.get("tags"), told.get("runs")
         return Wanted(
             kind,
@@ -71,6 +81,15 @@ class AppendedPoints:
     numbers: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What the browser has of a curve: after how many purges, of how many points in all, and how many points."""
+
+    purges: int
+    total: int
+    points: int
+
+
 class ViewState:
     """Some sources, polled together; one thread at a time."""
 
@@ -79,12 +98,12 @@ class ViewState:
         self.names: list[str] = []
         self._numbers: dict[tuple[int, str], int] = {}
         self.runs: list[Run] = []
-        self.tags: dict[str, list[str]] = {kind: [] for kind in KINDS}
-        self._catalogue: dict[str, Any] = {}
+        self.tags: dict[Kind, list[str]] = {kind: [] for kind in KINDS}
+        self._catalogue: Catalogue | None = None
         self._form: Any = None
         self._others: list[str] = []  # kinds that have no tab
         self._sent: dict[tuple[str, str], Any] = {}
-        self._told: dict[tuple[str, int], tuple[int, int]] = {}  # (tag, run) -> purges, total of what was sent
+        self._told: dict[tuple[str, int], _Held] = {}  # by tag and run
         self.poll()
 
     def poll(self) -> bool:
@@ -100,12 +119,12 @@ class ViewState:
 
     # ---- catalogue -------------------------------------------------------------------------------
 
-    def catalogue(self) -> dict[str, Any]:
+    def catalogue(self) -> Catalogue:
         """Names of runs and tags, parameters, troubles: made again when there are others."""
         form = self._form_now()
-        if form != self._form:
+        if form != self._form or self._catalogue is None:
             self._form = form
-            found: dict[str, set[str]] = {kind: set() for kind in KINDS}
+            found: dict[Kind, set[str]] = {kind: set() for kind in KINDS}
             for run in self.runs:
                 found["scalar"].update(run.scalars)
                 for tag, items in run.items.items():
@@ -119,7 +138,6 @@ class ViewState:
                 "runs": list(self.names),
                 "tags": self.tags,
                 "first_runs": FIRST_RUNS,
-                "first_tags": FIRST_TAGS,
                 "parameters": self._parameters(),
                 "hparams": self._hyper_parameters(),
                 "notes": self._notes(),
@@ -142,8 +160,8 @@ class ViewState:
             notes.append(f"not shown here: {', '.join(self._others)[:MOST_NAME]}")
         return notes
 
-    def _parameters(self) -> list[dict[str, Any]]:
-        tables = [
+    def _parameters(self) -> list[ParameterTable]:
+        tables: list[ParameterTable] = [
             {"name": s.name, "rows": parameter_rows(shapes_of_graph(s.graph))}
             for s in self.sources
             if isinstance(s, GraphSource)
@@ -154,8 +172,8 @@ class ViewState:
                 tables.append({"name": name, "rows": rows})
         return tables
 
-    def _hyper_parameters(self) -> list[dict[str, Any]]:
-        out = []
+    def _hyper_parameters(self) -> list[HyperParameters]:
+        out: list[HyperParameters] = []
         for name, run in zip(self.names, self.runs, strict=True):
             values = hyper_parameters(run)
             if values:
@@ -186,7 +204,7 @@ class ViewState:
         if wanted.kind == "scalar":
             curves = sum(t in run.scalars for t in tags for _, run in shown)
             most = min(max(POINTS // max(curves, 1), FEWEST), most)
-        out = []
+        out: list[Content] = []
         for tag in tags:
             version = self._version(wanted.kind, tag, shown)
             if all_of_them or self._sent.get((wanted.kind, tag)) != version:
@@ -195,7 +213,7 @@ class ViewState:
                     out.append(scalars_of(tag, shown, most))
                     for n, run in shown:
                         if (series := run.scalars.get(tag)) is not None:
-                            self._told[tag, n] = series.purges, series.total
+                            self._told[tag, n] = _Held(series.purges, series.total, min(len(series), most))
                 else:
                     out.append(content_of(wanted.kind, tag, shown))
         return out
@@ -212,23 +230,26 @@ class ViewState:
         shown, tags = self.shown(wanted), self._tags(wanted)
         curves: list[tuple[int, int, int, int, int]] = []
         numbers: list[np.ndarray] = []
-        told: dict[tuple[str, int], tuple[int, int]] = {}
+        told: dict[tuple[str, int], _Held] = {}
         for k, tag in enumerate(tags):
             for n, run in shown:
                 series = run.scalars.get(tag)
                 if series is None:
                     continue
-                purges, total = self._told.get((tag, n), (-1, 0))
-                if purges == series.purges and total == series.total:
+                held = self._told.get((tag, n))
+                if held is None or held.purges != series.purges:
+                    return None
+                if held.total == series.total:
                     continue
-                new = series.since(total) if purges == series.purges else None
+                new = series.since(held.total)
                 if new is None:
                     return None
-                most = max(ACROSS * len(new[0]) // series.total, FEWEST_NEW)
-                chosen = thinned(new[2], most)
+                chosen = thinned(new[2], max(ACROSS * len(new[0]) // series.total, FEWEST_NEW))
+                if held.points + len(chosen) > MOST_HELD:
+                    return None
                 numbers += [column[chosen] for column in new]
-                curves.append((k, n, total, series.total, len(chosen)))
-                told[tag, n] = purges, series.total
+                curves.append((k, n, held.total, series.total, len(chosen)))
+                told[tag, n] = _Held(held.purges, series.total, held.points + len(chosen))
         self._told.update(told)
         for tag in {tag for tag, _ in told}:
             self._sent["scalar", tag] = self._version("scalar", tag, shown)

@@ -22,6 +22,7 @@ from tfnb.notebook.bokeh_library import shared_library
 from tfnb.notebook.channel import Channel
 from tfnb.notebook.live_view import LiveView
 from tfnb.notebook.outlet import in_kernel
+from tfnb.notebook.protocol.viewer import AppendPoints, CsvFile, Note
 from tfnb.notebook.rate_limiter import RateLimiter
 from tfnb.notebook.viewer.chart_theme import chart_template, chart_theme
 from tfnb.notebook.viewer.picture import picture_html
@@ -174,14 +175,14 @@ class View(LiveView):
                 frame = frame[frame["tag"] == tag]
             if what == "frame":
                 get_ipython().push({"view_frame": frame})
-                told = f"{len(frame):,} points are now in the variable view_frame"
-                self._send({"op": "note", "text": told})
+                self._note(f"{len(frame):,} points are now in the variable view_frame")
             else:
                 text = io.StringIO()
                 frame[:MOST_ROWS].to_csv(text, index=False)
-                self._send({"op": "csv", "tag": tag}, text.getvalue().encode())
+                file: CsvFile = {"op": "csv", "tag": str(tag)}
+                self._send(file, text.getvalue().encode())
         except Exception as fault:
-            self._send({"op": "note", "text": f"export failed: {fault}"[:300]})
+            self._note(f"export failed: {fault}"[:300])
 
     # ---- the thread ------------------------------------------------------------------------------
 
@@ -227,8 +228,10 @@ class View(LiveView):
                 self._send_whole(everything or rests)
             elif new.curves:
                 self._appended = time.monotonic()
-                told = {"op": "append", "tags": new.tags, "curves": new.curves, "pause": self._limiter.pause}
-                self._channel.send(told, [new.numbers])
+                message: AppendPoints = {
+                    "op": "append", "tags": new.tags, "curves": new.curves, "pause": self._limiter.pause,
+                }  # fmt: skip
+                self._channel.send(message, [new.numbers])
 
     def _send_whole(self, everything: bool) -> None:
         assert self._channel is not None
@@ -242,7 +245,11 @@ class View(LiveView):
 
     def _say_fault(self, fault: Exception) -> None:
         text = f"{type(fault).__name__}: {fault}"[:300]
-        self._send({"op": "note", "text": f"the view could not be brought up to date: {text}"})
+        self._note(f"the view could not be updated: {text}")
+
+    def _note(self, text: str) -> None:
+        message: Note = {"op": "note", "text": text}
+        self._send(message)
 
 
 def view(what: Any) -> View:

@@ -1,6 +1,6 @@
 // A cluster in any page: its tasks, who sends what to whom, their devices, a card of what is chosen. Fed with states, as
 // often as they come; knows nothing of Jupyter (white paper, section 3.3).
-import type { ClusterState, DeviceTold, Sent, TaskTold } from "../../protocol/cluster";
+import type { ClusterState, DeviceReport, Sent, TaskReport } from "../../protocol/cluster";
 import { h, keepKeys } from "../dom";
 import { bytesText, timeText } from "../timeline/texts";
 import style from "./cluster.css?text";
@@ -20,8 +20,8 @@ const size = (value: number | undefined) => (value === undefined ? "" : bytesTex
 const ago = (silent: number | null) => (silent === null ? "never" : `${silent.toFixed(1)} s ago`);
 
 /** A task with what its devices hold. */
-interface TaskRow extends TaskTold {
-  readonly devices: readonly DeviceTold[];
+interface TaskRow extends TaskReport {
+  readonly devices: readonly DeviceReport[];
 }
 
 const inUse = (row: TaskRow) => row.devices.reduce((sum, d) => sum + d.in_use, 0);
@@ -47,7 +47,7 @@ const TASKS: readonly Column<TaskRow>[] = [
   { title: "refused", text: (t) => number(t.refused), by: (t) => t.refused ?? -1 },
   { title: "address", text: (t) => t.address, by: (t) => t.address, words: true },
 ];
-const DEVICES: readonly Column<DeviceTold>[] = [
+const DEVICES: readonly Column<DeviceReport>[] = [
   { title: "device", text: (d) => deviceName(d), words: true },
   { title: "kind", text: (d) => d.kind, words: true },
   { title: "in use", text: (d) => bytesText(d.in_use), by: (d) => d.in_use },
@@ -56,7 +56,7 @@ const DEVICES: readonly Column<DeviceTold>[] = [
   { title: "limit", text: (d) => (d.limit ? bytesText(d.limit) : "none"), by: (d) => d.limit },
 ];
 
-function deviceName(device: DeviceTold): string {
+function deviceName(device: DeviceReport): string {
   return `${shortName(device.task)} ${device.name.slice(device.name.lastIndexOf("device:") + 7)}`;
 }
 
@@ -74,7 +74,7 @@ class Page implements ClusterPage {
   private readonly link = h("span");
   private readonly card = h("div", { className: "card" }, "Choose a task or a pair.");
   private readonly tasks: LiveTable<TaskRow>;
-  private readonly devices: LiveTable<DeviceTold>;
+  private readonly devices: LiveTable<DeviceReport>;
   private readonly matrix: MatrixView;
   private state: ClusterState | null = null;
   private chosenTask = "";
@@ -177,8 +177,8 @@ class Page implements ClusterPage {
   }
 }
 
-function grouped(devices: readonly DeviceTold[]): Map<string, DeviceTold[]> {
-  const found = new Map<string, DeviceTold[]>();
+function grouped(devices: readonly DeviceReport[]): Map<string, DeviceReport[]> {
+  const found = new Map<string, DeviceReport[]>();
   for (const d of devices) found.set(d.task, [...(found.get(d.task) ?? []), d]);
   return found;
 }
@@ -196,7 +196,7 @@ function line(name: string, value: string): HTMLElement[] {
   return value ? [h("div", {}, h("b", { textContent: `${name}: ` }), value)] : [];
 }
 
-function taskCard(task: TaskTold, sent: readonly Sent[]): HTMLElement[] {
+function taskCard(task: TaskReport, sent: readonly Sent[]): HTMLElement[] {
   const largest = (task.largest ?? []).map(
     ([name, bytes, shape]) => `${name} [${shape.join(", ")}]: ${bytesText(bytes)}`,
   );

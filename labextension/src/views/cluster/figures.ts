@@ -1,5 +1,5 @@
 // What the view of a cluster says of the numbers it gets: names, amounts, the matrix of who sends what to whom.
-import type { ClusterState, Sent, TaskTold } from "../../protocol/cluster";
+import type { ClusterState, Sent, TaskReport } from "../../protocol/cluster";
 import { bytesText, timeText } from "../timeline/texts";
 
 export const MOST_TASKS = 40; // of the matrix; of more those that send and receive most
@@ -69,7 +69,7 @@ export function strength(value: number, largest: number): number {
 
 /** One sentence about all of it. */
 export function summary(state: ClusterState): string {
-  const count = (what: TaskTold["state"]) => state.tasks.filter((t) => t.state === what).length;
+  const count = (what: TaskReport["state"]) => state.tasks.filter((t) => t.state === what).length;
   const parts = [`${count("alive")} of ${state.tasks.length} tasks alive`];
   for (const what of ["late", "lost"] as const)
     if (count(what)) parts.push(`${count(what)} ${what}`);

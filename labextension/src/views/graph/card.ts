@@ -91,7 +91,7 @@ export class Card {
     return rows;
   }
 
-  private table(rows: readonly [string, string][]): HTMLTableElement {
+  private table(rows: GraphCard["rows"]): HTMLTableElement {
     const table = h("table");
     for (const [what, text] of rows) {
       const cell = h("td", { textContent: text });

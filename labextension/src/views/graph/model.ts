@@ -1,6 +1,6 @@
 // The graph as the kernel (or a file) gave it: columns over boxes and edges, and questions to them.
 
-import type { FloatColumn, GraphHead, IntColumn, Kind } from "../../protocol/graph";
+import type { BoxKind, FloatColumn, GraphHead, IntColumn } from "../../protocol/graph";
 
 /** A number of a column, which the caller knows to be there. */
 export const at = (column: ArrayLike<number>, i: number): number => column[i] as number;
@@ -95,7 +95,7 @@ export class GraphModel {
     return at(this.end, box) === box + 1;
   }
 
-  kind(box: number): Kind {
+  kind(box: number): BoxKind {
     return this.head.kinds[at(this.ints.kind, box)] ?? "operation";
   }
 

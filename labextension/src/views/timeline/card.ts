@@ -35,7 +35,13 @@ function line(name: string, value: string): HTMLElement[] {
 
 function nodeLines(node: NodeCard): HTMLElement[] {
   const op = node.op ? ` (${node.op})` : "";
-  const made = node.origin ? [...line("made at", " "), h("pre", { textContent: node.origin })] : [];
+  const source = node.source
+    ? [...line("source", " "), h("pre", { textContent: node.source })]
+    : [];
   const of = line("is the gradient of", node.gradient_of);
-  return [h("div", { textContent: `${node.name}${op} ${node.shapes.join(", ")}` }), ...of, ...made];
+  return [
+    h("div", { textContent: `${node.name}${op} ${node.shapes.join(", ")}` }),
+    ...of,
+    ...source,
+  ];
 }

@@ -4,7 +4,7 @@ import { h } from "../dom";
 import { timeText } from "./texts";
 
 const MOST_ROWS = 500;
-type Key = Exclude<keyof CostRow, "label" | "kind" | "made">;
+type Key = Exclude<keyof CostRow, "label" | "kind" | "source">;
 const COLUMNS: readonly (readonly [Key, string, (row: CostRow) => string])[] = [
   ["name", "operation", (r) => r.name],
   ["op", "type", (r) => r.op],
@@ -75,7 +75,7 @@ export class Costs {
     const cells = COLUMNS.map(([, , told]) => h("td", { textContent: told(row) }));
     const line = h(
       "tr",
-      { tabIndex: 0, title: `${row.name}\n${row.made}`.slice(0, 500) },
+      { tabIndex: 0, title: `${row.name}\n${row.source}`.slice(0, 500) },
       ...cells,
     );
     line.dataset.label = String(row.label);

@@ -1,17 +1,12 @@
-// A trace for drawing: columns of events in the order of their begin, laid in rows by tfnb/notebook/trace_model.py or
-// by chrome_trace.ts. Invariant: within a row no two events overlap.
-import type { TraceMeta } from "../../protocol/timeline";
+// A trace for drawing: columns of events in the order of their begin, laid in rows by tfnb/notebook/trace_model.py. Invariant: within a row no two events overlap.
+import type { Bytes } from "../../protocol/bytes";
+import { COLUMNS, type TraceMeta } from "../../protocol/timeline";
 import { at, Row, type Times } from "./row";
 
+type ArrayOf<T> = T extends "float64" ? Float64Array : T extends "int32" ? Int32Array : Uint8Array;
+type Declared = typeof COLUMNS;
 /** `cause` is the event waited for, or -1; `critical` is 1 on the critical path of a step. */
-export interface Columns extends Times {
-  readonly row: Int32Array;
-  readonly label: Int32Array;
-  readonly kind: Uint8Array;
-  readonly step: Int32Array;
-  readonly cause: Int32Array;
-  readonly critical: Uint8Array;
-}
+export type Columns = Times & { readonly [Name in keyof Declared]: ArrayOf<Declared[Name]> };
 
 export class Trace {
   readonly n: number;
@@ -112,26 +107,16 @@ export class Trace {
   }
 }
 
-const TYPES = [
-  ["start", Float64Array],
-  ["end", Float64Array],
-  ["row", Int32Array],
-  ["label", Int32Array],
-  ["kind", Uint8Array],
-  ["step", Int32Array],
-  ["cause", Int32Array],
-  ["critical", Uint8Array],
-] as const;
+const ARRAYS = { float64: Float64Array, int32: Int32Array, uint8: Uint8Array } as const;
 
 /** Columns out of the buffers of a message. */
-export function columnsOf(buffers: readonly DataView[]): Columns {
+export function columnsOf(buffers: readonly Bytes[]): Columns {
   const found: Record<string, unknown> = {};
-  TYPES.forEach(([name, Type], k) => {
+  for (const [k, [name, type]] of Object.entries(COLUMNS).entries()) {
     const view = buffers[k];
     if (!view) throw new Error(`the kernel sent no column ${name}`);
-    found[name] = new Type(
-      view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength) as ArrayBuffer,
-    );
-  });
+    const { buffer, byteOffset, byteLength } = view;
+    found[name] = new ARRAYS[type](buffer.slice(byteOffset, byteOffset + byteLength));
+  }
   return found as unknown as Columns;
 }

@@ -1,8 +1,9 @@
 // Curves that grow: what the kernel sends of them while a training runs is joined to what is held.
 import type { AppendPoints, CurveData, ScalarContent } from "../../protocol/viewer";
-import { floats, thinned } from "./numbers";
+import { floats } from "./numbers";
 
-const MOST = 2_000; // points of a curve while it appended; it is thinned to half of them
+// Points of a curve: the kernel sends it whole again, downsampled, before it has many more than that.
+const USUAL = 2_000;
 const roomy = new WeakSet<ArrayBuffer>(); // memory that was made here, with room behind the points
 
 // In the same memory if there is room: arrays that are made anew for each message soon make the page collect all its
@@ -11,7 +12,7 @@ function longer(column: Float64Array<ArrayBuffer>, more: Float64Array): Float64A
   const length = column.length + more.length;
   let { buffer } = column;
   if (!roomy.has(buffer) || length * Float64Array.BYTES_PER_ELEMENT > buffer.byteLength) {
-    const made = new Float64Array(Math.max(length, Math.min(2 * length, MOST)));
+    const made = new Float64Array(Math.max(length, Math.min(2 * length, USUAL)));
     made.set(column);
     buffer = made.buffer;
     roomy.add(buffer);
@@ -21,22 +22,12 @@ function longer(column: Float64Array<ArrayBuffer>, more: Float64Array): Float64A
   return out;
 }
 
-/**
- * Columns with more at their ends; thinned before if they become long, so that the extremes of column `by` stay, and its
- * last value: what was drawn up to there is drawn on. Columns that were given may lend their memory.
- */
+/** Columns with more at their ends. Columns that were given may lend their memory. */
 export function lengthened(
   columns: readonly Float64Array<ArrayBuffer>[],
   added: readonly Float64Array[],
-  by: number,
 ): Float64Array<ArrayBuffer>[] {
-  const values = columns[by];
-  const long = (values?.length ?? 0) + (added[by]?.length ?? 0);
-  const kept = values && long > MOST ? thinned(values, MOST / 2) : null;
-  return columns.map((column, k) => {
-    const old = kept ? Float64Array.from(kept, (i) => column[i] as number) : column;
-    return longer(old, added[k] ?? new Float64Array(0));
-  });
+  return columns.map((column, k) => longer(column, added[k] ?? new Float64Array(0)));
 }
 
 /** Cuts a buffer with `columns` columns per curve at their lengths. */
@@ -55,8 +46,15 @@ export function* cut(
 
 function joined(curve: CurveData, added: readonly Float64Array[], total: number): CurveData {
   const held = [curve.step, curve.wall, curve.value].map(floats);
-  const [step, wall, value] = lengthened(held, added, 2);
+  const [step, wall, value] = lengthened(held, added);
   return step && wall && value ? { run: curve.run, total, step, wall, value } : curve;
+}
+
+interface Appended {
+  readonly content: ScalarContent;
+  readonly curves: CurveData[];
+  /** The place of each run among the curves. */
+  readonly places: ReadonlyMap<number, number>;
 }
 
 /**
@@ -67,7 +65,7 @@ export function withAppended(
   numbers: Float64Array,
   content: (tag: string) => ScalarContent | undefined,
 ): ScalarContent[] | null {
-  const made = new Map<string, { content: ScalarContent; places: Map<number, number> }>();
+  const made = new Map<string, Appended>();
   const parts = cut(
     numbers,
     3,
@@ -79,14 +77,14 @@ export function withAppended(
     if (!found) {
       const old = content(tag);
       if (!old) return null;
-      const curves = [...old.curves];
-      found = { content: { ...old, curves }, places: new Map(curves.map((c, k) => [c.run, k])) };
+      const places = new Map(old.curves.map((c, k) => [c.run, k]));
+      found = { content: old, curves: [...old.curves], places };
       made.set(tag, found);
     }
     const index = found.places.get(run) ?? -1;
-    const curve = found.content.curves[index];
+    const curve = found.curves[index];
     if (curve?.total !== before) return null;
-    found.content.curves[index] = joined(curve, parts.next().value ?? [], total);
+    found.curves[index] = joined(curve, parts.next().value ?? [], total);
   }
-  return [...made.values()].map((each) => each.content);
+  return [...made.values()].map(({ content, curves }) => ({ ...content, curves }));
 }

@@ -1,5 +1,5 @@
 // From what the kernel sent of a tag, and the reader's choices, to what is drawn.
-import type { ScalarContent, Templates } from "../../protocol/viewer";
+import type { ChartTheme, ScalarContent } from "../../protocol/viewer";
 import { at, floats, type Line, meanAndBand, smoothed, span } from "./numbers";
 import type { Axis, Options } from "./options";
 
@@ -21,7 +21,7 @@ export interface Drawn extends Curve, Line, Look {
   raw: Float64Array;
 }
 
-export function look(templates: Templates, run: number): Look {
+export function look(templates: ChartTheme, run: number): Look {
   const { colours, dashes } = templates;
   const dash = Math.floor(run / colours.length) % dashes.length;
   return { colour: colours[run % colours.length] ?? "#808080", dash: dashes[dash] ?? "solid" };
@@ -45,7 +45,7 @@ function axis(curve: Curve, kind: Axis): Float64Array {
 }
 
 // The shown curves with x, raw and smoothed values, as differences to the baseline if there is one.
-export function lines(curves: Curve[], options: Options, templates: Templates): Drawn[] {
+export function lines(curves: Curve[], options: Options, templates: ChartTheme): Drawn[] {
   const smooth = (values: Float64Array) =>
     options.smoothing ? smoothed(values, options.smoothing) : values;
   const shown = curves
@@ -88,7 +88,7 @@ const MARGIN = 0.05; // above and below the values, twice that while they grow
 export function drawing(
   shown: Drawn[],
   options: Options,
-  templates: Templates,
+  templates: ChartTheme,
   appended = false,
 ): Drawing {
   const none = (): Lines => ({ xs: [], ys: [], colour: [], dash: [] });

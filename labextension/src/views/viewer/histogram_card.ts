@@ -1,5 +1,5 @@
 // The card of a histogram tag: percentile bands over steps, hills offset by step, or outlines over each other.
-import type { HistogramRun, Templates } from "../../protocol/viewer";
+import type { ChartTheme, HistogramRun } from "../../protocol/viewer";
 import { h } from "../dom";
 import { Chart } from "./chart";
 import { ItemCard } from "./item_card";
@@ -88,7 +88,7 @@ function hills(run: HistogramRun) {
   return { steps, places, most, row: (k: number) => counts.subarray(k * bins, (k + 1) * bins) };
 }
 
-function ridges(chart: Chart, run: HistogramRun, templates: Templates): void {
+function ridges(chart: Chart, run: HistogramRun, templates: ChartTheme): void {
   const { steps, places, most, row } = hills(run);
   const first = steps[0] ?? 0;
   const last = steps[steps.length - 1] ?? 1;
@@ -114,7 +114,7 @@ function ridges(chart: Chart, run: HistogramRun, templates: Templates): void {
   chart.range("y", [last + gap * 0.5, out.ys.length ? Math.min(...out.ys.flat()) : 0]);
 }
 
-function overlay(chart: Chart, run: HistogramRun, templates: Templates): void {
+function overlay(chart: Chart, run: HistogramRun, templates: ChartTheme): void {
   const { steps, places, most, row } = hills(run);
   const shown = Array.from(steps, (_, k) => k);
   chart.fill("overlay", {

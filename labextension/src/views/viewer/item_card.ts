@@ -1,6 +1,7 @@
 // What cards of tags that are no scalars share: a part per run, drawn anew when the kernel has sent something else.
-import type { Contents, Kind } from "../../protocol/viewer";
+import type { Kind } from "../../protocol/viewer";
 import { h } from "../dom";
+import type { Contents } from "./contents";
 import { count } from "./numbers";
 import type { Card, PageContext } from "./options";
 

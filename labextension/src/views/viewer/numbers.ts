@@ -1,5 +1,5 @@
 // Numbers of curves: decoding, TensorBoard's debiased average, interpolation, mean and band, what fits in a range.
-import type { Bytes } from "../../protocol/viewer";
+import type { Bytes } from "../../protocol/bytes";
 
 export type Numbers = ArrayLike<number>;
 
@@ -73,26 +73,6 @@ export function at(xs: Numbers, ys: Numbers, x: number): number {
   const then = ys[k + 1];
   if (next === undefined || then === undefined) return Number.NaN;
   return y + ((x - here) / (next - here)) * (then - y);
-}
-
-/** The rising places of at most `count` points that look like all: of each stretch both ends and both extremes. */
-export function thinned(values: Numbers, count: number): number[] {
-  const stretches = Math.max(count >> 2, 1);
-  const kept: number[] = [];
-  for (let k = 0; k < stretches; k++) {
-    const from = Math.floor((k * values.length) / stretches);
-    const to = Math.floor(((k + 1) * values.length) / stretches);
-    if (from === to) continue;
-    let low = from;
-    let high = from;
-    for (let i = from + 1; i < to; i++) {
-      if ((values[i] as number) < (values[low] as number)) low = i;
-      if ((values[i] as number) > (values[high] as number)) high = i;
-    }
-    const found = new Set([from, Math.min(low, high), Math.max(low, high), to - 1]);
-    kept.push(...found);
-  }
-  return kept;
 }
 
 export interface Band {

@@ -1,6 +1,7 @@
 // What a reader has chosen, and what a card may ask of the page it is on.
-import type { Ask, Contents, Kind, Templates } from "../../protocol/viewer";
+import type { ChartTheme, Kind, ToKernel } from "../../protocol/viewer";
 import type { Bokeh } from "../bokeh";
+import type { Contents } from "./contents";
 
 export type Axis = "step" | "logstep" | "relative" | "wall";
 export type Form = "bands" | "ridges" | "overlay";
@@ -29,7 +30,7 @@ export const firstOptions = (): Options => ({
 
 export interface PageContext {
   readonly options: Options;
-  readonly templates: Templates;
+  readonly templates: ChartTheme;
   readonly runs: readonly string[];
   /** Where the shared cursor stands, in units of the horizontal axis. */
   readonly cursor: number | null;
@@ -37,7 +38,7 @@ export interface PageContext {
   chart(name: string): Promise<object>;
   bokeh(): Promise<Bokeh>;
   content<K extends Kind>(kind: K, tag: string): Contents[K] | undefined;
-  ask(message: Ask): void;
+  ask(message: ToKernel): void;
   point(x: number | null): void;
 }
 

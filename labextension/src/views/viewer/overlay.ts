@@ -29,7 +29,7 @@ export class Overlay {
   private draw: CanvasRenderingContext2D | null = null; // on a canvas over the chart, if there are strokes
   private ends: End[] = [];
   private box: Box | null = null;
-  private left = 0; // where it begins: only what appended is covered, for all of a canvas is composed anew
+  private left = 0; // where it begins: only the part that grows is covered, for all of a canvas is composed anew
   private stale = 0; // the frame after which the canvas is emptied
 
   constructor(private readonly chart: Chart) {}

@@ -1,27 +1,29 @@
 // Cards with a slider over the steps of each run: images, sounds, texts, tensors.
-import type { AudioItem, Bytes, ImageItem, TextItem } from "../../protocol/viewer";
+import type { Bytes } from "../../protocol/bytes";
+import type { AudioItem, ImageItem, TextItem, UnreadableItem } from "../../protocol/viewer";
 import { h } from "../dom";
 import { ItemCard, type ItemKind, type RunOf } from "./item_card";
 import { count } from "./numbers";
 import type { PageContext } from "./options";
 
 type StepKind = Exclude<ItemKind, "histogram">;
-type AnyItem = ImageItem | AudioItem | TextItem;
+type Readable = ImageItem | AudioItem | TextItem;
+type Shown<Item> = Item | UnreadableItem;
 
-interface Part<Item extends AnyItem> {
+interface Part<Item extends Readable> {
   el: HTMLElement;
   slider: HTMLInputElement;
   step: HTMLOutputElement;
   view: HTMLElement;
-  items: Item[];
-  shown: Item | null;
+  items: readonly Shown<Item>[];
+  shown: Shown<Item> | null;
   /** Addresses of what is shown, given back when something else is. */
   urls: string[];
 }
 
 type Address = (data: Bytes, type: string) => string;
 
-abstract class StepCard<K extends StepKind, Item extends AnyItem> extends ItemCard<K> {
+abstract class StepCard<K extends StepKind, Item extends Readable> extends ItemCard<K> {
   private readonly parts = new Map<number, Part<Item>>();
 
   /** What an item looks like; `told` says its step, `address` makes one of data. */
@@ -40,7 +42,7 @@ abstract class StepCard<K extends StepKind, Item extends AnyItem> extends ItemCa
     }
     for (const { run, items } of runs) {
       const part = this.parts.get(run) ?? this.part(run);
-      part.items = items as AnyItem[] as Item[];
+      part.items = items as readonly Shown<Readable>[] as readonly Shown<Item>[];
       const last = items.length - 1;
       // It stays at the newest until it is moved.
       const atEnd = Number(part.slider.value) >= Number(part.slider.max);
@@ -78,9 +80,10 @@ abstract class StepCard<K extends StepKind, Item extends AnyItem> extends ItemCa
       part.urls.push(url);
       return url;
     };
-    const made = item.note
-      ? [h("em", { textContent: item.note })]
-      : this.elements(item, part.step.textContent, address);
+    const made =
+      "note" in item
+        ? [h("em", { textContent: item.note })]
+        : this.elements(item, part.step.textContent, address);
     part.view.replaceChildren(...made);
   }
 

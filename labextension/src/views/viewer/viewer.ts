@@ -1,18 +1,19 @@
 // A page of runs: tabs by kind, cards of tags, the side with runs and options (`tf.view`; event files in JupyterLab).
 // Smoothing, axes, filters and comparison happen here, so they work while a cell is running.
+import type { Bytes } from "../../protocol/bytes";
 import {
-  type Answer,
-  type Ask,
-  type Bytes,
   type Catalogue,
-  type Contents,
+  type ChartTheme,
+  type CsvFile,
   KINDS,
   type Kind,
-  type Templates,
+  type Note,
+  type ToKernel,
   type Wanted,
 } from "../../protocol/viewer";
 import { type Bokeh, startedBokeh } from "../bokeh";
 import { download, h, keepKeys } from "../dom";
+import type { Contents } from "./contents";
 import { HistogramCard } from "./histogram_card";
 import { nameTest } from "./name_filter";
 import { count } from "./numbers";
@@ -50,7 +51,7 @@ type Tab = Kind | "parameters";
 
 /** Where a page has its data from: a widget's model, or a server that reads files. */
 export interface ViewerSource {
-  readonly templates: Templates;
+  readonly templates: ChartTheme;
   /** The template of a chart, as soon as it is here. */
   chart(name: string): Promise<object>;
   /** Whether there is a kernel with variables. */
@@ -60,7 +61,7 @@ export interface ViewerSource {
   /** BokehJS of `templates.version`, gzipped. */
   library(): Promise<BlobPart>;
   want(wanted: Wanted): void;
-  ask(message: Ask): void;
+  ask(message: ToKernel): void;
 }
 
 export class ViewerPage implements SideContext {
@@ -139,7 +140,7 @@ export class ViewerPage implements SideContext {
 
   // ---- what cards ask ----------------------------------------------------------------------------
 
-  get templates(): Templates {
+  get templates(): ChartTheme {
     return this.source.templates;
   }
 
@@ -163,7 +164,7 @@ export class ViewerPage implements SideContext {
     return startedBokeh(this.templates.version, () => this.source.library());
   }
 
-  ask(message: Ask): void {
+  ask(message: ToKernel): void {
     this.note("waiting for the kernel …");
     this.source.ask(message);
   }
@@ -211,7 +212,7 @@ export class ViewerPage implements SideContext {
     return Promise.all([...this.cards.values()].map((card) => card.update(appended)));
   }
 
-  answer(message: Answer, buffers: readonly Bytes[]): void {
+  answer(message: Note | CsvFile, buffers: readonly Bytes[]): void {
     if (message.op === "note") this.note(message.text);
     const [data] = buffers;
     if (message.op === "csv" && data) {

@@ -1,0 +1,234 @@
+"""The messages of `tf.view`: what the kernel sends about runs, and what the browser asks for.
+
+Numbers are sent as the bytes of float64 arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict, get_args
+
+Kind = Literal["scalar", "histogram", "image", "audio", "text", "tensor"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+class ParameterTable(TypedDict):
+    name: str
+    rows: list[tuple[str, int, str, int]]
+    """Scope or variable, depth, shape, number of parameters."""
+
+
+class HyperParameters(TypedDict):
+    run: str
+    values: dict[str, str]
+    metrics: dict[str, str]
+    """The newest values of some scalars."""
+
+
+class Catalogue(TypedDict):
+    runs: list[str]
+    tags: dict[Kind, list[str]]
+    first_runs: int
+    """How many runs are shown until the user selects others."""
+    parameters: list[ParameterTable]
+    hparams: list[HyperParameters]
+    notes: list[str]
+
+
+class CurveData(TypedDict):
+    run: int
+    total: int
+    """How many points there are; what is sent may be downsampled."""
+    step: bytes
+    wall: bytes
+    value: bytes
+
+
+class _Content(TypedDict, total=False):
+    number: int
+    """Different in each message, so that a trait with equal content is sent as well."""
+
+
+class ScalarContent(_Content):
+    kind: Literal["scalar"]
+    tag: str
+    curves: list[CurveData]
+
+
+class HistogramRun(TypedDict):
+    run: int
+    total: int
+    steps: bytes
+    walls: bytes
+    levels: bytes
+    """Nine percentiles per step."""
+    ridges: bytes
+    """Counts in common buckets from `low` to `high`, per step."""
+    low: float
+    high: float
+    notes: list[str]
+
+
+class HistogramContent(_Content):
+    kind: Literal["histogram"]
+    tag: str
+    runs: list[HistogramRun]
+    left_out: int
+
+
+class ItemTime(TypedDict):
+    step: int
+    wall: float
+
+
+class UnreadableItem(ItemTime):
+    note: str
+    """Why it cannot be shown."""
+
+
+class ImageItem(ItemTime):
+    width: int
+    height: int
+    png: bytes
+
+
+class AudioItem(ItemTime):
+    wav: bytes
+    rate: int
+    channels: int
+    seconds: float
+    of: float
+    """The duration of the whole recording, of which this may be the beginning."""
+
+
+class TextItem(ItemTime):
+    text: str
+    cut: int
+    """Characters left out."""
+
+
+class ImageRun(TypedDict):
+    run: int
+    total: int
+    items: list[ImageItem | UnreadableItem]
+
+
+class AudioRun(TypedDict):
+    run: int
+    total: int
+    items: list[AudioItem | UnreadableItem]
+
+
+class TextRun(TypedDict):
+    run: int
+    total: int
+    items: list[TextItem | UnreadableItem]
+
+
+class ImageContent(_Content):
+    kind: Literal["image"]
+    tag: str
+    runs: list[ImageRun]
+    left_out: int
+
+
+class AudioContent(_Content):
+    kind: Literal["audio"]
+    tag: str
+    runs: list[AudioRun]
+    left_out: int
+
+
+class TextContent(_Content):
+    kind: Literal["text"]
+    tag: str
+    runs: list[TextRun]
+    left_out: int
+
+
+class TensorContent(_Content):
+    kind: Literal["tensor"]
+    tag: str
+    runs: list[TextRun]
+    left_out: int
+
+
+Content = ScalarContent | HistogramContent | ImageContent | AudioContent | TextContent | TensorContent
+
+
+class ChartTheme(TypedDict):
+    """`charts` are empty charts as JSON for `Bokeh.embed.embed_item`; more are sent when they are asked for."""
+
+    version: str
+    colours: list[str]
+    dashes: list[str]
+    charts: dict[str, Any]
+
+
+class Wanted(TypedDict):
+    """What is shown: the kernel sends that and nothing else."""
+
+    kind: Kind
+    tags: list[str]
+    runs: list[int]
+
+
+class AppendPoints(TypedDict):
+    """New points of curves that were sent before. The buffer holds per curve its steps, then times, then values."""
+
+    op: Literal["append"]
+    tags: list[str]
+    curves: list[tuple[int, int, int, int, int]]
+    """The place of its tag, its run, the total before and now, and how many points come."""
+    pause: float
+    """Seconds until the next message at the earliest."""
+
+
+class Note(TypedDict):
+    op: Literal["note"]
+    text: str
+
+
+class CsvFile(TypedDict):
+    """The buffer holds the file."""
+
+    op: Literal["csv"]
+    tag: str
+
+
+FromKernel = AppendPoints | Note | CsvFile
+
+
+class ExportRequest(TypedDict):
+    op: Literal["csv", "frame"]
+    tag: str
+
+
+class ChartRequest(TypedDict):
+    op: Literal["chart"]
+    name: str
+
+
+class VisibilityRequest(TypedDict):
+    """A place of the view became visible or invisible, or lacks the points that new ones belong to."""
+
+    op: Literal["hello", "bye", "whole"]
+
+
+ToKernel = ExportRequest | ChartRequest | VisibilityRequest
+
+
+class _ViewerState(TypedDict, total=False):
+    has_kernel: bool
+    """False where Jupyter's server feeds the model."""
+
+
+class ViewerState(_ViewerState):
+    """The traits of the widget's model."""
+
+    key: str
+    library: str
+    """The id of the model that brings BokehJS."""
+    templates: ChartTheme
+    catalogue: Catalogue
+    changes: list[Content]
+    wanted: Wanted
