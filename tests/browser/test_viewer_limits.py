@@ -136,7 +136,7 @@ def test_reload_and_two_viewers_and_a_lost_kernel(notebook):
     other.page.close()
     # The kernel goes: the viewer says so and keeps what it shows.
     page.evaluate("() => void window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
-    page.wait_for_function("() => document.querySelector('.tfnb-status').textContent.includes('kernel is gone')")
+    page.wait_for_function("() => document.querySelector('.tfnb-status').textContent.includes('kernel has ended')")
     wait_newest(page, "b: 1$")
     page.get_by_label("log scale").check()  # what needs no kernel still works
     open_again(notebook)  # no kernel that knows it: the saved picture is shown, in words and lines

@@ -1,4 +1,4 @@
-// The whole drawing in a corner, with the window on it; a click or a drag moves the window.
+// A small picture of the whole drawing, with the visible part framed; a click or a drag moves the visible part.
 
 import { h } from "../dom";
 import type { Camera } from "./camera";
