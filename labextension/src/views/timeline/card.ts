@@ -9,7 +9,7 @@ import type { Trace } from "./trace";
 export function cardLines(trace: Trace, i: number, known: EventCard | null): HTMLElement[] {
   const lane = trace.meta.lanes.find((l) => trace.row(i) >= l.row && trace.row(i) < l.row + l.rows);
   const kind = titleOf(trace.kind(i));
-  const duration = `${timeText(trace.length(i))} at ${timeText(trace.start(i))}, step ${trace.step(i)}`;
+  const duration = `${timeText(trace.length(i))}, started at ${timeText(trace.start(i))}, step ${trace.step(i)}`;
   const where = known ? [known.device, known.lane] : [lane?.device, lane?.name];
   const nodes = known?.nodes ?? [];
   return [
