@@ -3,7 +3,7 @@
 import json
 
 SETUP = """
-import numpy as np, time, tfnb as tf
+import numpy as np, os, time, tfnb as tf
 tf.Session().close()
 EVIL = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script> [link](javascript:window.hacked=1)'
 
@@ -41,6 +41,9 @@ def train():
                 feed = {numbers: rng.normal(step / 100, 1 + step / 300, 500), pixels: rng.random((1, 28, 28, 1))}
                 writers["plain"].add_summary(sess.run(merged, feed), step)
                 rich(writers["plain"], step)
+            end = time.time() + 60
+            while step == 40 and not os.path.exists("charts-seen") and time.time() < end:
+                time.sleep(0.02)
             time.sleep(0.012)
 """
 TRAINING = "view = tf.view(writers)\ntrain()"
@@ -63,6 +66,7 @@ def test_a_training_is_seen_live(notebook):
     first = page.evaluate(CURVES)
     running = page.locator(".jp-CodeCell .jp-InputPrompt", has_text="[*]").count()
     assert running == 1, "charts came only when the training was over"
+    (notebook.lab.root / "charts-seen").touch()  # for which the training waits
     page.wait_for_function(f"told => JSON.stringify(({CURVES})()) !== told", arg=_json(first))
     notebook.shot("viewer-live")
     notebook.wait_until_run()

@@ -60,7 +60,7 @@ def test_a_million_points_of_a_thousand_runs(notebook):
     told = page.evaluate(TELLS)
     assert "40 of 1,000 runs shown; the first 300 of 1,000 listed" in told
     assert "1–12 of 10,002" in told
-    assert "of 20,000 points drawn, extremes kept" in told  # 40 curves of 500
+    assert "of 20,000 points drawn (downsampled, extremes kept)" in told  # 40 curves of 500
     page.evaluate(WATCH)
     page.get_by_label("filter tags by regex").fill("own/0007")
     page.wait_for_function("() => document.querySelectorAll('.tfnb-card').length === 10")
