@@ -100,6 +100,6 @@ def _lose_and_save(notebook):
     shutil.copy(notebook.lab.root / "cluster.ipynb", notebook.lab.root / "saved_cluster.ipynb")
     notebook.open("saved_cluster.ipynb")  # another file, so another kernel: the picture is left
     picture = notebook.show(".tfnb-cluster-picture")
-    assert "worker 1" in picture.inner_text() and "a step, " in picture.inner_text()
+    assert "worker 1" in picture.inner_text() and "per step, " in picture.inner_text()
     assert page.locator(".tfnb-cluster-page").count() == 0
     notebook.shot("cluster-saved")

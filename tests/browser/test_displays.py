@@ -81,7 +81,7 @@ def test_views_are_answered_while_a_cell_runs(notebook):
     graph = notebook.show(".tfnb-graph-view")
     graph.locator("input").fill("total")
     graph.locator("input").press("Enter")
-    graph.locator(".card").get_by_text("made at").wait_for()
+    graph.locator(".card").get_by_text("source", exact=True).wait_for()
     notebook.show(".tfnb-tl button.slowest").click()
     page.locator(".tfnb-tl .card").get_by_text("tf.square(x)").wait_for()
     assert page.locator(".jp-CodeCell .jp-InputPrompt", has_text="[*]").count() == 1

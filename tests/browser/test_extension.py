@@ -163,7 +163,7 @@ def test_launcher_palette_and_status(notebook, logs):
     notebook.run_all()
     panel.locator("[aria-label='Open sessions'] li").wait_for(timeout=30_000)
     assert "device:CPU:0" in panel.locator("[aria-label='Devices']").inner_text()
-    assert "a graph of 1 operation" in panel.locator("[aria-label='Open sessions']").inner_text()
+    assert "graph: 1 operation" in panel.locator("[aria-label='Open sessions']").inner_text()
     for theme in ("Light", "Dark"):
         notebook.theme(f"JupyterLab {theme}")
         notebook.wait_until_still("#tfnb-status")

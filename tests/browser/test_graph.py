@@ -68,10 +68,10 @@ def test_graph(notebook):
         page.keyboard.press(key)
     page.keyboard.press("/")
     page.keyboard.type("conv2 relu")
-    assert "found" in status.text_content()
+    assert "matches" in status.text_content()
     page.keyboard.press("Enter")
     card = view.locator(".card")
-    card.get_by_text("made at").wait_for()
+    card.get_by_text("source", exact=True).wait_for()
     assert "conv2/Relu" in card.locator("h3").text_content()
     assert "tf.nn.relu(tf.nn.conv2d" in card.text_content()
     card.get_by_role("button", name="go to conv2/Conv2D").click()
@@ -114,6 +114,7 @@ def test_graph(notebook):
     with page.expect_download() as saved:
         view.get_by_role("button", name="save the drawing as PNG").click()
     assert saved.value.path().read_bytes().startswith(b"\x89PNG")
+    canvas.focus()
     page.keyboard.press("0")
     for theme in ("Dark", "Light"):
         notebook.theme(f"JupyterLab {theme}")

@@ -3,7 +3,7 @@
 import json
 
 SETUP = """
-import numpy as np, time, tfnb as tf
+import numpy as np, os, time, tfnb as tf
 tf.Session().close()
 EVIL = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script> [link](javascript:window.hacked=1)'
 
@@ -41,6 +41,9 @@ def train():
                 feed = {numbers: rng.normal(step / 100, 1 + step / 300, 500), pixels: rng.random((1, 28, 28, 1))}
                 writers["plain"].add_summary(sess.run(merged, feed), step)
                 rich(writers["plain"], step)
+            end = time.time() + 60
+            while step == 40 and not os.path.exists("charts-seen") and time.time() < end:
+                time.sleep(0.02)
             time.sleep(0.012)
 """
 TRAINING = "view = tf.view(writers)\ntrain()"
@@ -63,6 +66,7 @@ def test_a_training_is_seen_live(notebook):
     first = page.evaluate(CURVES)
     running = page.locator(".jp-CodeCell .jp-InputPrompt", has_text="[*]").count()
     assert running == 1, "charts came only when the training was over"
+    (notebook.lab.root / "charts-seen").touch()  # for which the training waits
     page.wait_for_function(f"told => JSON.stringify(({CURVES})()) !== told", arg=_json(first))
     notebook.shot("viewer-live")
     notebook.wait_until_run()
@@ -99,12 +103,12 @@ def _compare(notebook):
     chart.hover()
     page.locator(".tfnb-values tr").first.wait_for()
     notebook.shot("viewer-cursor-dark")
-    page.get_by_label("mean and band over runs").check()
+    page.get_by_label("mean ± std over runs").check()
     page.get_by_label("ignore outliers").check()
     page.get_by_label("log scale").check()
     notebook.wait_until_still(".tfnb-viewer")
     notebook.shot("viewer-band-dark")
-    page.get_by_label("mean and band over runs").uncheck()
+    page.get_by_label("mean ± std over runs").uncheck()
     page.get_by_label("difference to").select_option("plain")
     page.locator(".tfnb-card .tfnb-told", has_text="difference to plain").first.wait_for(timeout=20_000)
     page.get_by_label("difference to").select_option("")

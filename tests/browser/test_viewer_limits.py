@@ -60,7 +60,7 @@ def test_a_million_points_of_a_thousand_runs(notebook):
     told = page.evaluate(TELLS)
     assert "40 of 1,000 runs shown; the first 300 of 1,000 listed" in told
     assert "1–12 of 10,002" in told
-    assert "of 20,000 points drawn, extremes kept" in told  # 40 curves of 500
+    assert "of 20,000 points drawn (downsampled, extremes kept)" in told  # 40 curves of 500
     page.evaluate(WATCH)
     page.get_by_label("filter tags by regex").fill("own/0007")
     page.wait_for_function("() => document.querySelectorAll('.tfnb-card').length === 10")
@@ -136,7 +136,7 @@ def test_reload_and_two_viewers_and_a_lost_kernel(notebook):
     other.page.close()
     # The kernel goes: the viewer says so and keeps what it shows.
     page.evaluate("() => void window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
-    page.wait_for_function("() => document.querySelector('.tfnb-status').textContent.includes('kernel is gone')")
+    page.wait_for_function("() => document.querySelector('.tfnb-status').textContent.includes('kernel has ended')")
     wait_newest(page, "b: 1$")
     page.get_by_label("log scale").check()  # what needs no kernel still works
     open_again(notebook)  # no kernel that knows it: the saved picture is shown, in words and lines

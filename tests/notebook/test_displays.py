@@ -57,7 +57,7 @@ def test_session_and_devices():
     with tf.Session(graph=tf.Graph()) as session:
         html = session_html(session)
         assert "device:CPU:0" in html
-        assert "a graph of 0 operations" in html
+        assert "graph: 0 operations" in html
         assert devices_html(session.list_devices()) in html
 
 

@@ -148,7 +148,7 @@ def test_a_real_graph():
     pair = (b.start == model.box("x")) & (b.stop == series)
     assert model.table.specs[int(b.spec[pair][0])] == "float32 ?×8"
     told = dict(model.card(model.box("layer_2/MatMul"))["rows"])
-    assert told["transpose_a"] == "False" and "tf.matmul(x, w)" in told["made at"]
+    assert told["transpose_a"] == "False" and "tf.matmul(x, w)" in told["source"]
 
 
 def test_a_hub_is_extracted():
@@ -240,7 +240,7 @@ def test_hostile_attributes():
     node.attr["_output_shapes"].list.shape.add().dim.add(size=-7)
     node.attr["text"].s = b"<svg onload=alert(1)>\xff"
     rows = dict(graph_model(message).card(1)["rows"])
-    assert rows["text"].startswith("<svg") and "numbers" in rows["value"]
+    assert rows["text"].startswith("<svg") and "values" in rows["value"]
 
 
 def test_a_flat_graph_of_many_nodes_is_folded():

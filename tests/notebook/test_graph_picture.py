@@ -69,7 +69,7 @@ def test_scopes_are_open_where_there_is_room():
 def test_edges_are_told_and_go_through_borders():
     root = svg_of(network())
     told = [e.text for e in root.iter("{http://www.w3.org/2000/svg}title")]
-    assert "float32 ?×4" in told and any("made at" in t and "test_graph_picture.py" in t for t in told if t)
+    assert "float32 ?×4" in told and any("source: " in t and "test_graph_picture.py" in t for t in told if t)
     paths = [e for e in root.iter("{http://www.w3.org/2000/svg}path") if e.get("fill") == "none"]
     # x to hidden, hidden to loss; border to MatMul, weights to MatMul to relu, relu to border.
     assert len(paths) == 6

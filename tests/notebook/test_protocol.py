@@ -160,7 +160,7 @@ def test_a_loss_plot():
 
 def test_a_cluster():
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as local,
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,
         Client(local) as client,
         tf.train.DaskCluster(client, ps=1) as tasks,
         tf.Session(tasks.target) as sess,

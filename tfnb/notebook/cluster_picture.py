@@ -52,7 +52,10 @@ def cluster_html(state: Mapping[str, Any]) -> str:
          _number(t, "refused"), t["address"]]
         for t in tasks[:_MOST_TASKS]
     ]  # fmt: skip
-    head = ["task", "state", "steps", "variables", "their bytes", "on devices", "process", "refused", "address"]
+    head = [
+        "task", "state", "steps", "variables", "variable bytes", "device memory", "process memory", "refused calls",
+        "address",
+    ]  # fmt: skip
     more = f"<p>and {len(tasks) - _MOST_TASKS:,} more tasks</p>" if len(tasks) > _MOST_TASKS else ""
     return f"<p>{escape(summary(state))}</p>{_table(head, rows, (0, 1, 8))}{more}{_pairs(state)}{_devices(state)}"
 
@@ -70,12 +73,12 @@ def _pairs(state: Mapping[str, Any]) -> str:
     kept = set(sorted(volume, key=lambda n: -volume[n])[:_MOST_PAIRED])
     names = [t["name"] for t in state["tasks"] if t["name"] in kept]
     if not names:
-        return "<p>nothing was sent yet</p>"
+        return "<p>no transfers between tasks yet</p>"
     told = {(s["from"], s["to"]): s for s in state["sent"]}
 
     def cell(pair: tuple[str, str]) -> str:
         s = told.get(pair)
-        return "" if s is None else f"{amount(s['bytes'] / max(s['steps'], 1))} a step, {amount(s['bytes'])}"
+        return "" if s is None else f"{amount(s['bytes'] / max(s['steps'], 1))} per step, {amount(s['bytes'])}"
 
     rows = [[short_name(a), *(cell((a, b)) for b in names)] for a in names]
     return _table(["from \\ to", *map(short_name, names)], rows, (0,))
@@ -87,7 +90,7 @@ def _devices(state: Mapping[str, Any]) -> str:
          amount(d["peak"]), amount(d["limit"]) if d["limit"] else "none"]
         for d in state["devices"][:_MOST_TASKS]
     ]  # fmt: skip
-    return _table(["device", "kind", "in use", "at its peak", "limit"], rows, (0, 1))
+    return _table(["device", "kind", "in use", "peak", "limit"], rows, (0, 1))
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], words: tuple[int, ...]) -> str:

@@ -86,7 +86,7 @@ class Comparison:
                 d.origin)) + "</tr>"
             for d in self.differences[:200]
         )  # fmt: skip
-        titles = ("tensor", "type", "difference", "at", "first run", "second run", "made at")
+        titles = ("tensor", "type", "difference", "at", "first run", "second run", "source")
         head = "".join(f"<th>{h}</th>" for h in titles)
         table = f"<table class='tfnb-table'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
         rest = "".join(f"<p>{escape(line)}</p>" for line in repr(self).splitlines() if line.startswith("only"))

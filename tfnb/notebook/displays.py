@@ -52,7 +52,7 @@ def register() -> None:
 def session_html(session: Session) -> str:
     """A session: its devices, and the size of its graph."""
     size = len(session.graph.get_operations())
-    return f"{devices_html(session.list_devices())}<p>runs a graph of {size:,} operations</p>"
+    return f"{devices_html(session.list_devices())}<p>graph: {size:,} operations</p>"
 
 
 def devices_html(devices: Iterable[DeviceDescription]) -> str:
@@ -74,33 +74,33 @@ def devices_html(devices: Iterable[DeviceDescription]) -> str:
 
 
 def operation_html(op: Operation) -> str:
-    """An operation: its inputs, outputs and attributes, and the user's line that made it."""
+    """An operation: its inputs, outputs and attributes, and the user's line that created it."""
     rows = [("type", op.type)]
     rows += [("input", _spec(t)) for t in op.inputs]
-    rows += [("runs after", c.name) for c in op.control_inputs]
+    rows += [("control input", c.name) for c in op.control_inputs]
     rows += [("output", _spec(t)) for t in op.outputs]
     if op.device:
         rows.append(("device", op.device))
     if op.origin is not None:
-        rows.append(("made at", str(op.origin)))
+        rows.append(("source", str(op.origin)))
     return _table(("operation", op.name), rows)
 
 
 def variable_html(variable: Variable) -> str:
-    """A variable: shape, size, where it was made, and its values in the default session if there is one."""
+    """A variable: shape, size, the line that created it, and its values in the default session if there is one."""
     dtype, shape = variable.dtype, variable.get_shape()
     rows = [("type", f"{dtype.name} {shape}")]
     size = shape.num_elements() if shape.is_fully_defined() else None
     if size is not None:
         rows.append(("size", f"{size:,} values, {_amount(size * dtype.size)}"))
     op = variable.op
-    rows.append(("trained", "yes" if variable in op.graph.get_collection("trainable_variables") else "no"))
+    rows.append(("trainable", "yes" if variable in op.graph.get_collection("trainable_variables") else "no"))
     if op.device:
         rows.append(("device", op.device))
-    rows.append(("starts as", variable.initial_value.name if variable.initial_value is not None else ""))
-    rows.append(("now", _values(variable)))
+    rows.append(("initializer", variable.initial_value.name if variable.initial_value is not None else ""))
+    rows.append(("value", _values(variable)))
     if op.origin is not None:
-        rows.append(("made at", str(op.origin)))
+        rows.append(("source", str(op.origin)))
     return _table(("variable", variable.name), [row for row in rows if row[1]])
 
 
@@ -129,7 +129,7 @@ def steps_html(steps: Any) -> str | None:
         picture = ""
     passes = [(name, f"{len(graph.nodes):,} nodes") for name, graph in getattr(steps, "passes", ())
               if hasattr(graph, "nodes")]  # fmt: skip
-    return (picture + (_table(("pass", "leaves"), passes) if passes else "")) or None
+    return (picture + (_table(("pass", "graph after it"), passes) if passes else "")) or None
 
 
 def _spec(tensor: Tensor) -> str:

@@ -40,7 +40,7 @@ def timeline_html(model: TraceModel, most: int = 8) -> str:
         f"<td>{time_text(r['total_us'])}</td><td>{r['share']:.1%}</td>{left}{escape(_last(r['source']))}</td></tr>"
         for r in model.table()[:most]
     )
-    head = "".join(f"<th>{h}</th>" for h in ("operation", "type", "runs", "total", "share", "source"))
+    head = "".join(f"<th>{h}</th>" for h in ("operation", "type", "count", "total", "share", "source"))
     table = f"<table class='tfnb-table'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     notes = "".join(f"<p>{escape(note)}</p>" for note in model.notes)
     return f"{_account(model)}{_svg(model)}{table}{notes}"

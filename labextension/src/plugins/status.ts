@@ -90,7 +90,9 @@ class StatusPanel extends Widget {
     if (kernel.status !== "idle") {
       this.ran = true; // asked when it is idle
       const known = this.body.childElementCount > 0;
-      return this.tell(known ? "The kernel is busy: this is how it was." : "The kernel is busy.");
+      return this.tell(
+        known ? "The kernel is busy: this is its last known state." : "The kernel is busy.",
+      );
     }
     this.asking = true;
     try {
@@ -100,7 +102,9 @@ class StatusPanel extends Widget {
         this.body.replaceChildren(...showReport(found));
       } else this.say("This kernel has not imported tfnb.");
     } catch (fault) {
-      this.say(`The kernel did not say: ${fault instanceof Error ? fault.message : String(fault)}`);
+      this.say(
+        `The kernel did not answer: ${fault instanceof Error ? fault.message : String(fault)}`,
+      );
     } finally {
       this.asking = false;
     }

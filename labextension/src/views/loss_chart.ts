@@ -1,4 +1,4 @@
-// The chart of a loss plot: a Bokeh document of the kernel's, filled with curves, and drawn over while they grow.
+// The chart of a loss plot: a Bokeh document that the kernel sends, filled with curves, and updated while they grow.
 import type { AppendLossPoints, LossCurve } from "../protocol/loss";
 import type { Bokeh } from "./bokeh";
 import { h } from "./dom";

@@ -16,8 +16,8 @@ export function amount(size: number): string {
 /** The elements that show a report. */
 export function showReport(report: Report): HTMLElement[] {
   const out = [
-    ...section("Devices", report.devices.map(deviceItem), report.fault || "none was found"),
-    ...section("Open sessions", report.sessions.map(sessionItem), "none is open"),
+    ...section("Devices", report.devices.map(deviceItem), report.fault || "no devices"),
+    ...section("Open sessions", report.sessions.map(sessionItem), "no open sessions"),
   ];
   if (report.more) out.push(h("p", {}, `and ${report.more.toLocaleString("en")} more`));
   return out;
@@ -37,7 +37,7 @@ function deviceItem(device: Device): HTMLElement {
 
 function sessionItem(session: OpenSession): HTMLElement {
   const number = session.nodes.toLocaleString("en");
-  const nodes = `a graph of ${number} ${session.nodes === 1 ? "operation" : "operations"}`;
+  const nodes = `graph: ${number} ${session.nodes === 1 ? "operation" : "operations"}`;
   const used = session.in_use ? `${amount(session.in_use)} in use` : "";
   return item(nodes, session.devices.join(", "), used);
 }

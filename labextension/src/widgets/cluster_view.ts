@@ -16,8 +16,7 @@ interface Place {
   seen: boolean;
 }
 
-const GONE =
-  "the kernel is gone: what is shown stays as it was; run the cell again for a live view";
+const GONE = "the kernel has ended: this is the last state; run the cell again for a live view";
 
 class Live {
   private readonly places = new Map<Element, Place>();

@@ -16,8 +16,7 @@ import { inPlaces } from "./channel/places";
 type Model = AnyModel<ViewerState>;
 
 const named = (kind: string, tag: string) => `${kind}\n${tag}`;
-const GONE =
-  "the kernel is gone: what is shown stays as it was; run the cell again for a live view";
+const GONE = "the kernel has ended: this is the last state; run the cell again for a live view";
 
 async function library(model: Model): Promise<BlobPart> {
   const id = model.get("library").slice("IPY_MODEL_".length);

@@ -97,7 +97,7 @@ class GraphModel:
         node = int(self.tree.node[box])
         if node >= 0:
             for what, text in self.table.details(node):
-                (code if "\n" in text and what != "made at" else rows).append((what, text))
+                (code if "\n" in text and what != "source" else rows).append((what, text))
         path = self.tree.path(box)
         for scope, notes in self.table.notes.items():
             if path == scope or path.startswith(f"{scope}/"):

@@ -191,7 +191,7 @@ def _lines(model: GraphModel, box: int) -> tuple[str, str]:
     """What stands in a closed box."""
     label, kind, node = model.tree.label[box], KINDS[model.kind[box]], int(model.tree.node[box])
     if kind == "series":
-        return _short(label), f"{len(model.tree.parts(box)):,} alike"
+        return _short(label), f"{len(model.tree.parts(box)):,} similar"
     if kind == "scope":
         return _short(label), f"{int(model.nodes[box]):,} ops"
     outputs = model.table.outputs[node]
@@ -331,7 +331,7 @@ def _colour(model: GraphModel, box: int) -> str:
 
 
 def _told(model: GraphModel, box: int) -> str:
-    """The tooltip: the whole name, what it is, where it was made."""
+    """The tooltip: the whole name, what it is, and the source line that created it."""
     node = int(model.tree.node[box])
     path = model.tree.path(box)
     if node < 0:
@@ -340,7 +340,7 @@ def _told(model: GraphModel, box: int) -> str:
     lines += [model.table.specs[spec] for spec in model.table.outputs[node]]
     if model.table.devices[node]:
         lines.append(f"on {model.table.devices[node]}")
-    lines += [f"made at {text}" for what, text in model.card(box)["rows"] if what == "made at"]
+    lines += [f"source: {text}" for what, text in model.card(box)["rows"] if what == "source"]
     return "\n".join(lines)
 
 

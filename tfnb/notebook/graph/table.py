@@ -177,9 +177,9 @@ def _told(node: Any) -> list[tuple[str, str]]:
     if value is not None:
         rows.append(("value", _value_text(value)))
     if node.colocation:
-        rows.append(("with", ", ".join(str(c) for c in node.colocation)[:LONGEST]))
+        rows.append(("colocated with", ", ".join(str(c) for c in node.colocation)[:LONGEST]))
     if node.origin is not None:
-        rows.append(("made at", str(node.origin)))
+        rows.append(("source", str(node.origin)))
     return rows
 
 
@@ -191,7 +191,7 @@ def _short(value: Any) -> str:
 def _value_text(value: np.ndarray) -> str:
     if value.size > SMALL_VALUE:
         head = np.array2string(value.ravel()[:4], separator=", ")
-        return f"{value.size:,} numbers, from {head[:-1]}, …"
+        return f"{head[:-1]}, …] ({value.size:,} values)"
     return _short(np.array2string(value, separator=", "))
 
 
@@ -285,7 +285,7 @@ def _told_of_file(node: Any) -> list[tuple[str, str]]:
         rows.append(("value", _tensor_text(node.attr["value"].tensor)))
     if "_class" in node.attr:
         rows.append(
-            ("with", _short(b", ".join(node.attr["_class"].list.s).decode("utf-8", "replace")))
+            ("colocated with", _short(b", ".join(node.attr["_class"].list.s).decode("utf-8", "replace")))
         )
     return rows
 
@@ -294,7 +294,7 @@ def _tensor_text(message: Any) -> str:
     try:
         known = decode_shape(message.tensor_shape).num_elements()
         if known is None or known > SMALL_VALUE:  # never unpacked: a file may claim any size
-            return f"{known:,} numbers" if known is not None else "of unknown size"
+            return f"{known:,} values" if known is not None else "unknown size"
         return _value_text(decode_array(message))
     except (OpError, ValueError, TypeError) as error:
         return f"cannot be read: {error}"[:LONGEST]

@@ -234,7 +234,7 @@ def _fold_kinds(found: Draft, box: int, alike: Sequence[int]) -> None:
         if not found.series[part]:
             kinds.setdefault(alike[part], []).append(part)
     many = len(found.parts[box])
-    groups = [(m, f"{found.label[m[0]]} and like") for m in kinds.values() if 2 < len(m) < many]
+    groups = [(m, f"{found.label[m[0]]} and similar") for m in kinds.values() if 2 < len(m) < many]
     _group(found, box, groups)
 
 

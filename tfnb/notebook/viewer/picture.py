@@ -25,7 +25,7 @@ def picture_html(runs: Sequence[tuple[str, Run]], tags: Sequence[str], told: str
     charts = "".join(_chart(runs, tag) for tag in tags[:MOST_CHARTS])
     more = len(tags) - MOST_CHARTS
     rest = f"<p>and {more:,} more charts</p>" if more > 0 else ""
-    words = f"{told} (a picture: run the cell for the live view)"
+    words = f"{told} (static picture: run the cell again for the live view)"
     return (
         f'<div id="{escape(place)}" class="tfnb-view-picture"><p>{escape(words)}</p>'
         '<div style="display:grid;grid-template-columns:repeat(auto-fill,minmax(280px,1fr));gap:8px">'

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bokeh.embed import json_item
-from bokeh.models import ColumnDataSource, CustomJSTickFormatter, Range1d, Span
+from bokeh.models import ColumnDataSource, CustomJSTickFormatter, InlineStyleSheet, Range1d, Span
 from bokeh.plotting import figure
 
 from tfnb.notebook.bokeh_library import BOKEH_VERSION
@@ -28,6 +28,8 @@ if (h) return `${sign}${h}:${pad(m)}:${pad(s)}`;
 if (m) return `${sign}${m}:${pad(s)}`;
 return `${sign}${+s.toFixed(3)} s`;
 """
+# Bokeh's own background of a toolbar in the chart is white, also in a dark theme.
+TOOLBAR = ":host(.bk-inner) { background-color: transparent; }"
 
 
 def template(name: str) -> dict[str, Any]:
@@ -58,6 +60,7 @@ def _plot(name: str, height: int = 210, **how: Any) -> Any:
     plot.toolbar.logo = None
     plot.toolbar.autohide = True
     plot.toolbar_inner = True
+    plot.toolbar.stylesheets = [InlineStyleSheet(css=TOOLBAR)]
     plot.min_border_left = 56
     plot.xaxis.ticker.desired_num_ticks = 5
     if how.get("y_axis_type") == "log":

@@ -1,5 +1,5 @@
-// A cluster in any page: its tasks, who sends what to whom, their devices, a card of what is chosen. Fed with states, as
-// often as they come; knows nothing of Jupyter (white paper, section 3.3).
+// The view of a cluster: its tasks, the transfers between them, their devices, and details of the selected task or pair.
+// It is given a state as often as one arrives, and imports nothing of Jupyter (white paper, section 3.3).
 import type { ClusterState, DeviceReport, Sent, TaskReport } from "../../protocol/cluster";
 import { h, keepKeys } from "../dom";
 import { bytesText, timeText } from "../timeline/texts";
@@ -34,25 +34,25 @@ const TASKS: readonly Column<TaskRow>[] = [
     words: true,
     mark: (t) => t.state,
   },
-  { title: "heard", text: (t) => ago(t.silent), by: (t) => t.silent ?? 1e9 },
+  { title: "last answer", text: (t) => ago(t.silent), by: (t) => t.silent ?? 1e9 },
   { title: "steps", text: (t) => number(t.steps), by: (t) => t.steps ?? -1 },
   { title: "variables", text: (t) => number(t.variables), by: (t) => t.variables ?? -1 },
   {
-    title: "their bytes",
+    title: "variable bytes",
     text: (t) => size(t.variable_bytes),
     by: (t) => t.variable_bytes ?? -1,
   },
-  { title: "on devices", text: (t) => (t.devices.length ? size(inUse(t)) : ""), by: inUse },
-  { title: "process", text: (t) => size(t.memory), by: (t) => t.memory ?? -1 },
-  { title: "refused", text: (t) => number(t.refused), by: (t) => t.refused ?? -1 },
+  { title: "device memory", text: (t) => (t.devices.length ? size(inUse(t)) : ""), by: inUse },
+  { title: "process memory", text: (t) => size(t.memory), by: (t) => t.memory ?? -1 },
+  { title: "refused calls", text: (t) => number(t.refused), by: (t) => t.refused ?? -1 },
   { title: "address", text: (t) => t.address, by: (t) => t.address, words: true },
 ];
 const DEVICES: readonly Column<DeviceReport>[] = [
   { title: "device", text: (d) => deviceName(d), words: true },
   { title: "kind", text: (d) => d.kind, words: true },
   { title: "in use", text: (d) => bytesText(d.in_use), by: (d) => d.in_use },
-  { title: "at its peak", text: (d) => bytesText(d.peak), by: (d) => d.peak },
-  { title: "kept free", text: (d) => bytesText(d.cached), by: (d) => d.cached },
+  { title: "peak", text: (d) => bytesText(d.peak), by: (d) => d.peak },
+  { title: "cached", text: (d) => bytesText(d.cached), by: (d) => d.cached },
   { title: "limit", text: (d) => (d.limit ? bytesText(d.limit) : "none"), by: (d) => d.limit },
 ];
 
@@ -72,7 +72,11 @@ class Page implements ClusterPage {
   private readonly told = h("div", { className: "summary" });
   private readonly status = h("div", { className: "faint", role: "status" });
   private readonly link = h("span");
-  private readonly card = h("div", { className: "card" }, "Choose a task or a pair.");
+  private readonly card = h(
+    "div",
+    { className: "card" },
+    "Select a task or a pair of tasks to see details.",
+  );
   private readonly tasks: LiveTable<TaskRow>;
   private readonly devices: LiveTable<DeviceReport>;
   private readonly matrix: MatrixView;
@@ -100,7 +104,7 @@ class Page implements ClusterPage {
       h(
         "div",
         { className: "under" },
-        section("Who sends what to whom", this.matrix.element),
+        section("Transfers between tasks", this.matrix.element),
         this.card,
       ),
       section("Devices", this.devices.element),
@@ -172,7 +176,7 @@ class Page implements ClusterPage {
     if (task) this.card.replaceChildren(...taskCard(task, state?.sent ?? []));
     else if (this.chosenPair) {
       const sent = state?.sent.find((s) => `${s.from}\n${s.to}` === this.chosenPair);
-      this.card.replaceChildren(...(sent ? pairCard(sent) : [h("div", {}, "Nothing was sent.")]));
+      this.card.replaceChildren(...(sent ? pairCard(sent) : [h("div", {}, "No transfers.")]));
     }
   }
 }
@@ -206,9 +210,9 @@ function taskCard(task: TaskReport, sent: readonly Sent[]): HTMLElement[] {
     ...line("process", task.pid ? `${task.pid} on ${task.host ?? ""}` : ""),
     ...line("address", task.address),
     ...line("lost", task.why),
-    ...line("processes that had the role", task.lives > 1 ? String(task.lives) : ""),
+    ...line("processes started for this task", task.lives > 1 ? String(task.lives) : ""),
     ...list("largest variables", largest),
-    ...list("sends and gets", pairs),
+    ...list("transfers", pairs),
   ];
 }
 
@@ -219,12 +223,12 @@ function pairCard(sent: Sent): HTMLElement[] {
   return [
     h("h5", { textContent: `${shortName(sent.from)} to ${shortName(sent.to)}` }),
     ...line(
-      "in all",
-      `${bytesText(sent.bytes)} in ${number(sent.messages)} messages of ${number(sent.steps)} steps`,
+      "total",
+      `${bytesText(sent.bytes)} in ${number(sent.messages)} messages, ${number(sent.steps)} steps`,
     ),
-    ...line("sending took", timeText(1e6 * sent.seconds)),
-    ...line("now", `${bytesText(Math.round(sent.rate))}/s`),
-    ...list("with the most bytes", tensors),
+    ...line("send time", timeText(1e6 * sent.seconds)),
+    ...line("current rate", `${bytesText(Math.round(sent.rate))}/s`),
+    ...list("largest tensors", tensors),
   ];
 }
 

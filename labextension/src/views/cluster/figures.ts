@@ -1,4 +1,4 @@
-// What the view of a cluster says of the numbers it gets: names, amounts, the matrix of who sends what to whom.
+// From a cluster's state to what its view shows: names, amounts, summaries, the matrix of transfers between tasks.
 import type { ClusterState, Sent, TaskReport } from "../../protocol/cluster";
 import { bytesText, timeText } from "../timeline/texts";
 
@@ -12,26 +12,26 @@ export function shortName(task: string): string {
 
 /** What the matrix can show of a pair, and how it is called. */
 export const MEASURES = {
-  "bytes a step": (s: Sent) => s.bytes / Math.max(s.steps, 1),
-  "bytes in all": (s: Sent) => s.bytes,
-  "bytes a second, now": (s: Sent) => s.rate,
-  "ms a step": (s: Sent) => s.seconds / Math.max(s.steps, 1),
-  "ms in all": (s: Sent) => s.seconds,
-  "messages in all": (s: Sent) => s.messages,
+  "bytes per step": (s: Sent) => s.bytes / Math.max(s.steps, 1),
+  "total bytes": (s: Sent) => s.bytes,
+  "bytes per second": (s: Sent) => s.rate,
+  "time per step": (s: Sent) => s.seconds / Math.max(s.steps, 1),
+  "total time": (s: Sent) => s.seconds,
+  messages: (s: Sent) => s.messages,
 } as const;
 export type Measure = keyof typeof MEASURES;
 
 export function measureText(measure: Measure, value: number): string {
-  if (measure.startsWith("messages")) return value.toLocaleString("en");
-  if (measure.startsWith("ms")) return timeText(1e6 * value);
-  return measure.endsWith("now") ? `${bytesText(value)}/s` : bytesText(value);
+  if (measure === "messages") return value.toLocaleString("en");
+  if (measure.includes("time")) return timeText(1e6 * value);
+  return measure === "bytes per second" ? `${bytesText(value)}/s` : bytesText(value);
 }
 
 /** One sentence of a pair. */
 export function pairText(sent: Sent): string {
   const steps = Math.max(sent.steps, 1);
   const size = `${bytesText(sent.bytes)} in ${sent.messages.toLocaleString("en")} messages`;
-  const each = `${bytesText(sent.bytes / steps)} and ${timeText((1e6 * sent.seconds) / steps)} a step`;
+  const each = `${bytesText(sent.bytes / steps)} and ${timeText((1e6 * sent.seconds) / steps)} per step`;
   return `${shortName(sent.from)} to ${shortName(sent.to)}: ${size}, ${each}`;
 }
 

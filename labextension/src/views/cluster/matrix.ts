@@ -1,4 +1,4 @@
-// Who sends what to whom: a row for each sender, a column for each receiver, stronger where there is more.
+// Transfers between tasks: a row for each sender, a column for each receiver, stronger where there is more.
 import type { Sent } from "../../protocol/cluster";
 import { h } from "../dom";
 import {
@@ -27,7 +27,7 @@ export class MatrixView {
     this.picker.setAttribute("aria-label", "what the matrix shows");
     this.picker.append(...Object.keys(MEASURES).map((m) => h("option", { textContent: m })));
     this.picker.addEventListener("change", () => this.show(this.matrix));
-    this.table.setAttribute("aria-label", "who sends to whom; arrow keys move");
+    this.table.setAttribute("aria-label", "transfers between tasks; arrow keys move");
     this.table.addEventListener("keydown", (event) => this.keyed(event));
     const box = h("div", { className: "wide" }, this.table);
     this.element = h("div", {}, h("label", {}, "show ", this.picker), box, this.note);
@@ -51,16 +51,16 @@ export class MatrixView {
       cell.style.background = `color-mix(in srgb, var(--jp-brand-color1, #1976d2) ${percent}%, transparent)`;
       const told = sent
         ? pairText(sent)
-        : key.split("\n").map(shortName).join(" to ").concat(": nothing");
+        : key.split("\n").map(shortName).join(" to ").concat(": no transfers");
       if (cell.title !== told) cell.title = told;
       cell.setAttribute("aria-label", told);
       cell.setAttribute("aria-selected", String(key === this.chosen));
     }
     this.note.textContent = matrix.hidden
-      ? `${matrix.hidden} tasks that send and receive less are not shown`
+      ? `${matrix.hidden} tasks with fewer transfers are not shown`
       : matrix.names.length
         ? ""
-        : "nothing was sent yet";
+        : "no transfers between tasks yet";
   }
 
   private layOut(names: readonly string[]): void {

@@ -1,4 +1,4 @@
-// A table whose cells change several times a second: rows stay the same elements, so that focus and choice stay too.
+// A table whose cells change several times a second: rows stay the same elements, so that they keep focus and selection.
 import { h } from "../dom";
 
 export interface Column<Row> {

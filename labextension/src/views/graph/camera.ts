@@ -1,4 +1,4 @@
-// The window on the drawing: world = (screen - offset) / scale.
+// Position and scale of the visible part of the drawing: world = (screen - offset) / scale.
 
 import type { Window } from "./paint";
 

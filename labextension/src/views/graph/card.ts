@@ -1,4 +1,4 @@
-// What is known of the chosen box: its type, numbers, neighbours, and what only the kernel or the file knows.
+// The details of the selected node: type, sizes, neighbours, and what only the kernel or the file knows.
 
 import type { GraphCard } from "../../protocol/graph";
 import { button, h } from "../dom";
@@ -10,7 +10,7 @@ const MOST_NEIGHBOURS = 12;
 export class Card {
   readonly root = h("section", {
     className: "card",
-    "aria-label": "the chosen box",
+    "aria-label": "details of the selected node",
     hidden: true,
   });
   private readonly more = h("div");
@@ -33,7 +33,7 @@ export class Card {
     if (kind === "series") title.textContent = model.label(box);
     this.more.replaceChildren();
     this.root.replaceChildren(
-      button("×", "close the card", this.close),
+      button("×", "close the details", this.close),
       title,
       this.table(this.facts(box)),
       this.more,
@@ -73,11 +73,12 @@ export class Card {
     const kind = model.kind(box);
     add(
       "type",
-      model.type(box) || (kind === "series" ? `${count(model.parts(box).length)} alike` : "scope"),
+      model.type(box) ||
+        (kind === "series" ? `${count(model.parts(box).length)} similar nodes` : "scope"),
     );
     if (at(ints.nodes, box) > 1) add("operations", count(at(ints.nodes, box)));
     const held = at(floats.parameters ?? [], box);
-    if (held) add("parameters", held < 0 ? "not known" : `${count(held)}`);
+    if (held) add("parameters", held < 0 ? "unknown" : `${count(held)}`);
     const spec = model.spec(at(ints.spec, box));
     add("output", `${spec.split(" ")[0]} ${shapeOf(spec)}`.trim());
     add("device", model.device(box));
@@ -86,7 +87,7 @@ export class Card {
     const group = at(ints.group, box);
     if (group >= 0) {
       const same = ints.group.reduce((n, g) => n + (g === group ? 1 : 0), 0);
-      add("structure", `the same as of ${brief(same - 1)} other${same > 2 ? "s" : ""}`);
+      add("structure", `shared with ${brief(same - 1)} other scope${same > 2 ? "s" : ""}`);
     }
     return rows;
   }
@@ -95,7 +96,7 @@ export class Card {
     const table = h("table");
     for (const [what, text] of rows) {
       const cell = h("td", { textContent: text });
-      if (what === "made at") cell.className = "code";
+      if (what === "source") cell.className = "code";
       table.append(h("tr", {}, h("th", { scope: "row", textContent: what }), cell));
     }
     return table;
@@ -108,7 +109,7 @@ export class Card {
       const name = this.model.path(leaf);
       const link = button(name, `go to ${name}`, () => this.go(leaf));
       const shape = control
-        ? "waits"
+        ? "control"
         : shapeOf(this.model.spec(at(this.model.ints.spec, direction === "inputs" ? leaf : box)));
       list.append(h("li", {}, link, h("small", { textContent: shape })));
     }

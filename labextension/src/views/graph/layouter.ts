@@ -1,4 +1,4 @@
-// Asks the worker for layouts; where a page may start no worker (some editors forbid it) the page works in its place.
+// Asks the worker for layouts; where a page may not start a worker (some editors forbid it) the page computes the layout itself.
 
 import { h } from "../dom";
 import type { Job, Layout, layoutAll } from "./layout";

@@ -1,4 +1,4 @@
-// Which boxes and edges are on the way: what a chosen box is connected to, all it is computed from, all it leads to.
+// Which boxes and edges are highlighted: the neighbours of the selected node, or all its inputs, or all its outputs.
 
 import { at, type GraphModel } from "./model";
 import type { SceneEdge } from "./scene";

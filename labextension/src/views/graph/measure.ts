@@ -1,4 +1,4 @@
-// What is written in boxes and on edges, and how much room it takes.
+// The texts in boxes and on edges, and the size of both.
 
 import { EXTRACTED } from "../../protocol/graph";
 import { h } from "../dom";
@@ -61,7 +61,7 @@ const stubsOn = (stubs: Stub[], side: Stub["side"]): number =>
 function detailOf(model: GraphModel, box: number): string {
   const kind = model.kind(box);
   const nodes = at(model.ints.nodes, box);
-  if (kind === "series") return `${count(model.parts(box).length)} alike`;
+  if (kind === "series") return `${count(model.parts(box).length)} similar`;
   if (kind === "scope") {
     const held = at(model.floats.parameters ?? [], box);
     return `${count(nodes)} ops${held > 0 ? ` · ${brief(held)} parameters` : ""}`;

@@ -1,4 +1,4 @@
-// The whole drawing in a corner, with the window on it; a click or a drag moves the window.
+// A small picture of the whole drawing, with the visible part framed; a click or a drag moves the visible part.
 
 import { h } from "../dom";
 import type { Camera } from "./camera";
@@ -67,7 +67,9 @@ export class Minimap {
     const pen = this.root.getContext("2d");
     if (!pen || !this.scene) return;
     const { x0, y0, x1, y1 } = this.camera.window(...this.size());
-    this.root.hidden = x0 <= 0 && y0 <= 0 && x1 >= this.scene.width && y1 >= this.scene.height;
+    // What fits exactly may miss its border by a rounding error.
+    const { width, height } = this.scene;
+    this.root.hidden = x0 <= 1 && y0 <= 1 && x1 >= width - 1 && y1 >= height - 1;
     if (this.root.hidden) return;
     const dots = (devicePixelRatio || 1) * this.scale;
     pen.clearRect(0, 0, this.root.width, this.root.height);

@@ -1,4 +1,4 @@
-// The graph as the kernel (or a file) gave it: columns over boxes and edges, and questions to them.
+// The graph as the kernel (or a file) gave it: columns over boxes and edges, and queries on them.
 
 import type { BoxKind, FloatColumn, GraphHead, IntColumn } from "../../protocol/graph";
 

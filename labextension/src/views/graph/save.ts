@@ -1,4 +1,4 @@
-// The drawing as a file: SVG, or PNG at three times its size; on white, as a paper wants it.
+// The drawing as a file: SVG, or PNG at three times its size; on white, for use in a paper.
 
 import { h } from "../dom";
 import { type Painting, paint, paintLegend } from "./paint";

@@ -1,5 +1,5 @@
-// What is on the drawing: the boxes and edges that the opened scopes show, each at its place.
-// Layouts of opened boxes are kept, so opening one lays out only it and what is around it.
+// The content of the drawing: the boxes and edges of the opened scopes, with their positions.
+// Layouts of opened boxes are cached, so opening a box lays out only that box and the boxes around it.
 
 import { EXTRACTED } from "../../protocol/graph";
 import type { Job, Layout, Part, Point } from "./layout";
@@ -48,6 +48,16 @@ export interface Scene {
   place: Map<number, SceneBox>;
   width: number;
   height: number;
+}
+
+/** The box at a place of the drawing, the innermost where several are open; null where there is none. */
+export function boxAt(scene: Scene | null, x: number, y: number): SceneBox | null {
+  const boxes = scene?.boxes ?? [];
+  for (let k = boxes.length - 1; k >= 0; k--) {
+    const b = boxes[k];
+    if (b && x >= b.x && x <= b.x + b.width && y >= b.y && y <= b.y + b.height) return b;
+  }
+  return null;
 }
 
 /** What a scope shows, by the numbers of its layout. */

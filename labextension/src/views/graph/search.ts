@@ -1,4 +1,4 @@
-// Finds boxes by what stands in their name or type; the list is walked with the arrow keys.
+// Finds nodes by words in their name or type; the arrow keys move through the list.
 
 import { h } from "../dom";
 import { at, count, type GraphModel } from "./model";
@@ -16,7 +16,7 @@ export class Search {
   readonly list = h("div", {
     className: "found",
     role: "listbox",
-    "aria-label": "found nodes",
+    "aria-label": "matching nodes",
     hidden: true,
   });
   private rows: number[] = [];
@@ -64,9 +64,9 @@ export class Search {
       );
     }
     this.list.hidden = !this.input.value;
-    if (this.input.value) this.say(`${count(found.length)} found`);
+    if (this.input.value) this.say(`${count(found.length)} matches`);
     if (this.input.value && !found.length)
-      this.list.append(h("div", { className: "rest", textContent: "nothing is called so" }));
+      this.list.append(h("div", { className: "rest", textContent: "no node matches" }));
   }
 
   private row(box: number): HTMLElement {

@@ -1,19 +1,17 @@
 // Pointer, wheel and keys on the drawing. A wheel that is not meant for the drawing scrolls the page.
 
 import type { Direction } from "./marks";
-import type { SceneBox } from "./scene";
+import type { GraphModel } from "./model";
+import { boxAt, type Scene, type SceneBox } from "./scene";
 import type { Viewport } from "./viewport";
 
 const STEP = 60;
 
 /** What is controlled. Boxes are numbers, -1 is none; places are in the drawing's coordinates. */
 export interface Steered {
+  readonly model: GraphModel;
+  readonly scene: Scene | null;
   readonly selected: number;
-  readonly boxes: readonly SceneBox[];
-  place(box: number): SceneBox | undefined;
-  boxAt(x: number, y: number): SceneBox | null;
-  parent(box: number): number;
-  contains(scope: number, box: number): boolean;
   select(box: number): void;
   hover(box: number): void;
   toggle(box: number): Promise<void>;
@@ -42,7 +40,7 @@ export function steer(view: Steered, viewport: Viewport): void {
   );
   drag(view, viewport, world);
   canvas.addEventListener("dblclick", (e) => {
-    const found = view.boxAt(...world(e));
+    const found = boxAt(view.scene, ...world(e));
     if (found) void view.toggle(found.box);
   });
   canvas.addEventListener("pointerleave", () => view.hover(-1));
@@ -61,7 +59,7 @@ function drag(
   });
   canvas.addEventListener("pointermove", (e) => {
     if (!held) {
-      const found = view.boxAt(...world(e));
+      const found = boxAt(view.scene, ...world(e));
       canvas.style.cursor = found ? "pointer" : "grab";
       view.hover(found && !found.opened ? found.box : -1);
       return;
@@ -81,7 +79,7 @@ function drag(
 }
 
 function click(view: Steered, x: number, y: number): void {
-  const found = view.boxAt(x, y);
+  const found = boxAt(view.scene, x, y);
   if (!found) view.select(-1);
   // The sign before an opened box's title closes it.
   else if (found.opened && x < found.x + 24 && y < found.y + 26) void view.toggle(found.box);
@@ -103,7 +101,7 @@ function key(view: Steered, viewport: Viewport, e: KeyboardEvent): void {
     ArrowRight: () => arrow(1, 0),
     Enter: () => void (selected >= 0 && view.toggle(selected)),
     " ": () => void (selected >= 0 && view.toggle(selected)),
-    Backspace: () => choose(view, viewport, view.place(view.parent(selected))),
+    Backspace: () => choose(view, viewport, view.scene?.place.get(view.model.parent(selected))),
     Escape: () => view.select(-1),
     "+": () => view.zoom(1.3),
     "=": () => view.zoom(1.3),
@@ -121,16 +119,17 @@ function key(view: Steered, viewport: Viewport, e: KeyboardEvent): void {
 
 /** The nearest box in a direction: close along it, and not far off it. */
 function neighbour(view: Steered, dx: number, dy: number): SceneBox | undefined {
-  const { boxes, selected } = view;
-  const now = view.place(selected);
-  if (!now) return boxes[0];
+  const { model, scene, selected } = view;
+  if (!scene) return undefined;
+  const now = scene.place.get(selected);
+  if (!now) return scene.boxes[0];
   const [x, y] = now.opened && dy > 0 ? title(now) : middle(now);
   let best: SceneBox | undefined;
   let least = Infinity;
-  for (const b of boxes) {
+  for (const b of scene.boxes) {
     // Down from an opened box leads into it; what is around a box is left by Backspace.
-    if (b.box === selected || view.contains(b.box, selected)) continue;
-    if (now.opened && view.contains(selected, b.box) && dy <= 0) continue;
+    if (b.box === selected || model.holds(b.box, selected)) continue;
+    if (now.opened && model.holds(selected, b.box) && dy <= 0) continue;
     const [bx, by] = b.opened ? title(b) : middle(b);
     const along = (bx - x) * dx + (by - y) * dy;
     const off = Math.abs((bx - x) * dy) + Math.abs((by - y) * dx);

@@ -9,7 +9,7 @@ import { type Direction, Tracer } from "./marks";
 import { at, count, type GraphModel } from "./model";
 import { Palette } from "./palette";
 import { Renderer } from "./renderer";
-import { Arrangement, type Scene, type SceneBox } from "./scene";
+import { Arrangement, type Scene } from "./scene";
 import { Search } from "./search";
 import { Selection } from "./selection";
 import { type Steered, steer } from "./steer";
@@ -40,7 +40,7 @@ export function drawGraph(
 export class GraphView implements Steered {
   /** Settled when the first drawing is there. */
   readonly ready: Promise<void>;
-  private scene: Scene | null = null;
+  private drawn: Scene | null = null;
   private readonly root = h("div", { className: "tfnb-graph-view" });
   private readonly stage = h("div", { className: "stage" });
   private readonly status = h("span", {
@@ -60,7 +60,7 @@ export class GraphView implements Steered {
 
   constructor(
     host: HTMLElement,
-    private readonly model: GraphModel,
+    readonly model: GraphModel,
     private readonly options: ViewOptions,
   ) {
     const go = (box: number): void => void this.go(box);
@@ -165,10 +165,10 @@ export class GraphView implements Steered {
   // ---- the scene -----------------------------------------------------------------------------------
 
   private async arrange(): Promise<void> {
-    this.scene = await this.arrangement.scene();
-    this.viewport.setScene(this.scene);
-    this.viewport.canvas.dataset.boxes = String(this.scene.boxes.length);
-    this.renderer.show(this.scene);
+    this.drawn = await this.arrangement.scene();
+    this.viewport.setScene(this.drawn);
+    this.viewport.canvas.dataset.boxes = String(this.drawn.boxes.length);
+    this.renderer.show(this.drawn);
   }
 
   private openPath(path: string): void {
@@ -182,11 +182,11 @@ export class GraphView implements Steered {
   async toggle(box: number): Promise<void> {
     if (!this.arrangement.canOpen(box)) return;
     const { opened } = this.arrangement;
-    const before = this.place(box);
+    const before = this.drawn?.place.get(box);
     if (!opened.delete(box)) opened.add(box);
     await this.arrange();
     this.select(box);
-    const now = this.place(box);
+    const now = this.drawn?.place.get(box);
     if (!now || !before) return;
     this.viewport.keepInPlace(before, now);
     // What was opened may lie outside of the window.
@@ -196,41 +196,20 @@ export class GraphView implements Steered {
 
   /** Selects a node wherever it is, and shows it. */
   async go(box: number): Promise<void> {
-    if (at(this.model.ints.main, this.model.parent(box)) === box && !this.place(box)) {
+    if (at(this.model.ints.main, this.model.parent(box)) === box && !this.drawn?.place.get(box)) {
       box = this.model.parent(box);
     }
     this.arrangement.reveal(box);
     await this.arrange();
     this.select(box);
-    const place = this.place(box);
+    const place = this.drawn?.place.get(box);
     if (!place) return;
     this.viewport.centre(place);
     this.viewport.canvas.focus({ preventScroll: true });
   }
 
-  place(box: number): SceneBox | undefined {
-    return this.scene?.place.get(box);
-  }
-
-  boxAt(x: number, y: number): SceneBox | null {
-    const boxes = this.boxes;
-    for (let k = boxes.length - 1; k >= 0; k--) {
-      const b = boxes[k];
-      if (b && x >= b.x && x <= b.x + b.width && y >= b.y && y <= b.y + b.height) return b;
-    }
-    return null;
-  }
-
-  get boxes(): readonly SceneBox[] {
-    return this.scene?.boxes ?? [];
-  }
-
-  parent(box: number): number {
-    return this.model.parent(box);
-  }
-
-  contains(scope: number, box: number): boolean {
-    return this.model.holds(scope, box);
+  get scene(): Scene | null {
+    return this.drawn;
   }
 
   // ---- the selection -------------------------------------------------------------------------------
@@ -300,7 +279,7 @@ export class GraphView implements Steered {
   // ---- the window ----------------------------------------------------------------------------------
 
   fit(whole: boolean): void {
-    this.viewport.fit(this.scene, whole);
+    this.viewport.fit(this.drawn, whole);
   }
 
   zoom(by: number): void {

@@ -1,4 +1,4 @@
-// The card of an event: what the columns say at once, and what the kernel or the file knows beyond when it comes.
+// The details of an event: what the columns contain at once, and what the kernel or the file adds when it answers.
 import type { EventCard, NodeCard } from "../../protocol/timeline";
 import { h } from "../dom";
 import { titleOf } from "./palette";
@@ -9,21 +9,19 @@ import type { Trace } from "./trace";
 export function cardLines(trace: Trace, i: number, known: EventCard | null): HTMLElement[] {
   const lane = trace.meta.lanes.find((l) => trace.row(i) >= l.row && trace.row(i) < l.row + l.rows);
   const kind = titleOf(trace.kind(i));
-  const took = `${timeText(trace.length(i))}, from ${timeText(trace.start(i))}, in step ${trace.step(i)}`;
+  const duration = `${timeText(trace.length(i))}, started at ${timeText(trace.start(i))}, step ${trace.step(i)}`;
   const where = known ? [known.device, known.lane] : [lane?.device, lane?.name];
   const nodes = known?.nodes ?? [];
   return [
     h("h4", { textContent: trace.name(i) }),
-    ...line("what", known?.op ? `${kind}, ${known.op}` : kind),
-    ...line("took", took),
-    ...line("where", where.filter(Boolean).join(", ")),
-    ...line("bytes", known?.nbytes ? bytesText(known.nbytes) : ""),
+    ...line("type", known?.op ? `${kind}, ${known.op}` : kind),
+    ...line("duration", duration),
+    ...line("device", where.filter(Boolean).join(", ")),
+    ...line("size", known?.nbytes ? bytesText(known.nbytes) : ""),
     ...line("detail", known?.detail ?? ""),
-    ...line("woken by", known?.woken_by ?? ""),
-    ...line("waited for", trace.cause(i) >= 0 ? trace.name(trace.cause(i)) : ""),
-    ...(nodes.length > 1
-      ? line("computes at once", `${nodes.length + (known?.more ?? 0)} nodes`)
-      : []),
+    ...line("unblocked by", known?.woken_by ?? ""),
+    ...line("waits for", trace.cause(i) >= 0 ? trace.name(trace.cause(i)) : ""),
+    ...(nodes.length > 1 ? line("fused", `${nodes.length + (known?.more ?? 0)} nodes`) : []),
     ...nodes.flatMap(nodeLines),
   ];
 }
@@ -38,7 +36,7 @@ function nodeLines(node: NodeCard): HTMLElement[] {
   const source = node.source
     ? [...line("source", " "), h("pre", { textContent: node.source })]
     : [];
-  const of = line("is the gradient of", node.gradient_of);
+  const of = line("gradient of", node.gradient_of);
   return [
     h("div", { textContent: `${node.name}${op} ${node.shapes.join(", ")}` }),
     ...of,

@@ -1,5 +1,5 @@
-// What of a trace is seen: from which time to which, scrolled how far, what is chosen. Knows where everything lies and
-// asks for a drawing when something has changed; painting.ts draws.
+// The visible part of a trace: its time range, scroll position and selection, and the position of every row. It requests
+// a drawing when something has changed; painting.ts draws.
 import { at, type Row } from "./row";
 import type { Trace } from "./trace";
 

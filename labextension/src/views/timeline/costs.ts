@@ -10,9 +10,9 @@ const COLUMNS: readonly (readonly [Key, string, (row: CostRow) => string])[] = [
   ["op", "type", (r) => r.op],
   ["share", "share", (r) => `${(100 * r.share).toFixed(1)}%`],
   ["total_us", "total", (r) => timeText(r.total_us)],
-  ["count", "runs", (r) => r.count.toLocaleString("en")],
+  ["count", "count", (r) => r.count.toLocaleString("en")],
   ["mean_us", "mean", (r) => timeText(r.mean_us)],
-  ["max_us", "longest", (r) => timeText(r.max_us)],
+  ["max_us", "max", (r) => timeText(r.max_us)],
 ];
 
 export class Costs {

@@ -3,7 +3,7 @@ import { type Chart, GUTTER } from "./chart";
 import { timeText } from "./texts";
 
 export const KEYS =
-  "arrow keys move and zoom, plus and minus zoom, Home shows all, page keys scroll, n and p go from event to event, Escape chooses nothing";
+  "arrow keys move and zoom, plus and minus zoom, Home shows the whole recording, page keys scroll, n and p select the next and the previous event, Escape clears the selection";
 
 export function steer(chart: Chart, canvas: HTMLCanvasElement, box: HTMLElement): void {
   const spot = (e: MouseEvent): [number, number] => {

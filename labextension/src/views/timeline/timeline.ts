@@ -45,7 +45,7 @@ class View implements TimelineView {
   private readonly status = h("div", { role: "status", "aria-live": "polite" });
   private readonly card = h("div", {
     className: "card",
-    textContent: "Choose an event or a row of the table.",
+    textContent: "Select an event or a table row to see details.",
   });
   private readonly chart: Chart;
   private readonly costs: Costs;
@@ -123,8 +123,10 @@ class View implements TimelineView {
       "div",
       { className: "bar" },
       ...(slowest ? [this.slowest(slowest.label, slowest.name, slowest.share)] : []),
-      button("Fit", "show all", () => chart.reset()),
-      button("Step", "show the step of the chosen event, or the next one", () => chart.nextStep()),
+      button("Fit", "show the whole recording", () => chart.reset()),
+      button("Step", "show the step of the selected event, or the next one", () =>
+        chart.nextStep(),
+      ),
       button("−", "zoom out", () => chart.zoom(1.6)),
       button("+", "zoom in", () => chart.zoom(1 / 1.6)),
       this.search(),
@@ -156,7 +158,7 @@ class View implements TimelineView {
       if (e.key !== "Enter") return;
       const found = this.trace.search(field.value, this.chart.selected);
       if (found >= 0) this.chart.show(found);
-      else this.status.textContent = `nothing is called ${field.value}`;
+      else this.status.textContent = `no operation matches "${field.value}"`;
     });
     return field;
   }

@@ -1,4 +1,4 @@
-// Curves that grow: what the kernel sends of them while a training runs is joined to what is held.
+// Appends the new points that the kernel sends while a training runs to the curves that the page has.
 import type { AppendPoints, CurveData, ScalarContent } from "../../protocol/viewer";
 import { floats } from "./numbers";
 

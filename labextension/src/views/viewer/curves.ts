@@ -1,4 +1,4 @@
-// From what the kernel sent of a tag, and the reader's choices, to what is drawn.
+// From the points of a tag and the user's options to the columns that are drawn.
 import type { ChartTheme, ScalarContent } from "../../protocol/viewer";
 import { at, floats, type Line, meanAndBand, smoothed, span } from "./numbers";
 import type { Axis, Options } from "./options";

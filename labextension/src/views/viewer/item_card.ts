@@ -1,4 +1,4 @@
-// What cards of tags that are no scalars share: a part per run, drawn anew when the kernel has sent something else.
+// The base of the cards of all tags but scalars: a part per run, drawn again when the kernel has sent other content.
 import type { Kind } from "../../protocol/viewer";
 import { h } from "../dom";
 import type { Contents } from "./contents";
@@ -64,8 +64,8 @@ export abstract class ItemCard<K extends ItemKind> implements Card {
     const sent = Math.max(0, ...runs.map((r) => this.sent(r)));
     const total = Math.max(0, ...runs.map((r) => r.total));
     this.told.textContent = [
-      total > sent ? `${count(sent)} of ${count(total)} steps shown, evenly chosen` : "",
-      left ? `${count(left)} more runs have it: choose fewer runs to see them` : "",
+      total > sent ? `${count(sent)} of ${count(total)} steps shown, evenly sampled` : "",
+      left ? `${count(left)} more runs have this tag: select fewer runs to see them` : "",
     ]
       .filter(Boolean)
       .join("; ");

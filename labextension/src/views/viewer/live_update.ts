@@ -1,5 +1,5 @@
-// A chart whose curves grow: new points are stroked over it where that is all it takes, and it is drawn whole now and
-// then, with room ahead for some seconds.
+// Updates a chart whose curves grow: new points are drawn over it where that suffices. Now and then the chart is drawn as
+// a whole, with a range that leaves room for the points of the next seconds.
 import type { Chart } from "./chart";
 import type { Drawn } from "./curves";
 import { Overlay } from "./overlay";

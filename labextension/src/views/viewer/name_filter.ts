@@ -1,4 +1,4 @@
-// A test of names by a regular expression as it is being typed: while it is not whole, nothing is filtered.
+// A filter of names by the regular expression in an input. An invalid expression, such as a half-typed one, lets all pass.
 export function nameTest(input: HTMLInputElement): (name: string) => boolean {
   try {
     const pattern = new RegExp(input.value, "i");

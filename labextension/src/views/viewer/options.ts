@@ -1,4 +1,4 @@
-// What a reader has chosen, and what a card may ask of the page it is on.
+// The user's options, and what a card may use of the page that it is on.
 import type { ChartTheme, Kind, ToKernel } from "../../protocol/viewer";
 import type { Bokeh } from "../bokeh";
 import type { Contents } from "./contents";

@@ -1,5 +1,5 @@
-// What was added to a chart's curves since Bokeh drew it: strokes on a canvas above it. A whole drawing costs some ten
-// milliseconds, a stroke next to nothing, so a training that is watched keeps the processor that it shares with the page.
+// A canvas over a chart, for the points that its curves got since Bokeh drew it. Drawing the whole chart costs some ten
+// milliseconds and a stroke almost nothing, so watching a training takes little of the processor that both use.
 
 import { h } from "../dom";
 import type { Box, Chart, Pen } from "./chart";

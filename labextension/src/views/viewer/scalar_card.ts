@@ -47,7 +47,7 @@ export class ScalarCard implements Card {
     const button = (textContent: string, title: string, onclick: () => void) =>
       h("button", { type: "button", textContent, title, ariaLabel: `${title}: ${tag}`, onclick });
     const frame = () =>
-      button("DataFrame", "put the points into the variable view_frame", () =>
+      button("DataFrame", "store the points as a DataFrame in the variable view_frame", () =>
         context.ask({ op: "frame", tag }),
       );
     return [
@@ -142,8 +142,10 @@ export class ScalarCard implements Card {
     const words = [
       options.baseline === null ? "" : `difference to ${runs[options.baseline]}`,
       options.band && many > 1 ? `mean of ${many} runs ± standard deviation` : "",
-      many ? "" : "none of the chosen runs has this tag",
-      total > sent ? `${count(sent)} of ${count(total)} points drawn, extremes kept` : "",
+      many ? "" : "none of the selected runs has this tag",
+      total > sent
+        ? `${count(sent)} of ${count(total)} points drawn (downsampled, extremes kept)`
+        : "",
     ]
       .filter(Boolean)
       .join("; ");

@@ -1,4 +1,4 @@
-// The side: which runs are shown and how curves are drawn. It changes the page's options and calls it.
+// The side bar: which runs are shown and how curves are drawn. It changes the page's options and has the page redrawn.
 
 import { h } from "../dom";
 import { look } from "./curves";
@@ -63,8 +63,8 @@ export class Side {
     const button = (textContent: string, title: string, chosen: boolean) =>
       h("button", { type: "button", textContent, title, onclick: () => this.many(chosen) });
     return [
-      button("all", "choose all runs that the filter lets through", true),
-      button("none", "choose none of the runs that the filter lets through", false),
+      button("all", "select all runs that match the filter", true),
+      button("none", "deselect all runs that match the filter", false),
     ];
   }
 
@@ -82,7 +82,7 @@ export class Side {
       h("label", {}, "horizontal axis ", this.select("axis", AXES)),
       this.check("log", "log scale"),
       this.check("outliers", "ignore outliers", true),
-      this.check("band", "mean and band over runs"),
+      this.check("band", "mean ± std over runs"),
       h("label", {}, "difference to ", this.baseline),
     ];
   }
@@ -158,7 +158,7 @@ export class Side {
     const { options, runs } = this.context;
     const hidden =
       passing > LISTED
-        ? `; the first ${LISTED} of ${count(passing)} listed, filter for others`
+        ? `; the first ${LISTED} of ${count(passing)} listed: use the filter to find others`
         : "";
     this.counted.textContent = `${count(options.runs.size)} of ${count(runs.length)} runs shown${hidden}`;
   }

@@ -1,4 +1,4 @@
-// A page of runs: tabs by kind, cards of tags, the side with runs and options (`tf.view`; event files in JupyterLab).
+// The viewer of runs: tabs by kind, cards of tags, a side bar with runs and options (`tf.view`; event files in JupyterLab).
 // Smoothing, axes, filters and comparison happen here, so they work while a cell is running.
 import type { Bytes } from "../../protocol/bytes";
 import {
@@ -203,7 +203,9 @@ export class ViewerPage implements SideContext {
   /** To be called when the kernel has said how many seconds it lets go by between messages. */
   paced(seconds: number): void {
     const text =
-      seconds > SLOW ? `every ${seconds.toFixed(1)} s, to leave the training its time` : "";
+      seconds > SLOW
+        ? `updated every ${seconds.toFixed(1)} s, to limit the load on the training`
+        : "";
     if (this.pace.textContent !== text) this.pace.textContent = text;
   }
 
@@ -344,7 +346,7 @@ export class ViewerPage implements SideContext {
   private nothing(): string {
     return this.filter.value
       ? "no tag matches the filter"
-      : "nothing was logged yet: this fills as soon as there is";
+      : "no data yet: this updates when summaries are written";
   }
 
   private clear(): void {

@@ -1,4 +1,4 @@
-// Makes a model hear its kernel also where the page was too busy to load its module in time.
+// Lets a model receive messages also where the page was too busy to load its module in time.
 //
 // anywidget gives a model two seconds (fixed) from its making until `initialize` is done. After that it throws away
 // every message to the model, for ever. A page that is being reloaded makes all models of the kernel while it starts,
