@@ -24,6 +24,12 @@ def test_thinning_keeps_extremes_and_the_newest(values, most):
     assert len(curve.steps) <= most + 3
     assert curve.steps[-1] == len(values) - 1
     assert (np.diff(curve.steps) > 0).all()
+    np.testing.assert_array_equal(curve.values, np.array(values)[curve.steps.astype(int)])
+    length = 1 if len(values) <= most else -(-2 * len(values) // most)
+    for begin in range(0, len(values), length):
+        stretch = values[begin : begin + length]
+        shown = curve.values[(curve.steps >= begin) & (curve.steps < begin + length)]
+        assert {min(stretch), max(stretch)} <= set(shown)
 
 
 def test_a_single_spike_stays():
