@@ -11,7 +11,7 @@ TEST_WORKERS ?= 2
 export PYTHONUNBUFFERED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test spread fuzz soak lab bench check oracle clean
+.PHONY: help demo test quick spread fuzz soak lab bench check oracle clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -46,6 +46,17 @@ demo: $(FRONTEND) ## train the conv net of examples/02_mnist.ipynb; print its ac
 test: check ## the checks, then every test (browser tests where chromium is found)
 	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no chromium found: the browser tests are skipped"
 	@$(PY) -m pytest -n $(TEST_WORKERS) $(PYTEST_ARGS)
+
+# Tests that need few compiled kernels: the layers, documents, graphs, passes, plans, the propagator, one session.
+QUICK := tests/test_layers.py tests/test_documents.py tests/test_caches.py tests/test_errors.py tests/ir/test_builder.py \
+	tests/ir/test_bind.py tests/ir/test_types.py tests/ir/test_record.py tests/passes tests/placement/test_place.py \
+	tests/codegen/test_golden.py tests/runtime/test_plan.py tests/runtime/test_propagate.py \
+	tests/runtime/test_rendezvous.py tests/session/test_feed.py tests/session/test_session.py \
+	tests/client/test_gradients.py tests/client/test_cond.py tests/summary
+
+quick: $(READY) ## lint, and those tests that say most in a minute
+	@$(PY) -m ruff check .
+	@$(PY) -m pytest -q -n $(TEST_WORKERS) $(QUICK) $(PYTEST_ARGS)
 
 spread: $(READY) ## the tests of control flow and training on 2 and 3 devices and 2 and 4 tasks of Dask
 	@$(PY) scripts/spread.py $(SPREAD_ARGS)

@@ -87,6 +87,12 @@ def test_paths_in_the_source_exist():
     assert found == {}
 
 
+def test_make_quick_names_tests_that_exist():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    names = re.search(r"^QUICK := (.*?)\n\n", text, re.MULTILINE | re.DOTALL).group(1).replace("\\\n", " ").split()
+    assert len(names) > 10 and [n for n in names if not (ROOT / n).exists()] == []
+
+
 def test_no_document_outside_the_repository_is_referred_to():
     found = [
         f"{p.relative_to(ROOT)}: {m.group()}"

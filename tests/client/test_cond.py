@@ -76,7 +76,7 @@ def test_a_failing_branch_does_not_matter_unless_taken():
     y = tf.cond(p, fail, lambda: x + 1)
     with tf.Session() as session:
         assert session.run(y, {p: False, x: 3.0}) == 4.0
-        with pytest.raises(errors.InvalidArgumentError):
+        with pytest.raises(errors.InvalidArgumentError, match=r"assertion failed: .x is"):
             session.run(y, {p: True, x: 3.0})
         assert session.run(y, {p: True, x: 0.0}) == 0.0
 
@@ -90,7 +90,7 @@ def test_branches_cannot_be_fetched():
         return inner[0]
 
     tf.cond(p, branch, lambda: 0.0)
-    with tf.Session() as session, pytest.raises(errors.InvalidFetchError):
+    with tf.Session() as session, pytest.raises(errors.InvalidFetchError, match="cond/add:0 is marked as not fetchable"):
         session.run(inner[0], {p: True})
 
 
@@ -112,6 +112,49 @@ def test_variables_and_layers_inside():
         np.testing.assert_array_equal(right, np.ones((3, 2)))
 
 
+GRADIENTS = {  # build(p, x, y) -> a number; (p, x, y) -> its derivatives by x and y
+    "both branches": (
+        lambda p, x, y: tf.cond(p, lambda: x * y, lambda: tf.sin(x) - y), lambda p, x, y: (y, x) if p else (np.cos(x), -1.0),
+    ),
+    "one branch does not use it": (
+        lambda p, x, y: tf.cond(p, lambda: x * x, lambda: 3.0 * y), lambda p, x, y: (2 * x, 0.0) if p else (0.0, 3.0),
+    ),
+    "around it too": (
+        lambda p, x, y: x * tf.cond(p, lambda: tf.exp(x * y), lambda: y) + y,
+        lambda p, x, y: ((1 + x * y) * np.exp(x * y), x * x * np.exp(x * y) + 1) if p else (y, x + 1),
+    ),
+    "one in another": (
+        lambda p, x, y: tf.cond(p, lambda: tf.cond(x > y, lambda: x ** 3, lambda: x * y), lambda: y ** 2),
+        lambda p, x, y: ((3 * x ** 2, 0.0) if x > y else (y, x)) if p else (0.0, 2 * y),
+    ),
+    "two results": (
+        lambda p, x, y: tf.add_n(tf.cond(p, lambda: [x * y, x], lambda: [y * y, x * x * y])),
+        lambda p, x, y: (y + 1, x) if p else (2 * x * y, 2 * y + x * x),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients(name):
+    build, derivatives = GRADIENTS[name]
+    p, x, y = tf.placeholder(tf.bool, []), tf.placeholder(tf.float64, []), tf.placeholder(tf.float64, [])
+    slopes = tf.gradients(build(p, x, y), [x, y])
+    with tf.Session() as session:
+        for taken in (True, False):
+            for a, b in ((1.5, -0.5), (0.25, 2.0)):
+                found = session.run(slopes, {p: taken, x: a, y: b})
+                np.testing.assert_allclose(found, derivatives(taken, a, b), rtol=1e-12, atol=1e-12)
+
+
+def test_a_gradient_of_a_gradient():
+    p, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float64, [])
+    (slope,) = tf.gradients(tf.cond(p, lambda: x ** 4, lambda: tf.exp(2.0 * x)), x)
+    (second,) = tf.gradients(slope, x)
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(second, {p: True, x: 1.5}), 12 * 1.5 ** 2, rtol=1e-12)
+        np.testing.assert_allclose(session.run(second, {p: False, x: 1.5}), 4 * np.exp(3.0), rtol=1e-12)
+
+
 def test_case():
     k = tf.placeholder(tf.int32, [])
     pairs = [(tf.equal(k, 0), lambda: 10), (k < 3, lambda: k * 2)]
@@ -121,29 +164,29 @@ def test_case():
     with tf.Session() as session:
         assert [session.run(y, {k: i}) for i in (0, 2, 5)] == [10, 4, -1]
         assert session.run(z, {k: 1}) == 2
-        with pytest.raises(errors.InvalidArgumentError):
+        with pytest.raises(errors.InvalidArgumentError, match="more than one condition is true"):
             session.run(z, {k: 0})
         assert session.run(only, {k: 2}) == 4
-        with pytest.raises(errors.InvalidArgumentError):
+        with pytest.raises(errors.InvalidArgumentError, match="no condition is true"):
             session.run(only, {k: 7})
-    with pytest.raises(errors.DTypeError):
+    with pytest.raises(errors.DTypeError, match="pairs of a condition and a function"):
         tf.case([(tf.equal(k, 0), 3)], default=lambda: -1)
 
 
 @pytest.mark.parametrize(
-    ("build", "error"),
+    ("build", "error", "message"),
     [
-        (lambda p: tf.cond(True, lambda: 1, lambda: 2), TypeError),
-        (lambda p: tf.cond(p, 1, lambda: 2), TypeError),
-        (lambda p: tf.cond(p, lambda: 1, lambda: 2.0), errors.DTypeError),
-        (lambda p: tf.cond(p, lambda: None, lambda: 2.0), errors.InvalidArgumentError),
-        (lambda p: tf.cond(p, lambda: [1, 2], lambda: 2), errors.InvalidArgumentError),
-        (lambda p: tf.cond(tf.constant([True, False]), lambda: 1, lambda: 2), errors.ShapeError),
-        (lambda p: tf.cond(tf.constant(1.0), lambda: 1, lambda: 2), errors.DTypeError),
+        (lambda p: tf.cond(True, lambda: 1, lambda: 2), TypeError, "not a Python bool"),
+        (lambda p: tf.cond(p, 1, lambda: 2), TypeError, "must be callable"),
+        (lambda p: tf.cond(p, lambda: 1, lambda: 2.0), errors.DTypeError, "true_fn returned int32 .* false_fn float32"),
+        (lambda p: tf.cond(p, lambda: None, lambda: 2.0), errors.InvalidArgumentError, "true_fn must return something"),
+        (lambda p: tf.cond(p, lambda: [1, 2], lambda: 2), errors.InvalidArgumentError, "false_fn the different 2"),
+        (lambda p: tf.cond(tf.constant([True, False]), lambda: 1, lambda: 2), errors.ShapeError, "got shape .2,."),
+        (lambda p: tf.cond(tf.constant(1.0), lambda: 1, lambda: 2), errors.DTypeError, "must be bool, got float32"),
     ],
 )
-def test_errors(build, error):
-    with pytest.raises(error):
+def test_errors(build, error, message):
+    with pytest.raises(error, match=message):
         build(tf.placeholder(tf.bool, []))
 
 
@@ -160,7 +203,7 @@ def test_structures():
     assert same_structure(value, {"a": 0, "b": [0, (0, 0)]})
     assert not same_structure(value, {"a": 0, "b": [0, [0, 0]]})
     for leaves in ([1, 2, 3], [1, 2, 3, 4, 5]):
-        with pytest.raises(errors.InvalidArgumentError):
+        with pytest.raises(errors.InvalidArgumentError, match=r"values are too (few|many)"):
             pack(value, leaves)
 
 

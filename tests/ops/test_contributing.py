@@ -15,8 +15,14 @@ from cases import Case, arr
 
 import tfnb as tf
 import tfnb.ops.activations as family
+from tfnb.ir.edit import GraphEdit
+from tfnb.ir.graph import Edge, Graph
+from tfnb.ir.scalar import BINARY, COMPARE, PREDICATE, UNARY
+from tfnb.ir.scalar_host import elementary
+from tfnb.ir.verify import verify
 from tfnb.ops.catalog import op_function
 from tfnb.ops.math_unary import SIGMOID, TANH
+from tfnb.passes.prune import Request, prune
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -64,10 +70,50 @@ def test_the_example_runs_on_opencl_and_trains(mish):
         assert sess.run(tf.reduce_sum(y)) < np.sum(before)
 
 
-PATHS = re.findall(r"`(tfnb/[a-z_/]+\.py):([a-z_]+)`", TEXT)
+PATHS = re.findall(r"`((?:tfnb|labextension)/[\w/]+\.(?:py|ts))(?::(\w+))?`", TEXT)
+
+
+def names_of(path: Path) -> set[str]:
+    """The functions, classes and constants of a module; the words of what is not Python."""
+    text = path.read_text()
+    if path.suffix != ".py":
+        return set(re.findall(r"\w+", text))
+    nodes = list(ast.walk(ast.parse(text)))
+    targets = [t for n in nodes if isinstance(n, ast.Assign) for t in n.targets]
+    targets += [n.target for n in nodes if isinstance(n, ast.AnnAssign)]
+    defined = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    return defined | {t.id for t in targets if isinstance(t, ast.Name)}
 
 
 @pytest.mark.parametrize(("path", "name"), PATHS, ids=lambda v: v)
-def test_the_way_of_a_step_names_what_exists(path, name):
-    tree = ast.parse((ROOT / path).read_text())
-    assert name in {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+def test_what_the_page_names_exists(path, name):
+    assert (ROOT / path).exists()
+    assert not name or name in names_of(ROOT / path)
+
+
+def test_each_way_to_add_something_is_short():
+    sections = re.findall(r"^## (Add an? .*?)\n(.*?)(?=^## )", TEXT, re.MULTILINE | re.DOTALL)
+    assert [title for title, _ in sections] == [
+        "Add an op in five minutes", "Add a scalar primitive", "Add a pass", "Add a device", "Add a kind of summary",
+        "Add a widget",
+    ]  # fmt: skip
+    # That of an op has all of its definition and cases.
+    long = {title: text.count("\n") for title, text in sections if text.count("\n") > 30}
+    assert set(long) <= {"Add an op in five minutes"}, long
+
+
+def test_every_primitive_has_a_host_function():
+    for name in UNARY | BINARY | COMPARE | PREDICATE:
+        assert callable(elementary(name)), name
+
+
+def test_the_pass_of_the_example():
+    place = {"Graph": Graph, "Edge": Edge, "GraphEdit": GraphEdit}
+    exec(compile(_block("pass"), "CONTRIBUTING.md", "exec"), place)
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [2])
+        before = prune(Request((tf.exp(-(-x)) + -x,), (), (x,)))
+        after = place["drop_double_signs"](before)
+        verify(after)
+        kinds = [[n.type for n in g.nodes.values()] for g in (before, after)]
+        assert [k.count("Neg") for k in kinds] == [3, 1] and after is not before

@@ -18,12 +18,6 @@ from tfnb.passes.prune import Request, prune
 from tfnb.passes.simplify import drop_no_ops, simplify
 
 
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
-
-
 def pruned(*fetches, targets=(), feeds=()):
     g = prune(Request(tuple(fetches), tuple(targets), tuple(feeds)))
     verify(g)
