@@ -29,6 +29,7 @@ assert "Const" in show(c) and "two:0" in show(c.op)
 with tf.Session() as sess:
     assert "CPU:0" in show(sess), show(sess)
     assert "CPU:0" in show(sess.list_devices()[0])
+    assert "<td" in show(tf.list_caches()) and "compiled steps" in show(tf.list_caches())
     weights = tf.Variable(tf.ones([3, 4]), name="weights")
     assert "weights:0" in show(weights) and "uninitialized" in show(weights)
     metadata = tf.RunMetadata()

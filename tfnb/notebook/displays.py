@@ -1,4 +1,4 @@
-"""How graphs, operations, variables, sessions, devices and recorded steps look in a notebook, by IPython's formatters.
+"""How graphs, operations, variables, sessions, devices, caches and recorded steps look in a notebook.
 
 `register` is called when tfnb is imported inside IPython; it also installs `tfnb/notebook/tracebacks.py`. Nothing is
 patched, and no class of the core knows of it. Invariant: a display never fails; what it cannot draw it leaves to
@@ -15,6 +15,7 @@ import numpy as np
 from IPython import get_ipython
 
 import tfnb.notebook as notebook
+from tfnb.caches import CacheInfo, Caches
 from tfnb.client.variables import Variable
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
@@ -27,7 +28,7 @@ if TYPE_CHECKING:  # sessions load OpenCL, which `import tfnb` does not
     from tfnb.session.local import DeviceDescription
     from tfnb.session.session import Session
 
-__all__ = ["devices_html", "operation_html", "register", "session_html", "steps_html", "variable_html"]
+__all__ = ["caches_html", "devices_html", "operation_html", "register", "session_html", "steps_html", "variable_html"]
 
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
@@ -42,6 +43,7 @@ def register() -> None:
     html.for_type(GraphBuilder, lambda graph: notebook.show_graph(graph)._repr_html_())
     html.for_type_by_name("tfnb.session.session", "Session", session_html)
     html.for_type_by_name("tfnb.session.local", "DeviceDescription", lambda d: devices_html([d]))
+    html.for_type(Caches, caches_html)
     html.for_type(Operation, operation_html)
     html.for_type(Tensor, lambda tensor: operation_html(tensor.op))
     html.for_type(Variable, variable_html)
@@ -71,6 +73,12 @@ def devices_html(devices: Iterable[DeviceDescription]) -> str:
             )
         )
     return _table(("device", "type", "hardware", "platform", "units", "memory"), rows)
+
+
+def caches_html(caches: Caches) -> str:
+    """A table of the caches of `tf.list_caches()`."""
+    rows = [[info.name, *(f"{n:,}" if n is not None else "" for n in info[1:])] for info in caches]
+    return _table(CacheInfo._fields, rows)
 
 
 def operation_html(op: Operation) -> str:
