@@ -61,6 +61,9 @@ class _FixedMembership:
     def wait_for(self, names: list[str], prefix: int, timeout: float) -> None:
         pass
 
+    def describe_wait(self) -> str:
+        return "nothing"
+
     def epochs(self, names: Any) -> dict[str, int]:
         return dict.fromkeys(names, 1)
 

@@ -38,7 +38,7 @@ INTERNAL = {
     "_sparse(structure)": "one of the functions that put composites together; all have one form",
     "_RoundRobin.__call__(op)": "a placement strategy's form; round robin does not look at the operation",
     "Channel.post(endpoint)": "Dask's form of a handler",
-    "Host.hello(name, peer)": "the form of all messages to a task",
+    "RpcService.hello(name, peer)": "the form of all messages to a task",
     "ConstantKernel.run(inputs, recorder)": "a kernel's form; a constant has no inputs",
     "Initializer.make_part(whole)": "for subclasses that make parts of a whole, as Identity",
     "Layer.build(shape)": "for subclasses with variables",

@@ -19,7 +19,7 @@ import tfnb as tf
 from tfnb.errors import AbortedError, PermissionDeniedError, UnavailableError
 from tfnb.session.dask.cluster import DaskCluster
 from tfnb.session.dask.membership.membership import Membership
-from tfnb.session.dask.task.task import Task
+from tfnb.session.dask.task.inbound_calls import InboundCalls
 
 pytestmark = pytest.mark.opencl
 
@@ -359,14 +359,14 @@ def _runs(sess, fetch):
 
 
 def test_messages_that_come_again_do_no_harm(addresses, monkeypatch):
-    receive, came = Task._receive, []
+    receive, came = InboundCalls.receive, []
 
-    def twice(task, *message):
-        came.append((task, message))
-        receive(task, *message)
-        receive(task, *message)
+    def twice(calls, *message):
+        came.append((calls, message))
+        receive(calls, *message)
+        receive(calls, *message)
 
-    monkeypatch.setattr(Task, "_receive", twice)
+    monkeypatch.setattr(InboundCalls, "receive", twice)
     ps, worker = addresses(2)
     spec = {"ps": [ps], "worker": [worker]}
     with tf.train.Server(spec, "ps", 0) as there, tf.train.Server(spec, "worker", 0) as here:
@@ -379,8 +379,8 @@ def test_messages_that_come_again_do_no_harm(addresses, monkeypatch):
         with tf.Session(here.target) as sess:
             sess.run(v.initializer)
             assert [sess.run(negative, {x: i}) for i in range(1, 6)] == [-1, -3, -6, -10, -15]
-            for task, message in list(came):  # and all of them once more
-                receive(task, *message)
+            for calls, message in list(came):  # and all of them once more
+                receive(calls, *message)
             assert sess.run(v) == 15  # by the same connections, so after all of them
             until(lambda: there.task.counts()["running"] == here.task.counts()["running"] == 0)
             assert sess.run(v) == 15

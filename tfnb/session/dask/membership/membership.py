@@ -92,7 +92,8 @@ class Membership:
 
     def _sync(self, function: Callable[..., Coroutine[Any, Any, Result]], *args: object) -> Result:
         """Runs a coroutine on the event loop; waits for its result."""
-        return sync(self._runner.loop, function, *args)
+        result: Result = sync(self._runner.loop, function, *args)
+        return result
 
     # ---- reaching tasks --------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypedDict
+from typing import TypeAlias, TypedDict
 
 from tfnb.caches import remembered
 from tfnb.session.dask.transport.channel import MAX_UNFINISHED, Channel, Receive, Refuse, Tls
@@ -27,13 +27,8 @@ _MOST_OVERLAPPING = 64  # steps whose messages may mix and are still counted rig
 _KEY_NAMES = {"feed": "feeds", "fetch": "fetches", "times": "times of steps"}
 
 
-class _Record(NamedTuple):
-    """Messages that went to `endpoint` together: (kind, step, key, bytes) of each, and what they took in all."""
-
-    endpoint: str
-    messages: Sequence[tuple[Kind, int, str, int]]
-    nbytes: int
-    seconds: float
+_Described: TypeAlias = Sequence[tuple[Kind, int, str, int]]
+"""Messages that went together: (kind, step, key, bytes) of each."""
 
 
 class ReceiverTotals(TypedDict):
@@ -56,13 +51,13 @@ class _Totals:
         self.names: dict[str, list[int]] = {}
         self._recent: OrderedDict[int, None] = OrderedDict()
 
-    def add_record(self, record: _Record) -> None:
-        """Adds messages that went together."""
-        self.messages += len(record.messages)
-        self.bytes += record.nbytes
-        self.seconds += record.seconds
+    def add_messages(self, described: _Described, sent: int, seconds: float) -> None:
+        """Adds messages that went together: `sent` bytes in so many seconds."""
+        self.messages += len(described)
+        self.bytes += sent
+        self.seconds += seconds
         recent = self._recent
-        for kind, step, key, size in record.messages:
+        for kind, step, key, size in described:
             if step not in recent:  # a step is counted once, though its messages are mixed with those of other steps
                 self.steps += 1
                 recent[step] = None
@@ -93,7 +88,8 @@ class TransferStats:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._records: deque[_Record] = deque()
+        # Plain tuples: making one costs a tenth of making a named one, and each message pays for it.
+        self._records: deque[tuple[str, _Described, int, float]] = deque()
         self._totals: dict[str, _Totals] = {}  # by endpoint
         self._tasks: dict[str, str] = {}  # the task at each endpoint, also of those that are gone
 
@@ -104,18 +100,18 @@ class TransferStats:
             described = [(kind, step, key, sent)]  # of strings, an array does not know the bytes; `sent` does
         else:
             described = [(m.kind, m.step, m.key, m.value.nbytes) for m in messages]
-        self._records.append(_Record(endpoint, described, sent, seconds))
+        self._records.append((endpoint, described, sent, seconds))
         if len(self._records) > _MOST_RECORDS:
             self._add_up()
 
     def _add_up(self) -> None:
         with self._lock:
             for _ in range(len(self._records)):
-                record = self._records.popleft()
-                totals = self._totals.get(record.endpoint)
+                endpoint, described, sent, seconds = self._records.popleft()
+                totals = self._totals.get(endpoint)
                 if totals is None:
-                    totals = self._totals[record.endpoint] = _Totals()
-                totals.add_record(record)
+                    totals = self._totals[endpoint] = _Totals()
+                totals.add_messages(described, sent, seconds)
 
     def report(self, names: Mapping[str, str], most: int) -> list[ReceiverTotals]:
         """The totals for each receiver, with those `most` tensors that have the most bytes.

@@ -43,25 +43,25 @@ class InboundCalls:
         self._task, self._channel, self._refuse = task, channel, refuse
         self._steps, self._registered, self._outbound = steps, registered, outbound
         self._busy: dict[Stream, Poller] = {}  # by the connection of its master: what a step reads while it waits
-        self._handlers = {
-            Kind.TENSOR: self._on_tensor,
-            Kind.CALL: self._on_call,
-            Kind.REPLY: self._on_reply,
-            Kind.STOP: self._on_stop,
-        }
 
     def receive(self, head: Head, value: np.ndarray, stream: Stream) -> None:
         """Takes a message, in the thread that has read it from `stream`. A call returns when the step has ended."""
         try:
-            self._handlers[head.kind](head, value, stream)
+            kind = head.kind
+            if kind is Kind.TENSOR:
+                self._on_tensor(head, value, stream)
+            elif kind is Kind.CALL:
+                self._on_call(head, value, stream)
+            elif kind is Kind.REPLY:
+                self._on_reply(head, value)
+            else:
+                self._on_stop(head, value)
         except OpError as e:
             self._refuse(e)
 
     def _on_tensor(self, head: Head, value: np.ndarray, stream: Stream) -> None:
         """A value of a step, which may be the last that its task sends."""
-        run = self._steps.find(head.step)
-        if run is None:
-            run = self._steps.find_or_create(head.step)
+        run = self._steps.find_or_create(head.step)
         if run is None:
             return
         try:
@@ -84,14 +84,15 @@ class InboundCalls:
         if is_first:
             self._answer(stream, run, head.step, head.key, float(timeout) or None, bool(trace))
 
-    def _on_reply(self, head: Head, value: np.ndarray, stream: Stream) -> None:
+    def _on_reply(self, head: Head, value: np.ndarray) -> None:
         """A task says how its parts of a step ended, where no value says so."""
         error = decode_error(value)
         run = self._steps.find(head.step)
         if run is not None:
             self._outbound.finish_call(run, head.key, error)
 
-    def _on_stop(self, head: Head, value: np.ndarray, stream: Stream) -> None:
+    def _on_stop(self, head: Head, value: np.ndarray) -> None:
+        """The master has a step stopped; the value says why."""
         self._steps.stop(head.step, decode_error(value) or CancelledError("the step was stopped"))
 
     # ---- answers ---------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class OutboundCalls:
         self._task, self._channel, self._threads = task, channel, threads
         self._peers, self._steps = peers, steps
         self._pool = ConnectionPool(channel, make_poller)
-        self._lock = threading.Lock()  # of `RunningStep.calls`: who removes a call answers it
+        self._lock = threading.Lock()  # of `RunningStep.calls`: the thread that removes a call answers it
 
     def _peer(self, name: str, step: int) -> Peer:
         """The peer of a task. It may be the master of the step, which is no member of the cluster itself."""

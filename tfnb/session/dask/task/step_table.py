@@ -96,6 +96,9 @@ class StepTable:
 
         Raises `ClosedSessionError` when the task is closed.
         """
+        run = self._running.get(step)  # most often it is there, and reading a dict needs no lock
+        if run is not None:
+            return run
         with self._lock:
             return self._find_or_create(step)
 
@@ -114,7 +117,8 @@ class StepTable:
 
     def get(self, step: int) -> RunningStep:
         """As `find_or_create`. Raises `AbortedError` for a step that has ended."""
-        run = self.find_or_create(step)
+        with self._lock:
+            run = self._find_or_create(step)
         if run is None:
             raise AbortedError(f"step {step} has ended already")
         return run

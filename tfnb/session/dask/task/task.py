@@ -97,7 +97,7 @@ class Task:
         self._inbound.receive(head, value, stream)
 
     def _make_poller(self) -> Poller:
-        return Poller(self._receive, self._connection_broke)
+        return Poller(self._inbound.receive, self._connection_broke)
 
     def _connection_broke(self, stream: Stream, error: Exception) -> None:
         """A connection that a poller read has ended before its step: that of a call to this task, or from it."""

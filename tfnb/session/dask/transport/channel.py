@@ -143,7 +143,7 @@ class Channel:
             return self._sent_before + sum(s.bytes_sent for s in self._streams)
 
     def connect(self, peer: Peer) -> Stream:
-        """Opens a connection for the caller alone, who reads it and closes it by `close_stream`. Raises as `send`."""
+        """Opens a connection for the caller alone, which reads it and closes it by `close_stream`. Raises as `send`."""
         if self._closed:
             raise ClosedSessionError("the channel between the tasks was closed")
         try:
