@@ -76,17 +76,26 @@ class Compiler(Protocol):
 
 
 class StepContext:
-    """What the kernels of one run of a plan share."""
+    """What the kernels of one run of a plan share. Of the thread that runs the step."""
 
-    __slots__ = ("cancellation", "recorder", "rendezvous")
+    __slots__ = ("_cancellation", "recorder", "rendezvous")
 
-    def __init__(
-        self, rendezvous: Rendezvous | None = None, cancellation: Cancellation | None = None,
-        recorder: StepStats | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, rendezvous: Rendezvous | None = None, recorder: StepStats | None = None) -> None:
         self.rendezvous = rendezvous or Rendezvous()
-        self.cancellation = cancellation or Cancellation()
         self.recorder = recorder
+        self._cancellation: Cancellation | None = None
+
+    @property
+    def cancellation(self) -> Cancellation:
+        """Where kernels that wait register what wakes them; most steps have none."""
+        if self._cancellation is None:
+            self._cancellation = Cancellation()
+        return self._cancellation
+
+    def cancel(self, error: BaseException) -> None:
+        """Wakes the kernels that wait."""
+        if self._cancellation is not None:
+            self._cancellation.cancel(error)
 
 
 class AsyncKernel(Protocol):

@@ -18,9 +18,9 @@ from tfnb.ir.opdef import Kind
 from tfnb.passes.cluster import Clustered, root_variable
 from tfnb.runtime.async_op import AsyncOpKernel
 from tfnb.runtime.kernels import ClusterKernel, Compiler, HostKernel
+from tfnb.runtime.loops.scalars import ScalarKernel
 from tfnb.runtime.plan import Plan, PlanKind, PlanNode, build_plan
 from tfnb.runtime.resources import ResourceManager
-from tfnb.runtime.loops.scalars import ScalarKernel
 from tfnb.runtime.transfer import RecvKernel, SendKernel
 
 __all__ = ["ConstantKernel", "Planner"]
