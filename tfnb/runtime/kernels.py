@@ -23,6 +23,7 @@ from tfnb.errors import (
     InvalidArgumentError,
     KernelBuildError,
     OpError,
+    Origin,
     OutOfRangeError,
     ResourceExhaustedError,
     UnimplementedError,
@@ -112,7 +113,20 @@ class AsyncKernel(Protocol):
     ) -> Callable[[], str] | None: ...
 
 
-def blame(error: BaseException, node: Any) -> BaseException:
+class Blamed(Protocol):
+    """What an error of a kernel names: a node of the graph, or what stands for one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def origin(self) -> Origin | None: ...
+
+
+def blame(error: BaseException, node: Blamed | None) -> BaseException:
     """The error to raise when `node`'s kernel raised `error`: one of ours that names the node."""
     if isinstance(error, OpError):
         return error.with_op(node)
@@ -135,7 +149,7 @@ def blame(error: BaseException, node: Any) -> BaseException:
     return made
 
 
-def reraise(error: BaseException, node: Any) -> NoReturn:
+def reraise(error: BaseException, node: Blamed | None) -> NoReturn:
     """Raises what `blame` says, inside an `except` block."""
     found = blame(error, node)
     if found is error:
@@ -144,6 +158,10 @@ def reraise(error: BaseException, node: Any) -> NoReturn:
 
 
 # ---- clusters ------------------------------------------------------------------------------------
+
+
+_Key = tuple[tuple[object, ...], tuple["tuple[int, ...] | None", ...]]
+"""Shapes of a cluster's inputs, with values that fix shapes, and of its variables (None: uninitialised)."""
 
 
 class _Specialised(NamedTuple):
@@ -174,7 +192,7 @@ class ClusterKernel:
         self._cells = [resources.variable(self._nodes[i]) for i in cluster.variables]
         places = {e: i for i, e in enumerate(cluster.inputs)}
         self._shape_values = [(e, places[e]) for e in cluster.shape_values]
-        self._programs: dict[Any, _Specialised] = {}
+        self._programs: dict[_Key, _Specialised] = {}
         self._lock = threading.Lock()
 
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> Sequence[Value]:
@@ -234,7 +252,7 @@ class ClusterKernel:
 
     # ---- specialisation --------------------------------------------------------------------
 
-    def _specialise(self, key: Any, inputs: Sequence[Value]) -> _Specialised:
+    def _specialise(self, key: _Key, inputs: Sequence[Value]) -> _Specialised:
         with HeldInterrupts(), self._lock:  # what was compiled for seconds is kept, then Ctrl-C is raised
             found = self._programs.get(key)
             if found is None:
@@ -365,7 +383,7 @@ class HostKernel:
                 values.append(self._constants[i] if i in self._constants else next(given))
         return values
 
-    def finish(self, result: Any) -> list[Value]:
+    def finish(self, result: object) -> list[Value]:
         """The outputs that the kernel's result means; stores what it wrote."""
         specs, writes = self.node.specs, self.node.opdef.writes
         if not specs and not writes:

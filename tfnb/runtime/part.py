@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from tfnb.devices.interface import Device
 from tfnb.errors import CancelledError, InvalidArgumentError, Origin
 from tfnb.runtime.frames import DEAD
+from tfnb.runtime.kernels import Blamed
 from tfnb.runtime.plan import Plan
 from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.stats import WAIT, StepStats
@@ -33,9 +34,9 @@ class PlanPart(NamedTuple):
         """Of the step's feeds those of this part."""
         return feeds if self.feeds is None else [feeds[k] for k in self.feeds]
 
-    def node(self, index: int) -> Any:
+    def node(self, index: int) -> Blamed:
         """The graph node to blame for what plan node `index` did."""
-        found = getattr(self.payloads[index], "node", None)
+        found: Blamed | None = getattr(self.payloads[index], "node", None)
         return found or _Named(self.plan.name(index), self.plan.nodes[index].kind.name)
 
 

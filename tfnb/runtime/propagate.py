@@ -182,7 +182,7 @@ class Propagator:
         for slot, position in table.fetch_out[n]:
             self._results[position] = outputs[slot]
 
-    def _arrive_at_merge(self, to: Iteration, merge: int, position: int, value: Any) -> None:
+    def _arrive_at_merge(self, to: Iteration, merge: int, position: int, value: object) -> None:
         """The merge rule, here and nowhere else.
 
         The first live input decides; the Merge is dead when all inputs that this iteration can have

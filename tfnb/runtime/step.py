@@ -1,6 +1,6 @@
-"""One run of a step: a single loop drives the propagators of its plans (OSDI'16, section 3.4; white paper, 3.2.2, 4.6).
+"""One run of a step: a loop asks the schedules of its plans what may run (OSDI'16, 3.4; white paper, 3.2.2, 4.6).
 
-The loop, in the thread that called, owns all propagators; device kernels are enqueued, host kernels run in the loop or,
+The loop, in the thread that called, owns all schedules; device kernels are enqueued, host kernels run in the loop or,
 if they may take long and something else could go on or end the step, in the pool; asynchronous ones tell a queue when
 they are done. A value from another device that is still being computed is waited for last. Invariant: no thread but
 those of the pool works for a step, and none when `run` is over.
@@ -23,8 +23,8 @@ from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.deadline import Deadline, bounded
 from tfnb.runtime.deadline import current as current_deadline
-from tfnb.runtime.frames import DEAD, Ready
-from tfnb.runtime.kernels import StepContext, reraise
+from tfnb.runtime.frames import DEAD, Ready, Token
+from tfnb.runtime.kernels import HostKernel, StepContext, reraise
 from tfnb.runtime.part import PlanPart, abort, fetched, recorded_wait
 from tfnb.runtime.plan import PlanKind
 from tfnb.runtime.propagate import Propagator
@@ -52,7 +52,7 @@ class _Completion(NamedTuple):
 
 
 class _Running:
-    """A part of the step that runs: its propagator, and the nodes that may run now."""
+    """A part of the step that runs: its schedule, and the nodes that may run now."""
 
     def __init__(self, part: PlanPart, truth: Callable[[Value], bool], recorder: StepStats | None) -> None:
         self.part = part
@@ -69,8 +69,8 @@ class _Running:
     def start(self, feeds: Sequence[Value]) -> None:
         self.ready.extend(self.schedule.start(self.part.own_feeds(feeds)))
 
-    def _recorded_done(self, ready: Ready, outputs: Any) -> list[Ready]:
-        """The propagator's `done`, noting how long it takes."""
+    def _recorded_done(self, ready: Ready, outputs: Sequence[Value] | Token) -> list[Ready]:
+        """The schedule's `done`, noting how long it takes."""
         recorder = self._recorder
         assert recorder is not None
         start = recorder.now_us()
@@ -83,7 +83,7 @@ class _Running:
 
 
 class Step:
-    """One run of plans that need the propagator; `submit` gives work to the pool."""
+    """One run of plans, each driven by its schedule; `submit` gives work to the pool."""
 
     def __init__(
         self, parts: Sequence[PlanPart], devices: Sequence[Device], submit: Callable[[Callable[[], None]], None],
@@ -209,7 +209,7 @@ class Step:
         """Does nothing but the node at hand go on? (A Recv goes on only when something else does.)"""
         return self._pending == self._receiving and self._is_alone and not any(p.ready for p in self._parts)
 
-    def _in_pool(self, part: _Running, ready: Ready, kernel: Any) -> None:
+    def _in_pool(self, part: _Running, ready: Ready, kernel: HostKernel) -> None:
         try:
             self._done.put(_Completion(part, ready, kernel.run(ready.inputs, self._context.recorder)))
         except BaseException as e:
