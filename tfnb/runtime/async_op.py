@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from tfnb.ir.opdef import AsyncCall
 from tfnb.runtime.kernels import Done, HostKernel, StepContext
@@ -31,7 +30,7 @@ class _Answer:
         self._done = done
         self._lock = threading.Lock()
 
-    def outputs(self, result: Any) -> None:
+    def outputs(self, result: object) -> None:
         if not self._lock.acquire(blocking=False):
             return
         try:

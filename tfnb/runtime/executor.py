@@ -1,8 +1,9 @@
 """The executor: runs the plans of a step with their kernels (OSDI'16, section 3.4; white paper, sections 3.1, 3.2).
 
-A plan that is one cluster runs at once, a task's part without control flow by the order of its kernels; any other, and
-several plans that exchange values, run as a `Step`. Invariant: when `run` returns or raises, nothing of the step runs
-any more (save host kernels in the pool that outlived a deadline or the session), and devices and variables are whole.
+A plan whose nodes all finish at once runs in a static order; any other, and several plans that exchange values, run as
+a `Step`, as do plans with a deadline and those whose times are recorded. Invariant: when `run` returns or raises,
+nothing of the step runs any more (save host kernels in the pool that outlived a deadline or the session), and devices
+and variables are whole.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from tfnb.devices.interface import Device
 from tfnb.errors import InternalError
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.host_threads import HostThreads
-from tfnb.runtime.kernels import ClusterKernel, reraise
+from tfnb.runtime.kernels import ClusterKernel
 from tfnb.runtime.loops.lowering import lower_loops
+from tfnb.runtime.part import PlanPart
 from tfnb.runtime.plan import Plan
 from tfnb.runtime.rendezvous import Rendezvous
+from tfnb.runtime.static_runner import StaticRunner
 from tfnb.runtime.stats import StepStats
-from tfnb.runtime.step import PlanPart, Step, recorded_wait
-from tfnb.runtime.straight import Straight
-from tfnb.runtime.values import Value, to_host
+from tfnb.runtime.step import Step
+from tfnb.runtime.values import Value
 
 __all__ = ["Executor", "PlanPart"]
 
@@ -59,11 +61,8 @@ class Executor:
             parts = tuple(_with_fast_loops(p) for p in parts)
         self.parts = parts
         self.threads = threads or HostThreads()
-        plan = parts[0].plan
-        single = len(parts) == 1 and plan.is_single_cluster and parts[0].feeds is None
-        self._single = _Single(plan, parts[0].payloads[plan.cluster]) if single else None
-        self._straight = Straight.of(parts, self._devices)
-        self.waits = self._single is None and (self._straight is None or self._straight.waits)
+        self._static = StaticRunner.of(parts, self._devices)
+        self.waits = self._static is None or self._static.may_last
         """Can a run without a timeout or a recorder wait for another task?"""
 
     @property
@@ -86,12 +85,9 @@ class Executor:
         first error of the step with its node; `DeadlineExceededError` after `timeout` seconds, saying what waited for
         what; the error of a `cancellation`; `InvalidArgumentError` for a fetch on an untaken branch.
         """
-        if self._single is not None and timeout is None:
-            if cancellation is not None and cancellation.error is not None:
-                raise cancellation.error
-            return self._single.run(feeds, recorder)
-        if self._straight is not None and rendezvous is not None and timeout is None and recorder is None:
-            return self._straight.run(feeds, rendezvous, cancellation)
+        static = self._static
+        if static is not None and timeout is None and (recorder is None or static.can_record):
+            return static.run(feeds, recorder, rendezvous, cancellation)
         return Step(self.parts, self._devices, self.threads.submit, timeout, recorder, rendezvous, cancellation).run(
             feeds
         )
@@ -107,33 +103,3 @@ def _with_fast_loops(part: PlanPart) -> PlanPart:
         return part
     plan, payloads = lower_loops(part.plan, part.payloads)
     return part._replace(plan=plan, payloads=payloads)
-
-
-class _Single:
-    """A plan that is one cluster: feed, launch, fetch, without a propagator."""
-
-    def __init__(self, plan: Plan, kernel: ClusterKernel) -> None:
-        self._kernel = kernel
-        place = {node: i for i, node in enumerate(plan.feeds)}
-        order = [place[node] for node, _ in plan.nodes[plan.cluster].inputs]
-        self._order = None if order == list(range(len(place))) else order
-        # (is an output, place among outputs or feeds) of each fetch
-        self._fetches = [
-            (n == plan.cluster, slot if n == plan.cluster else place[n]) for n, slot in plan.fetches
-        ]
-
-    def run(self, feeds: Sequence[Value], recorder: StepStats | None) -> list[np.ndarray]:
-        kernel = self._kernel
-        inputs = feeds if self._order is None else [feeds[i] for i in self._order]
-        try:
-            outputs = kernel.run(inputs, recorder)
-            if recorder is not None:
-                recorded_wait(kernel.device, recorder)
-            if not outputs:
-                kernel.device.synchronize()
-            return [to_host(outputs[i] if made else feeds[i]) for made, i in self._fetches]
-        except KeyboardInterrupt:
-            kernel.device.synchronize()
-            raise
-        except Exception as e:
-            reraise(e, kernel.node)

@@ -98,13 +98,13 @@ class Ready:
 
     `node` indexes the plan's nodes, `inputs` are its data inputs in order. `is_dead` can be true
     for SEND and RECV only; a dead one has `DEAD` for every dead input. `owner` and `place` are the
-    propagator's.
+    propagator's; without an owner, the node is in the root.
     """
 
     __slots__ = ("inputs", "is_dead", "node", "owner", "place")
 
     def __init__(
-        self, node: int, inputs: tuple[Any, ...], is_dead: bool, owner: Iteration, place: int
+        self, node: int, inputs: tuple[Any, ...], is_dead: bool, owner: Iteration | None = None, place: int = -1
     ) -> None:
         self.node = node
         self.inputs = inputs
@@ -115,12 +115,12 @@ class Ready:
     @property
     def frame(self) -> str:
         """Name of the frame, "" for the root."""
-        table = self.owner.table
-        return table.name if table.index != ROOT else ""
+        owner = self.owner
+        return owner.table.name if owner is not None and owner.table.index != ROOT else ""
 
     @property
     def iteration(self) -> int:
-        return self.owner.number
+        return 0 if self.owner is None else self.owner.number
 
     @property
     def tag(self) -> str:
@@ -128,7 +128,7 @@ class Ready:
 
         "outer:2/inner:7", iteration 7 of the loop that runs within iteration 2 of another.
         """
-        return self.owner.tag()
+        return "" if self.owner is None else self.owner.tag()
 
     def __repr__(self) -> str:
         dead = ", dead" if self.is_dead else ""

@@ -24,6 +24,7 @@ from tfnb.errors import (
     InvalidArgumentError,
     KernelBuildError,
     OpError,
+    Origin,
     OutOfRangeError,
     ResourceExhaustedError,
     UnimplementedError,
@@ -77,17 +78,26 @@ class Compiler(Protocol):
 
 
 class StepContext:
-    """What the kernels of one run of a plan share."""
+    """What the kernels of one run of a plan share. Of the thread that runs the step."""
 
-    __slots__ = ("cancellation", "recorder", "rendezvous")
+    __slots__ = ("_cancellation", "recorder", "rendezvous")
 
-    def __init__(
-        self, rendezvous: Rendezvous | None = None, cancellation: Cancellation | None = None,
-        recorder: StepStats | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, rendezvous: Rendezvous | None = None, recorder: StepStats | None = None) -> None:
         self.rendezvous = rendezvous or Rendezvous()
-        self.cancellation = cancellation or Cancellation()
         self.recorder = recorder
+        self._cancellation: Cancellation | None = None
+
+    @property
+    def cancellation(self) -> Cancellation:
+        """Where kernels that wait register what wakes them; most steps have none."""
+        if self._cancellation is None:
+            self._cancellation = Cancellation()
+        return self._cancellation
+
+    def cancel(self, error: BaseException) -> None:
+        """Wakes the kernels that wait."""
+        if self._cancellation is not None:
+            self._cancellation.cancel(error)
 
 
 class AsyncKernel(Protocol):
@@ -104,7 +114,20 @@ class AsyncKernel(Protocol):
     ) -> Callable[[], str] | None: ...
 
 
-def blame(error: BaseException, node: Any) -> BaseException:
+class Blamed(Protocol):
+    """What an error of a kernel names: a node of the graph, or what stands for one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def origin(self) -> Origin | None: ...
+
+
+def blame(error: BaseException, node: Blamed | None) -> BaseException:
     """The error to raise when `node`'s kernel raised `error`: one of ours that names the node."""
     if isinstance(error, OpError):
         return error.with_op(node)
@@ -127,7 +150,7 @@ def blame(error: BaseException, node: Any) -> BaseException:
     return made
 
 
-def reraise(error: BaseException, node: Any) -> NoReturn:
+def reraise(error: BaseException, node: Blamed | None) -> NoReturn:
     """Raises what `blame` says, inside an `except` block."""
     found = blame(error, node)
     if found is error:
@@ -136,6 +159,10 @@ def reraise(error: BaseException, node: Any) -> NoReturn:
 
 
 # ---- clusters ------------------------------------------------------------------------------------
+
+
+_Key = tuple[tuple[object, ...], tuple["tuple[int, ...] | None", ...]]
+"""Shapes of a cluster's inputs, with values that fix shapes, and of its variables (None: uninitialised)."""
 
 
 class _Specialised(NamedTuple):
@@ -166,7 +193,7 @@ class ClusterKernel:
         self._cells = [resources.variable(self._nodes[i]) for i in cluster.variables]
         places = {e: i for i, e in enumerate(cluster.inputs)}
         self._shape_values = [(e, places[e]) for e in cluster.shape_values]
-        self._programs: Cache[Any, _Specialised] = Cache("programs of clusters", _MAX_PROGRAMS)
+        self._programs: Cache[_Key, _Specialised] = Cache("programs of clusters", _MAX_PROGRAMS)
         self._lock = threading.Lock()
 
     def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> Sequence[Value]:
@@ -226,7 +253,7 @@ class ClusterKernel:
 
     # ---- specialisation --------------------------------------------------------------------
 
-    def _specialise(self, key: Any, inputs: Sequence[Value]) -> _Specialised:
+    def _specialise(self, key: _Key, inputs: Sequence[Value]) -> _Specialised:
         with HeldInterrupts(), self._lock:  # what was compiled for seconds is kept, then Ctrl-C is raised
             found = self._programs.get(key)
             if found is None:
@@ -355,7 +382,7 @@ class HostKernel:
                 values.append(self._constants[i] if i in self._constants else next(given))
         return values
 
-    def finish(self, result: Any) -> list[Value]:
+    def finish(self, result: object) -> list[Value]:
         """The outputs that the kernel's result means; stores what it wrote."""
         specs, writes = self.node.specs, self.node.opdef.writes
         if not specs and not writes:

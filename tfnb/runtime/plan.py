@@ -127,6 +127,7 @@ class Plan:
     """
 
     nodes: tuple[PlanNode, ...]
+    kinds: tuple[int, ...]
     order: tuple[int, ...]
     frames: tuple[FrameTable, ...]
     place: tuple[tuple[int, int], ...]
@@ -134,6 +135,7 @@ class Plan:
     feeds: tuple[int, ...]
     fetches: tuple[tuple[int, int], ...]
     is_single_cluster: bool
+    is_static: bool  # nothing is decided at run time: it has no branches and no loops
     starts_work: bool  # has it kernels that other threads may finish, or that run Python code?
 
     def name(self, node: int) -> str:
@@ -354,6 +356,7 @@ def _lay_out(
     busy = [n for n in nodes if n.kind not in (PlanKind.FEED, PlanKind.NO_OP)]
     return Plan(
         nodes=nodes,
+        kinds=tuple(int(n.kind) for n in nodes),
         order=tuple(order),
         frames=tables,
         place=tuple(place),
@@ -361,6 +364,7 @@ def _lay_out(
         feeds=tuple(i for i, n in enumerate(nodes) if n.kind == PlanKind.FEED),
         fetches=fetches,
         is_single_cluster=len(busy) == 1 and busy[0].kind == PlanKind.CLUSTER,
+        is_static=all(n.kind <= PlanKind.NO_OP for n in nodes),
         starts_work=any(PlanKind.HOST <= n.kind <= PlanKind.RECV for n in nodes),
     )
 

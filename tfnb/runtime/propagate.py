@@ -75,6 +75,7 @@ class Propagator:
         if self._cancelled:
             return []
         iteration, n = ready.owner, ready.place
+        assert iteration is not None  # it was handed out here
         n_outputs = iteration.table.n_outputs[n]
         if outputs is DEAD:
             self._complete(iteration, n, (DEAD,) * n_outputs, True)
@@ -181,7 +182,7 @@ class Propagator:
         for slot, position in table.fetch_out[n]:
             self._results[position] = outputs[slot]
 
-    def _arrive_at_merge(self, to: Iteration, merge: int, position: int, value: Any) -> None:
+    def _arrive_at_merge(self, to: Iteration, merge: int, position: int, value: object) -> None:
         """The merge rule, here and nowhere else.
 
         The first live input decides; the Merge is dead when all inputs that this iteration can have
@@ -338,7 +339,7 @@ class Propagator:
 
     def explain(self, limit: int = 20) -> str:
         """For errors and deadlock reports: what runs, then what waits for which inputs."""
-        return describe(self.plan, self._root, self._running, limit)
+        return describe(self.plan, self.waiting(), self._running, limit)
 
 
 _FIRE: Final = tuple(

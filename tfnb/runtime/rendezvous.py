@@ -41,7 +41,7 @@ class Rendezvous:
         """What aborted the rendezvous, or None."""
         return self._error
 
-    def send(self, key: Hashable, value: Any, is_dead: bool = False) -> None:
+    def send(self, key: Hashable, value: object, is_dead: bool = False) -> None:
         """Hand a value (or a dead token) to the oldest waiter of `key`, or keep it for the next.
 
         The waiter's callback runs in this thread. Raises `CancelledError` after an abort.

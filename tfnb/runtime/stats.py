@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tfnb.ir.graph import Node
+
 __all__ = ["COMPILE", "HOST", "KERNEL", "LAUNCH", "SCHEDULE", "TRANSFER", "WAIT", "NodeTime", "StepStats"]
 
 HOST = "host"  # a host kernel; also the name of the device that host threads belong to
@@ -77,7 +79,7 @@ class StepStats:
         """`report` will call `launch` for kernels that run now; asked when the step is over."""
         self._later.append(report)
 
-    def host(self, node: Any, start_us: float, nbytes: int = 0) -> None:
+    def host(self, node: Node, start_us: float, nbytes: int = 0) -> None:
         """A host kernel of `node` ran until now."""
         end = self.now_us()
         self.times.append((HOST, node.name, (node.id,), start_us, end, nbytes, HOST, self.thread()))

@@ -1,6 +1,6 @@
-"""One run of a step: a single loop drives the propagators of its plans (OSDI'16, section 3.4; white paper, 3.2.2, 4.6).
+"""One run of a step: a loop asks the schedules of its plans what may run (OSDI'16, 3.4; white paper, 3.2.2, 4.6).
 
-The loop, in the thread that called, owns all propagators; device kernels are enqueued, host kernels run in the loop or,
+The loop, in the thread that called, owns all schedules; device kernels are enqueued, host kernels run in the loop or,
 if they may take long and something else could go on or end the step, in the pool; asynchronous ones tell a queue when
 they are done. A value from another device that is still being computed is waited for last. Invariant: no thread but
 those of the pool works for a step, and none when `run` is over.
@@ -18,35 +18,28 @@ import numpy as np
 
 from tfnb.devices.buffers import DeviceTensor
 from tfnb.devices.interface import Device
-from tfnb.errors import CancelledError, DeadlineExceededError, InternalError, InvalidArgumentError
+from tfnb.errors import DeadlineExceededError, InternalError
 from tfnb.ir.interrupts import HeldInterrupts
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.deadline import Deadline, bounded
 from tfnb.runtime.deadline import current as current_deadline
-from tfnb.runtime.frames import DEAD, Ready
-from tfnb.runtime.kernels import StepContext, reraise
-from tfnb.runtime.plan import Plan, PlanKind
+from tfnb.runtime.frames import DEAD, Ready, Token
+from tfnb.runtime.kernels import HostKernel, StepContext, reraise
+from tfnb.runtime.part import PlanPart, abort, fetched, recorded_wait
+from tfnb.runtime.plan import PlanKind
 from tfnb.runtime.propagate import Propagator
 from tfnb.runtime.rendezvous import Received, Rendezvous
+from tfnb.runtime.static_schedule import StaticSchedule
 from tfnb.runtime.stats import SCHEDULE, WAIT, StepStats
 from tfnb.runtime.values import Value, index_value, to_host, truth
 
-__all__ = ["PlanPart", "Step", "recorded_wait"]
+__all__ = ["Step"]
 
 # Seconds that a step past its deadline, cancelled or interrupted, waits for host kernels that it cannot stop.
 _GRACE = 1.0
 _POLL = 2e-4  # seconds between looks at a device, when there is a deadline
-
-
-class PlanPart(NamedTuple):
-    """A plan of a step, and its kernels. Its feeds are number `feeds[...]` of the step's, its fetches number
-    `fetches[...]` (None: all, in order)."""
-
-    plan: Plan
-    payloads: tuple[Any, ...]
-    feeds: tuple[int, ...] | None = None
-    fetches: tuple[int, ...] | None = None
-    name: str = ""
+_CLUSTER, _HOST, _LOOP = int(PlanKind.CLUSTER), int(PlanKind.HOST), int(PlanKind.LOOP)
+_SEND, _RECV = int(PlanKind.SEND), int(PlanKind.RECV)
 
 
 class _Completion(NamedTuple):
@@ -58,57 +51,39 @@ class _Completion(NamedTuple):
     error: BaseException | None = None
 
 
-class _Named(NamedTuple):
-    """Stands for a node of the plan that has no graph node, in messages."""
-
-    name: str
-    type: str
-    origin: Any = None
-
-
-def recorded_wait(device: Device, recorder: StepStats) -> None:
-    """Waits for a device, and notes for how long."""
-    start = recorder.now_us()
-    device.synchronize()
-    recorder.span(WAIT, f"wait for {device.name.rpartition('device:')[2]}", start)
-
-
 class _Running:
-    """A part of the step that runs: its propagator, and the nodes that may run now."""
+    """A part of the step that runs: its schedule, and the nodes that may run now."""
 
     def __init__(self, part: PlanPart, truth: Callable[[Value], bool], recorder: StepStats | None) -> None:
         self.part = part
         self.plan = part.plan
+        self.kinds = part.plan.kinds
         self.payloads = part.payloads
-        self.propagator = Propagator(part.plan, truth, index_value)
+        static = part.plan.is_static
+        self.schedule: StaticSchedule | Propagator
+        self.schedule = StaticSchedule(part.plan) if static else Propagator(part.plan, truth, index_value)
         self.ready: deque[Ready] = deque()
         self._recorder = recorder
-        self.deliver = self.propagator.done if recorder is None else self._recorded_done
+        self.deliver = self.schedule.done if recorder is None else self._recorded_done
 
     def start(self, feeds: Sequence[Value]) -> None:
-        mine = self.part.feeds
-        self.ready.extend(self.propagator.start(feeds if mine is None else [feeds[k] for k in mine]))
+        self.ready.extend(self.schedule.start(self.part.own_feeds(feeds)))
 
-    def _recorded_done(self, ready: Ready, outputs: Any) -> list[Ready]:
-        """The propagator's `done`, noting how long it takes."""
+    def _recorded_done(self, ready: Ready, outputs: Sequence[Value] | Token) -> list[Ready]:
+        """The schedule's `done`, noting how long it takes."""
         recorder = self._recorder
         assert recorder is not None
         start = recorder.now_us()
-        found = self.propagator.done(ready, outputs)
+        found = self.schedule.done(ready, outputs)
         recorder.span(SCHEDULE, "propagator", start, detail=f"after {self.plan.name(ready.node)}")
         return found
 
-    def node(self, index: int) -> Any:
-        """The graph node to blame for what plan node `index` did."""
-        found = getattr(self.payloads[index], "node", None)
-        return found or _Named(self.plan.name(index), self.plan.nodes[index].kind.name)
-
     def fail(self, ready: Ready, error: BaseException) -> NoReturn:
-        reraise(error, self.node(ready.node))
+        reraise(error, self.part.node(ready.node))
 
 
 class Step:
-    """One run of plans that need the propagator; `submit` gives work to the pool."""
+    """One run of plans, each driven by its schedule; `submit` gives work to the pool."""
 
     def __init__(
         self, parts: Sequence[PlanPart], devices: Sequence[Device], submit: Callable[[Callable[[], None]], None],
@@ -119,7 +94,7 @@ class Step:
         self._submit = submit
         self._limit = None if timeout is None else current_deadline() or Deadline(timeout)
         self._deadline = None if timeout is None or self._limit is None else self._limit.end
-        self._context = StepContext(rendezvous, Cancellation(), recorder)
+        self._context = StepContext(rendezvous, recorder=recorder)
         self._is_alone = rendezvous is None  # nobody else sends to it
         self._outer = cancellation
         self._stopped: BaseException | None = None  # why the step shall end: it was cancelled, or interrupted
@@ -153,7 +128,7 @@ class Step:
             if withdraw is not None:
                 withdraw()
             for part in self._parts:
-                part.propagator.close()
+                part.schedule.close()
             self._held.wake = None  # which refers to the step
 
     def _end(self, error: BaseException) -> None:
@@ -175,7 +150,10 @@ class Step:
             while True:
                 for part in parts:
                     self._run_ready(part)
-                if all(part.propagator.finished for part in parts):
+                for part in parts:
+                    if not part.schedule.finished:
+                        break
+                else:
                     return
                 where, ready, outputs, error = self._next()
                 if where is None or ready is None:
@@ -185,8 +163,8 @@ class Step:
                 where.ready.extend(where.deliver(ready, outputs))
         except Exception as e:
             for part in parts:
-                if part.propagator.failed_node >= 0:
-                    reraise(e, part.node(part.propagator.failed_node))
+                if part.schedule.failed_node >= 0:
+                    reraise(e, part.part.node(part.schedule.failed_node))
             raise
 
     def _run_ready(self, part: _Running) -> None:
@@ -201,20 +179,20 @@ class Step:
     def _start(self, part: _Running, ready: Ready, is_last: bool) -> Any:
         """Runs or starts a node; its outputs when they are there already."""
         kernel, context = part.payloads[ready.node], self._context
-        kind = part.plan.nodes[ready.node].kind
+        kind = part.kinds[ready.node]
         try:
-            if kind == PlanKind.CLUSTER:
+            if kind == _CLUSTER:
                 return kernel.run(ready.inputs, context.recorder)
-            if kind == PlanKind.LOOP:
+            if kind == _LOOP:
                 return kernel.run(ready.inputs, context.recorder, self._check)
-            if kind == PlanKind.HOST:
+            if kind == _HOST:
                 if not kernel.expensive or (is_last and self._is_last() and self._deadline is None):
                     return kernel.run(ready.inputs, context.recorder)
                 self._submit(lambda: self._in_pool(part, ready, kernel))
-            elif kind == PlanKind.SEND:
+            elif kind == _SEND:
                 kernel.send(ready.inputs, ready.is_dead, ready.tag, context)
                 return ()
-            elif kind == PlanKind.RECV:
+            elif kind == _RECV:
                 kernel.recv(ready.tag, context, self._received(part, ready))
                 self._receiving += 1
             else:
@@ -231,7 +209,7 @@ class Step:
         """Does nothing but the node at hand go on? (A Recv goes on only when something else does.)"""
         return self._pending == self._receiving and self._is_alone and not any(p.ready for p in self._parts)
 
-    def _in_pool(self, part: _Running, ready: Ready, kernel: Any) -> None:
+    def _in_pool(self, part: _Running, ready: Ready, kernel: HostKernel) -> None:
         try:
             self._done.put(_Completion(part, ready, kernel.run(ready.inputs, self._context.recorder)))
         except BaseException as e:
@@ -267,14 +245,14 @@ class Step:
             part, ready = found.part, found.ready
             if ready is None or part is None:
                 return found
-            if part.plan.nodes[ready.node].kind != PlanKind.RECV:
+            if part.kinds[ready.node] != _RECV:
                 break
             self._receiving -= 1
             if found.error is not None or found.outputs is DEAD:
                 break
             value = found.outputs[0]
             if _is_computed(value):
-                return found._replace(outputs=(self._take(part, ready, value),))
+                return _Completion(part, ready, (self._take(part, ready, value),))
             self._coming.append((part, ready, value))
             self._pending += 1  # it is not done before its value is
             self._receiving += 1
@@ -354,32 +332,22 @@ class Step:
     def explain(self) -> str:
         """Who waits for what, and for which event of a queue or the like."""
         names = {ready: part.plan.name(ready.node) for part in self._parts for ready in self._reasons
-                 if ready in part.propagator}  # fmt: skip
+                 if ready in part.schedule}  # fmt: skip
         lines = [f"'{names.get(ready, '')}': {reason()}" for ready, reason in self._reasons.items()]
         for part in self._parts:
-            if part.propagator.finished:
+            if part.schedule.finished:
                 continue
             if len(self._parts) > 1:
                 lines.append(f"on {part.part.name}:")
-            lines.append(part.propagator.explain())
+            lines.append(part.schedule.explain())
         return "\n".join(lines)
 
     # ---- the end ---------------------------------------------------------------------------
 
     def _fetch(self) -> list[np.ndarray]:
-        found: dict[int, Value] = {}
-        for part in self._parts:
-            results = part.propagator.results()
-            places = range(len(results)) if part.part.fetches is None else part.part.fetches
-            for place, (node, slot), value in zip(places, part.plan.fetches, results, strict=True):
-                if value is DEAD:
-                    raise InvalidArgumentError(
-                        f"output {slot} of '{part.plan.name(node)}' has no value: it is on a branch that was not taken",
-                        part.node(node),
-                    )
-                found[place] = value
+        values = fetched((part.part, part.schedule.results()) for part in self._parts)
         self._await_devices()
-        return [to_host(found[k]) for k in range(len(found))]
+        return [to_host(value) for value in values]
 
     def _await_devices(self) -> None:
         for device in self._devices:
@@ -396,14 +364,11 @@ class Step:
     def _stop(self, error: BaseException) -> None:
         """Wakes all that waits, and returns when nothing of the step runs any more."""
         for part in self._parts:
-            part.propagator.cancel()
+            part.schedule.cancel()
         interrupted = not isinstance(error, Exception)
         cancelled = error is self._stopped and not interrupted
         late = isinstance(error, DeadlineExceededError) or cancelled
-        reason = CancelledError(f"the step was stopped: {error}")
-        reason.__cause__ = error
-        self._context.rendezvous.abort(reason)
-        self._context.cancellation.cancel(reason)
+        self._context.cancel(abort(self._context.rendezvous, error))
         end = time.monotonic() + _GRACE if late or interrupted else None
         self._pending -= len(self._coming)
         while self._pending:

@@ -14,7 +14,7 @@ import numpy as np
 from tfnb.caches import Cache
 from tfnb.devices.buffers import Cell, DeviceTensor
 from tfnb.devices.call_program import update_program
-from tfnb.devices.interface import LoadedProgram
+from tfnb.devices.interface import Device, LoadedProgram
 from tfnb.ir.kernelcall import KernelCall, KernelSite, TensorInfo
 from tfnb.runtime.values import Value, info_of, to_host
 
@@ -29,8 +29,8 @@ class ValueTools:
 
     __slots__ = ("_device", "_programs")
 
-    def __init__(self, device: Any) -> None:
-        self._device = device
+    def __init__(self, device: Device) -> None:
+        self._device: Any = device  # its `memory` is not part of the interface
         self._programs: Cache[Any, LoadedProgram] = Cache("programs of updates", _MAX_PROGRAMS)
 
     @staticmethod

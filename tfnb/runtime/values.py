@@ -6,7 +6,6 @@ Invariant: a value is never changed after it was made, so it may be handed on wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -57,6 +56,6 @@ def index_value(index: int) -> np.ndarray:
     return np.array(index, np.int32)
 
 
-def nbytes_of(value: Any) -> int:
+def nbytes_of(value: Value) -> int:
     """Bytes of a value; of strings, of the references to them."""
-    return int(value.info.nbytes if type(value) is DeviceTensor else value.nbytes)
+    return int(value.info.nbytes if isinstance(value, DeviceTensor) else value.nbytes)

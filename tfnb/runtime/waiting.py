@@ -6,7 +6,7 @@ in the iteration that delivers it, so reports need no bookkeeping while a step r
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from tfnb.runtime.frames import Frame, Iteration, Ready
@@ -30,7 +30,7 @@ class Waiting(NamedTuple):
 
 def list_waiting(plan: Plan, root: Frame | None, running: Collection[Ready]) -> list[Waiting]:
     """Every node that has not fired, outer frames first, with the inputs it still lacks."""
-    busy = {(r.owner, r.place) for r in running}
+    busy = {(r.owner, r.place) for r in running if r.owner is not None}
     report: list[Waiting] = []
     frames = [root] if root is not None else []
     for frame in frames:  # grows while it is walked
@@ -43,10 +43,10 @@ def list_waiting(plan: Plan, root: Frame | None, running: Collection[Ready]) -> 
     return report
 
 
-def describe(plan: Plan, root: Frame | None, running: Collection[Ready], limit: int) -> str:
+def describe(plan: Plan, waiting: Sequence[Waiting], running: Collection[Ready], limit: int) -> str:
     """One line per node: what runs, then what waits for which inputs; `limit` lines at most."""
     lines = [f"'{plan.name(r.node)}'{_where(r.tag)} is running" for r in running]
-    for node, tag, missing in list_waiting(plan, root, running):
+    for node, tag, missing in waiting:
         parts = [
             f"'{plan.name(source)}'" + (" (control)" if slot == CONTROL else f" output {slot}")
             for source, slot in missing

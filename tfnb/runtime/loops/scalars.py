@@ -14,20 +14,25 @@ import numpy as np
 from tfnb.ir.graph import Node
 from tfnb.ir.scalar import COMPARE, Expr, arg, walk
 from tfnb.ir.scalar_host import elementary, scalar_exprs
+from tfnb.runtime.stats import StepStats
 from tfnb.runtime.values import Value, await_inputs, nbytes_of, to_host
 from tfnb.types import DType
 
 __all__ = ["PyCode", "ScalarKernel", "number_of"]
+
+Number = bool | int | np.generic
+"""What Python code computes with: Python's own numbers, or floats of NumPy's, which keep their width."""
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*"}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _LOGIC = {"and": "and", "or": "or", "xor": "!="}
 
 
-def number_of(value: Value) -> Any:
+def number_of(value: Value) -> Number:
     """The number a scalar holds: a Python int or bool, or a NumPy float."""
     array = to_host(value)
-    return array[()] if array.dtype.kind in "fV" else array.item()
+    number: Any = array[()] if array.dtype.kind in "fV" else array.item()
+    return number
 
 
 class PyCode:
@@ -42,7 +47,7 @@ class PyCode:
         self._count += 1
         return f"v{self._count}"
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: object) -> str:
         name = f"c{len(self.names)}"
         self.names[name] = value
         return name
@@ -161,16 +166,16 @@ class ScalarKernel:
             found.append(code.cast(code.expression(e, known), e.dtype, spec.dtype))
         return found
 
-    def numbers(self, *given: Any) -> Sequence[Any]:
+    def numbers(self, *given: Number) -> Sequence[Number]:
         """The results as plain numbers, of plain numbers."""
         if self.quiet:
-            found: Sequence[Any] = self._run(*given)
+            found: Sequence[Number] = self._run(*given)
             return found
         with np.errstate(all="ignore"):
             found = self._run(*given)
         return found
 
-    def run(self, inputs: Sequence[Value], recorder: Any = None) -> list[Value]:
+    def run(self, inputs: Sequence[Value], recorder: StepStats | None = None) -> list[Value]:
         start = await_inputs(inputs, recorder) if recorder is not None else 0.0
         results = self.numbers(*map(number_of, inputs))
         outputs: list[Value] = [np.array(r, d) for r, d in zip(results, self._out, strict=True)]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tfnb.runtime.kernels import ClusterKernel
+from tfnb.runtime.part import PlanPart
 from tfnb.runtime.plan import PlanKind
-from tfnb.runtime.step import PlanPart
 from tfnb.runtime.transfer import SendKernel
 from tfnb.runtime.values import to_host
 from tfnb.session.dask.task.task_rendezvous import key_text

@@ -11,11 +11,11 @@ import math
 import struct
 from collections.abc import Iterator
 from enum import IntEnum
-from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tfnb.caches import remembered
 from tfnb.errors import InvalidArgumentError, ResourceExhaustedError
 from tfnb.types import DType, as_dtype, string
 
@@ -89,14 +89,14 @@ class Head(NamedTuple):
         return self.subject.key
 
 
-@lru_cache(_CACHED)
+@remembered("encoded subjects of messages", _CACHED)
 def _encode_subject(key: str, dtype: DType, shape: tuple[int, ...]) -> bytes:
     """A subject as bytes."""
     name, text = dtype.name.encode(), key.encode()
     return struct.pack(f"<BB{len(shape)}Q", len(name), len(shape), *shape) + name + text
 
 
-@lru_cache(_CACHED)
+@remembered("subjects of messages", _CACHED)
 def _subject(key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     """As `_encode_subject`, for the dtype of an array."""
     return _encode_subject(key, as_dtype(dtype), shape)
@@ -125,7 +125,7 @@ def _decode_subject(data: bytes) -> tuple[Subject, int]:
     return Subject(key, dtype, shape), -1 if dtype is string else math.prod(shape) * dtype.size
 
 
-_decode_subject_cached = lru_cache(_CACHED)(_decode_subject)
+_decode_subject_cached = remembered("decoded subjects of messages", _CACHED)(_decode_subject)
 
 
 def pack(head: Head) -> bytes:
