@@ -153,8 +153,8 @@ class Assembler:
                 args.append(target)
         args += [I32(n) for n in kernel.sizes] + [F32(x) for x in kernel.numbers]
         values = [(t, w) for t, w in zip(kernel.pointers, kernel.written, strict=True) if isinstance(t, Value)]
-        written = {_memory(t) for t, w in values if w}
-        made = [v for m in group.members for v in m.values if _memory(v) in written]
+        written = {t.memory for t, w in values if w}
+        made = [v for m in group.members for v in m.values if v.memory in written]
         self.steps.append(
             _Step(
                 module, entry, tuple(args), (kernel.geometry.groups, 1, 1),
@@ -367,10 +367,6 @@ class Assembler:
 
 def _is_link(step: _Step) -> bool:
     return bool(step.parameters) and step.groups == step.local == (1, 1, 1)
-
-
-def _memory(v: Value) -> object:
-    return ("variable", v.index) if v.kind == "variable" else v
 
 
 def _node_ids(group: Group) -> tuple[int, ...]:
