@@ -25,6 +25,12 @@ def _adam(tf):
     return [g], [w.assign_sub(rate * m_new / (tf.sqrt(v_new) + 1e-8))]
 
 
+def _product_update(tf):
+    x, dy = tf.placeholder(tf.float32, [64, 200]), tf.placeholder(tf.float32, [64, 100])
+    w = tf.Variable(np.zeros((200, 100), np.float32))
+    return [x, dy], [w.assign_sub(0.1 * tf.matmul(x, dy, transpose_a=True))]
+
+
 def _simple(build, *shapes, dtype="float32"):
     def make(tf):
         feeds = [tf.placeholder(dtype, s) for s in shapes]
@@ -53,6 +59,8 @@ GRAPHS = {
     "double": _simple(lambda tf, a: tf.exp(a) / 3.0, (1000,), dtype="float64"),
     "half": _simple(lambda tf, a, b: a * b, (50, 40), (40,), dtype="float16"),
     "adam": _adam,
+    "product_update": _product_update,
+    "scalar": _simple(lambda tf, a: tf.exp(a) + 1.0, ()),
 }
 
 

@@ -153,8 +153,8 @@ class Assembler:
                 args.append(target)
         args += [I32(n) for n in kernel.sizes] + [F32(x) for x in kernel.numbers]
         values = [(t, w) for t, w in zip(kernel.pointers, kernel.written, strict=True) if isinstance(t, Value)]
-        written = {_memory(t) for t, w in values if w}
-        made = [v for m in group.members for v in m.values if _memory(v) in written]
+        written = {t.memory for t, w in values if w}
+        made = [v for m in group.members for v in m.values if v.memory in written]
         self.steps.append(
             _Step(
                 module, entry, tuple(args), (kernel.geometry.groups, 1, 1),
@@ -249,14 +249,14 @@ class Assembler:
     def _chain(self) -> None:
         """Makes one launch of generated kernels that follow each other and have one work-item each.
 
-        Not of equal ones, nor of the pieces of one group: these would be compiled once for each place.
+        Not of equal ones, nor of the pieces of one group: these may be many, and would be compiled once for each place.
         """
         runs: list[list[_Step]] = []
         place = []
         for step in self.steps:
             last = runs[-1] if runs else []
             fits = sum(len(s.args) for s in last) + len(step.args) <= CHAIN_ARGS and len(last) < CHAIN_PARTS
-            again = any(s.entry == step.entry or s.group == step.group for s in last)
+            again = any(_is_again(s, step) or s.group == step.group for s in last)
             if not (last and fits and _is_link(last[-1]) and _is_link(step)) or again:
                 runs.append([])
             runs[-1].append(step)
@@ -369,8 +369,18 @@ def _is_link(step: _Step) -> bool:
     return bool(step.parameters) and step.groups == step.local == (1, 1, 1)
 
 
-def _memory(v: Value) -> object:
-    return ("variable", v.index) if v.kind == "variable" else v
+def _is_again(before: _Step, step: _Step) -> bool:
+    """Is a step one of many that do the same, as the updates of all variables do?
+
+    They run the same kernel, and the same of its sizes are equal: in both all rows may be as long as the array's, say.
+    """
+    return before.entry == step.entry and _equal_sizes(before) == _equal_sizes(step)
+
+
+def _equal_sizes(step: _Step) -> list[int]:
+    """For each size of a step, the place of the first size that is equal to it."""
+    sizes = [a for a in step.args if isinstance(a, I32)]
+    return [sizes.index(a) for a in sizes]
 
 
 def _node_ids(group: Group) -> tuple[int, ...]:

@@ -13,11 +13,16 @@ from tfnb.codegen.nest import Loop, Nest
 from tfnb.codegen.tree import Block, Declare
 from tfnb.codegen.values import Value
 from tfnb.ir.scalar import Expr, walk
-from tfnb.types import DType
+from tfnb.types import DType, int64
 
-__all__ = ["Body", "Stored", "dtypes_of", "extent", "row_variables", "split_loops"]
+__all__ = ["Body", "Stored", "dtypes_of", "extent", "kernel_for", "row_variables", "split_loops"]
 
 Stored = tuple[Value, Expr]  # an array, and the expression of each of its elements
+
+
+def kernel_for(nest: Nest, stores: Iterable[Stored]) -> KernelText:
+    """A new kernel over a nest, which writes what `stores` says."""
+    return KernelText(nest.dtype is int64, frozenset(v.memory for v, _ in stores))
 
 
 class Body:
@@ -44,7 +49,7 @@ class Body:
         terms = [self.printer.broadcast(e) for _, e in stores]
         at = self.printer.position(self.nest.at if position is None else position, INNER, "out", raw=True)
         for (value, _), text in zip(stores, terms, strict=True):
-            pointer = self.kernel.pointer(value, written=True)
+            pointer = self.kernel.pointer(value)
             self.inner.append(self.kernel.write(pointer, at, text, value.info.dtype, self.lanes, "live"))
 
     def aligned(self, stores: list[Stored]) -> frozenset[Value]:

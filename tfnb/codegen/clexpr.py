@@ -30,6 +30,8 @@ _SIZED = dict.fromkeys("lt le gt ge eq ne max min".split(), "n_limit") | dict.fr
 _SIZED["mul"] = "n_factor"
 _WRAPPING = frozenset("add sub mul neg".split())
 _TWICE = frozenset(("max", "min", "isnan", "pow"))  # their text names the operand twice
+# What locals are called that are not called as their operation is.
+_CALLED = {"load": "x", "index": "lane", "philox": "word", "rng": "word"}
 _SHORT = 72
 
 
@@ -102,10 +104,10 @@ class Printer:
             return name
         text = self._text(e, level)
         single = self.counts.get(e, 0) <= 1 and (user is None or user == level) and e.op not in ("load", "philox")
-        if single and len(text) <= _SHORT:
+        if single and (len(text) <= _SHORT or self.kernel.width(text) <= _SHORT):
             self.names[level][e] = text
             return text
-        name = self.kernel.fresh()
+        name = self.kernel.fresh(_CALLED.get(e.op, e.op))
         self.scopes[level].append(Declare(self.typename(e.dtype, self.vector(e)), name, _bare(text)))
         self.names[level][e] = name
         return name
@@ -288,7 +290,7 @@ class Printer:
         key = (e.args, vector)
         made = self.names[level].get(key)
         if made is None:
-            made = self.kernel.fresh()
+            made = self.kernel.fresh("words")
             kind = f"uint{self.lanes if vector else ''}"
             self.scopes[level].append(Declare(kind, made, length=4))
             self.scopes[level].append(Call("philox_4x32", (*args, made)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tfnb.codegen.body import Body, extent, row_variables
+from tfnb.codegen.body import Body, extent, kernel_for, row_variables
 from tfnb.codegen.clexpr import INNER
 from tfnb.codegen.ctypes import register_type
 from tfnb.codegen.emission import Generated, Geometry, assemble, geometry
@@ -95,12 +95,12 @@ class _Accumulator:
     @property
     def total(self) -> str:
         """The pointer to the sums of all rows, where columns are many, and the local of the sum, where they are few."""
-        return f"{self.name}_tot"
+        return f"{self.name}_total"
 
     @property
     def block(self) -> str:
         """The pointer to the sums of a block of rows."""
-        return f"{self.name}_blk"
+        return f"{self.name}_block"
 
     def load(self, name: str, pointer: str, at: str) -> Declare:
         return Declare(self.vector, name, f"vload{self.lanes}(0, {pointer} + {at})")
@@ -109,9 +109,9 @@ class _Accumulator:
         return Store(pointer, at, value, self.ctype, self.lanes)
 
 
-def _accumulators(plan: Plan) -> list[_Accumulator]:
-    states = [(r, k) for r in plan.reductions for k in range(len(r.combine.states))]
-    return [_Accumulator(r, k, f"a{j}", plan.lanes) for j, (r, k) in enumerate(states)]
+def _accumulators(plan: Plan, kernel: KernelText) -> list[_Accumulator]:
+    states = [(r, k, name) for r in plan.reductions for k, name in enumerate(r.combine.names)]
+    return [_Accumulator(r, k, kernel.named(name, 0), plan.lanes) for r, k, name in states]
 
 
 def _update(kernel: KernelText, accs: list[_Accumulator], into: list[str], values: list[str]) -> Block:
@@ -135,7 +135,7 @@ class _Main(Body):
         super().__init__(kernel, plan.nest, levels, plan.lanes)
         self.printer.count([r.body for r in plan.reductions] + [e for _, (_, e) in plan.full])
         self.plan, self.shape, self.last = plan, shape, inner
-        self.accs = _accumulators(plan)
+        self.accs = _accumulators(plan, kernel)
         self.middle: Block = []
         self.printer.open(2, self.middle)
         self.open_inner()
@@ -150,7 +150,7 @@ class _Main(Body):
         return sums and self.shape.per > BLOCK
 
     def operands(self, r: Reduction) -> tuple[str, ...]:
-        x = self.kernel.fresh()
+        x = self.kernel.fresh("value")
         kind = f"{register_type(r.combine.dtype)}{self.lanes}"
         self.inner.append(Declare(kind, x, self.printer.broadcast(r.body)))
         return (x, f"({register_type(r.combine.result)}{self.lanes})(q)") if r.combine.arg else (x,)
@@ -210,9 +210,9 @@ class _Main(Body):
         for a, p in zip(accs, self.scratch("block"), strict=True):
             block.append(Declare(f"__global {a.ctype} *", a.block, p))
         reset = [a.store(f"({a.vector})({a.neutral})", a.block, i) for a in accs]
-        load = [a.load(n, p, i) for a in accs for n, p in ((a.name, a.block), (f"{a.name}t", a.total))]
-        join = _update(kernel, accs, [f"{a.name}t" for a in accs], [a.name for a in accs])
-        put = [a.store(f"{a.name}t", a.total, i) for a in accs]
+        load = [a.load(n, p, i) for a in accs for n, p in ((a.name, a.block), (f"{a.name}_before", a.total))]
+        join = _update(kernel, accs, [f"{a.name}_before" for a in accs], [a.name for a in accs])
+        put = [a.store(f"{a.name}_before", a.total, i) for a in accs]
         step = kernel.size(BLOCK, "n_block_rows")
         statements: Block = [
             self.column_loop([*reset]), Declare(kind, "stop", f"min(q_end, block + {step})"),
@@ -223,7 +223,7 @@ class _Main(Body):
     def scratch(self, what: str) -> list[str]:
         """Where the scratch memory of the task begins, by accumulator."""
         padded, elements = self.kernel.size(self.shape.padded, "n_padded"), self.shape.padded * self.shape.tasks
-        bases = [self.kernel.scratch(f"{what} {a.name}", a.ctype, elements) for a in self.accs]
+        bases = [self.kernel.scratch(what, j, a.ctype, elements) for j, a in enumerate(self.accs)]
         return [f"{base} + task * {padded}" for base in bases]
 
     def kernel_of(self, top: Block, statements: Block, geo: Geometry) -> Generated:
@@ -287,7 +287,7 @@ class _Final(Body):
 
 
 def _single(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
-    kernel = plan.kernel
+    kernel = kernel_for(plan.nest, plan.stores)
     main = _Main(plan, kernel, shape)
     head = _head(kernel, plan, shape)
     main.accumulate()
@@ -305,7 +305,7 @@ def _single(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
 
 def _parts(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
     """Each task sums up one part of the rows."""
-    kernel = plan.kernel
+    kernel = kernel_for(plan.nest, (st for _, st in plan.full))
     main = _Main(plan, kernel, shape)
     head = _head(kernel, plan, shape)
     main.accumulate()
@@ -320,15 +320,15 @@ def _parts(plan: Plan, shape: _Shape, geo: Geometry) -> Generated:
 
 def _join(plan: Plan, shape: _Shape) -> Generated:
     """One task per batch element and block of columns: adds the parts, then works on the sums."""
-    kernel = plan.kernel
-    final, accs, i = _Final(plan, kernel), _accumulators(plan), plan.kept_loops[-1].name
+    kernel = kernel_for(plan.nest, plan.kept)
+    final, accs, i = _Final(plan, kernel), _accumulators(plan, kernel), plan.kept_loops[-1].name
     padded, many = kernel.size(shape.padded, "n_padded"), kernel.size(shape.splits, "n_splits")
     declare = [Declare(a.vector, a.name, a.neutral) for a in accs]
     parts = []
-    for a in accs:
-        base = kernel.scratch(f"total {a.name}", a.ctype, shape.padded * shape.tasks)
-        parts.append(a.load(f"{a.name}x", base, f"(task * {many} + part) * {padded} + {i}"))
-    update = _update(kernel, accs, [a.name for a in accs], [f"{a.name}x" for a in accs])
+    for j, a in enumerate(accs):
+        base = kernel.scratch("total", j, a.ctype, shape.padded * shape.tasks)
+        parts.append(a.load(f"{a.name}_part", base, f"(task * {many} + part) * {padded} + {i}"))
+    update = _update(kernel, accs, [a.name for a in accs], [f"{a.name}_part" for a in accs])
     loop = For("int", "part", "0", many, "1", [*parts, *update])
     after = final.finish(accs)
     head = _task_columns(kernel, plan, shape, "task")

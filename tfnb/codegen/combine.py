@@ -44,6 +44,11 @@ class Combine:
         """The dtypes of the accumulators."""
         return (self.dtype, self.result) if self.arg else (self.dtype,)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the accumulators are called."""
+        return (self.name, f"{self.name}_at") if self.arg else (self.name,)
+
     def neutral(self, state: int, vector: bool = False) -> str:
         """What an accumulator starts with."""
         if state == 1:
@@ -90,7 +95,7 @@ class Combine:
         if self.dtype.is_floating:
             better = f"({better} | (({x[0]} != {x[0]}) & ({a} == {a})))"
         tie = f"(({x[0]} == {a}) & {self._mask(f'({x[1]} < {at})', lanes, self.result, self.dtype)})"
-        test = kernel.fresh()
+        test = kernel.fresh("better")
         kind = f"{mask_type(self.dtype)}{lanes}" if lanes > 1 else "int"
         return [
             Declare(kind, test, f"{better} | {tie}"),
@@ -118,13 +123,13 @@ class Combine:
         kind = register_type(self.dtype)
         kernel.need("lib/reduce.clh", "int" if self.dtype.is_bool else kind, lanes)
         if self.arg:
-            value, at = kernel.fresh(), kernel.fresh()
+            value, at = (kernel.fresh(name) for name in self.names)
             return [
                 Declare(kind, value),
                 Declare(register_type(self.result), at),
                 Call(f"across_{self.name}", (*acc, f"&{value}", f"&{at}")),
             ], (value, at)
-        name = kernel.fresh()
+        name = kernel.fresh(self.name)
         return [Declare(kind, name, f"across_{self.name}({acc[0]})")], (name,)
 
     def outcome(self, states: tuple[str, ...]) -> str:

@@ -1,12 +1,14 @@
 """KernelText: parameters, library parts and lines of one generated kernel.
 
-Names of parameters count up in order of first use and sizes are arguments, so kernels that do the same to other
-tensors have the same text and become one entry. Invariant: the text names no tensor, only the arguments do.
+Kernels that do the same to other tensors have the same text, and so are compiled once. That is why no name comes from
+a graph: arrays are called by what the kernel does with them (in_1, out_1), locals by the operation that computes them
+(exp_2), sizes by their role (n_rows), each numbered in order of first use. Which nodes a launch computes is said beside
+it (`program.Launch`). Invariant: equal work gives equal text, whatever the nodes are called.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from dataclasses import dataclass, field
 
 from tfnb.codegen.ctypes import memory_type
@@ -16,6 +18,8 @@ from tfnb.codegen.values import Value
 from tfnb.types import DType, int64
 
 __all__ = ["KernelText", "Param", "Scratch", "wrapped"]
+
+_WORD = re.compile(r"[a-z]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Param:
     name: str
     ctype: str
     target: Value | Scratch | int
-    written: bool = False
+    written: bool
 
     def declared(self) -> str:
         return f"__global {'' if self.written else 'const '}{self.ctype} *{self.name}"
@@ -41,25 +45,43 @@ class Param:
 
 @dataclass(slots=True, eq=False)
 class KernelText:
-    """Collects a kernel. `wide`: sizes do not fit an int and stand in the text. `sizes`: the names of the arguments, by
-    key and number."""
+    """Collects a kernel. `wide`: sizes do not fit an int and stand in the text. `outputs`: the memory that the kernel
+    writes (`Value.memory`). `sizes`: the names of the arguments, by key and number."""
 
     wide: bool = False
+    outputs: frozenset[object] = frozenset()
     params: dict[object, Param] = field(default_factory=dict)
     sizes: dict[tuple[object, int], str] = field(default_factory=dict)
     numbers: dict[float, str] = field(default_factory=dict)
     needs: dict[tuple[str, str, int], None] = field(default_factory=dict)
-    names: int = 0
-    roles: Counter[str] = field(default_factory=Counter)
+    names: dict[str, int] = field(default_factory=dict)
+    locals: int = 0
+    surplus: dict[str, int] = field(default_factory=dict)
 
     @property
     def index_type(self) -> str:
         """The C type of sizes, indices and loop variables."""
         return "long" if self.wide else "int"
 
-    def fresh(self) -> str:
-        self.names += 1
-        return f"v{self.names}"
+    def fresh(self, what: str) -> str:
+        """A new name for a local."""
+        self.locals += 1
+        return self.named(what, self.locals)
+
+    def named(self, what: str, number: int) -> str:
+        """A new name, which counts in `width` as one letter and a number."""
+        count = self.names[what] = self.names.get(what, 0) + 1
+        name = f"{what}_{count}"
+        self.surplus[name] = len(name) - len(str(number)) - 1
+        return name
+
+    def width(self, text: str) -> int:
+        """The length of an expression, in which a name counts as one letter and a number, however long it is.
+
+        What is too wide becomes a local of its own. A device may compute a product and a sum of one expression as one
+        operation, which rounds once, so that this must follow from the work, not from what the names are.
+        """
+        return len(text) - sum(self.surplus.get(word, 0) for word in _WORD.findall(text))
 
     def need(self, file: str, ctype: str, lanes: int) -> None:
         """The kernel uses the library template `file` for this type and width."""
@@ -77,8 +99,9 @@ class KernelText:
             return text if n >= 0 else f"({text})"
         name = self.sizes.get((key or role, n))
         if name is None:
-            self.roles[role] += 1
-            name = role if self.roles[role] == 1 else f"{role}_{self.roles[role]}"
+            count = self.names[role] = self.names.get(role, 0) + 1
+            name = role if count == 1 else f"{role}_{count}"
+            self.surplus[name] = len(name) - len(str(len(self.sizes))) - 1
             self.sizes[key or role, n] = name
         return name
 
@@ -90,27 +113,24 @@ class KernelText:
         """A float that follows from shapes: an argument."""
         return self.numbers.setdefault(x, f"x{len(self.numbers)}")
 
-    def pointer(self, value: Value, written: bool = False) -> str:
-        key = ("variable", value.index) if value.kind == "variable" else value
-        param = self.params.get(key)
-        if param is None:
-            param = Param(f"p{len(self.params)}", memory_type(value.info.dtype), value)
-            self.params[key] = param
-        param.written |= written
-        return param.name
+    def pointer(self, value: Value) -> str:
+        """The name of an array."""
+        written = value.memory in self.outputs
+        return self._param(value.memory, "out" if written else "in", memory_type(value.info.dtype), value, written)
 
-    def scratch(self, key: str, ctype: str, elements: int) -> str:
-        """A pointer to memory for so many elements."""
-        param = self.params.get(("scratch", key))
-        if param is None:
-            target = Scratch(key, elements * (8 if ctype in ("double", "long", "ulong") else 4))
-            param = self.params[("scratch", key)] = Param(f"p{len(self.params)}", ctype, target, True)
-        return param.name
+    def scratch(self, what: str, key: object, ctype: str, elements: int) -> str:
+        """The name of scratch memory for so many elements; `what` and `key` tell it apart."""
+        target = Scratch(f"{what} {key}", elements * (8 if ctype in ("double", "long", "ulong") else 4))
+        return self._param(("scratch", target.key), what, ctype, target, True)
 
     def rng(self, node: int) -> str:
-        param = self.params.get(("rng", node))
+        """The name of the state of a random node."""
+        return self._param(("rng", node), "random", "uint", node, False)
+
+    def _param(self, key: object, what: str, ctype: str, target: Value | Scratch | int, written: bool) -> str:
+        param = self.params.get(key)
         if param is None:
-            param = self.params[("rng", node)] = Param(f"p{len(self.params)}", "uint", node)
+            param = self.params[key] = Param(self.named(what, len(self.params)), ctype, target, written)
         return param.name
 
     # accesses

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from tfnb.codegen.body import Body, Stored, dtypes_of, extent, row_variables, split_loops
+from tfnb.codegen.body import (
+    Body,
+    Stored,
+    dtypes_of,
+    extent,
+    kernel_for,
+    row_variables,
+    split_loops,
+)
 from tfnb.codegen.clexpr import INNER, Printer
 from tfnb.codegen.ctypes import vector_lanes
 from tfnb.codegen.emission import Generated, Geometry, assemble, geometry
@@ -22,7 +30,6 @@ from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.segments import Segment, split_segments
 from tfnb.codegen.tree import Block, Declare, If, Range, Return, live_lanes, vector_loop
 from tfnb.codegen.values import Value
-from tfnb.ir import scalar as s
 from tfnb.ir.scalar import walk
 
 __all__ = ["biggest", "emit_pointwise", "nest_of", "stores_of"]
@@ -56,7 +63,7 @@ def nest_of(region: Region) -> tuple[Nest, list[Stored]]:
 
 def emit_pointwise(nest: Nest, stores: list[Stored], facts: DeviceFacts) -> Generated:
     """The kernel of a pointwise group over a region of its domain."""
-    kernel = KernelText(wide=nest.dtype is s.int64)
+    kernel = kernel_for(nest, stores)
     lanes = 1 if not nest.loops else vector_lanes(dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores})
     outer, inner = split_loops(nest.loops)
     size = extent(nest.loops)
@@ -125,7 +132,7 @@ def _segment(body: Body, inner: Loop, segment: Segment, k: int) -> Block:
         begin = f"max(begin, {cut})"
     bound: Block = []
     if segment.end < inner.extent:
-        end, cut = kernel.fresh(), kernel.size(segment.end, "n_cut", ("cut", k))
+        end, cut = kernel.fresh("end"), kernel.size(segment.end, "n_cut", ("cut", k))
         bound.append(Declare(kind, end, f"min(end, {cut})"))
     return [*bound, vector_loop(kind, inner.name, begin, end, body.lanes, body.inner)]
 
@@ -139,5 +146,5 @@ def _emit_scalar(kernel: KernelText, nest: Nest, stores: list[Stored]) -> Genera
     terms = [printer.term(e) for _, e in stores]
     at = printer.position(nest.at, 0, "out")
     for (value, _), text in zip(stores, terms, strict=True):
-        block.append(kernel.write(kernel.pointer(value, True), at, text, value.info.dtype))
+        block.append(kernel.write(kernel.pointer(value), at, text, value.info.dtype))
     return assemble(kernel, block, Geometry(1, 1))

@@ -6,7 +6,7 @@ and its slots come while the tile is being multiplied. Invariant: a tile's eleme
 
 from __future__ import annotations
 
-from tfnb.codegen.body import Body, Stored, dtypes_of
+from tfnb.codegen.body import Body, Stored, dtypes_of, kernel_for
 from tfnb.codegen.clexpr import INNER
 from tfnb.codegen.ctypes import register_type, vector_lanes
 from tfnb.codegen.emission import Generated, Geometry, assemble
@@ -35,7 +35,7 @@ def emit_product(group: Group, facts: DeviceFacts, needed: frozenset[object]) ->
     nest = make_nest(group.domain, (), [e for _, e in pairs], call.values[0].info.size)
     stores = [(v, e) for (v, _), e in zip(pairs, nest.exprs, strict=True) if v in needed]
     lanes = vector_lanes(dtypes_of([e for _, e in stores]) | {v.info.dtype for v, _ in stores})
-    kernel = KernelText()
+    kernel = kernel_for(nest, stores)
     a, b = (kernel.pointer(call.ins[i].value) for i in (call.product.a, call.product.b))
     ctype = register_type(call.values[0].info.dtype)
     kernel.need("fused/product.clh", ctype, lanes)
@@ -62,7 +62,7 @@ def _store(body: Body, stores: list[Stored]) -> None:
     terms = [body.printer.broadcast(e) for _, e in stores]
     at = body.printer.position(body.nest.at, INNER, "out", raw=True)
     for (value, _), text in zip(stores, terms, strict=True):
-        body.inner.append(Call("put_from", (f"{kernel.pointer(value, written=True)} + {at}", text, "done")))
+        body.inner.append(Call("put_from", (f"{kernel.pointer(value)} + {at}", text, "done")))
 
 
 def _loops(
@@ -115,18 +115,18 @@ def emit_small_product(call: CallDef) -> Generated:
     p = call.product
     if p is None:
         raise InternalError(f"{call.label} is no product")
-    kernel = KernelText()
+    kernel = KernelText(outputs=frozenset({call.values[0].memory}))
     kernel.need("fused/small_product.clh", "float", 16)
     a, b = (kernel.pointer(call.ins[i].value) for i in (p.a, p.b))
     m, n, k = kernel.size(p.m, "m"), kernel.size(p.n, "n"), kernel.size(p.k, "k")
     block: Block = []
     if p.transpose_b:
-        transposed = kernel.scratch("transposed", "float", p.n * p.k)
+        transposed = kernel.scratch("transposed", 0, "float", p.n * p.k)
         block.append(Call("small_transpose", (b, transposed, n, k)))
         b = transposed
     row, step = ("1", m) if p.transpose_a else (k, "1")
     bias = "0" if call.bias is None else kernel.pointer(call.bias.value)
-    c = kernel.pointer(call.values[0], written=True)
+    c = kernel.pointer(call.values[0])
     relu = str(int(call.site.epilogue.activation == "relu"))
     block.append(Call("small_product", (a, row, step, b, bias, c, m, n, k, relu)))
     return assemble(kernel, block, Geometry(1, 1))

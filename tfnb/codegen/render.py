@@ -21,7 +21,9 @@ def render(block: Block, depth: int = 0) -> list[str]:
 
 def _block(block: Block, margin: str, lines: list[str]) -> None:
     for node in block:
-        if isinstance(node, (For, If, Range)):
+        if isinstance(node, Declare):  # most are
+            lines.append(margin + _declare(node))
+        elif isinstance(node, (For, If, Range)):
             _nested(node, margin, lines)
         else:
             lines.append(margin + _line(node))
@@ -46,10 +48,8 @@ def _head(node: For | If | Range) -> str:
     return f"for ({node.ctype} {name} = {node.begin}; {name} < {node.end}; {step})"
 
 
-def _line(node: Declare | Assign | Store | Call | Return) -> str:
+def _line(node: Assign | Store | Call | Return) -> str:
     """A statement without a body."""
-    if isinstance(node, Declare):
-        return _declare(node)
     if isinstance(node, Store):
         return _store(node)
     if isinstance(node, Assign):
@@ -60,10 +60,9 @@ def _line(node: Declare | Assign | Store | Call | Return) -> str:
 
 
 def _declare(node: Declare) -> str:
-    space = "" if node.ctype.endswith("*") else " "
-    length = f"[{node.length}]" if node.length else ""
-    value = f" = {node.value}" if node.value else ""
-    return f"{node.ctype}{space}{node.name}{length}{value};"
+    name = f"{node.name}[{node.length}]" if node.length else node.name
+    what = f"{node.ctype}{name}" if node.ctype[-1] == "*" else f"{node.ctype} {name}"
+    return f"{what} = {node.value};" if node.value else f"{what};"
 
 
 def _store(node: Store) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tfnb.codegen.body import Body, Stored, dtypes_of, extent, row_variables
+from tfnb.codegen.body import Body, Stored, dtypes_of, extent, kernel_for, row_variables
 from tfnb.codegen.clexpr import INNER
 from tfnb.codegen.combine import Combine
 from tfnb.codegen.ctypes import register_type, vector_lanes
@@ -60,8 +60,9 @@ class Plan:
         return tuple(n for n in self.nest.loops if n.reduced)
 
     @property
-    def kernel(self) -> KernelText:
-        return KernelText(wide=self.nest.dtype is s.int64)
+    def stores(self) -> tuple[Stored, ...]:
+        """All that the group stores."""
+        return (*(st for _, st in self.full), *self.kept)
 
 
 def make_plan(group: Group) -> Plan:
@@ -138,7 +139,7 @@ class _Rows(Body):
         accs = {r: self._accumulators(r) for r in reductions}
         exact = any(r.combine.dtype.is_floating and r.combine.name in ("sum", "prod") for r in reductions)
         blocked = exact and extent(self.plan.reduced_loops) > BLOCK
-        parts = {r: tuple(f"{a}b" for a in acc) if blocked else acc for r, acc in accs.items()}
+        parts = {r: tuple(f"{a}_block" for a in acc) if blocked else acc for r, acc in accs.items()}
         for r in reductions:
             self._update(r, parts[r])
         if stores:
@@ -160,7 +161,7 @@ class _Rows(Body):
         self.printer.locals[r.name] = r.combine.outcome(states)
 
     def _accumulators(self, r: Reduction) -> tuple[str, ...]:
-        names = tuple(self.kernel.fresh() for _ in r.combine.states)
+        names = tuple(self.kernel.fresh(name) for name in r.combine.names)
         self.row.extend(self._declared(r, names))
         return names
 
@@ -171,7 +172,7 @@ class _Rows(Body):
         ]
 
     def _update(self, r: Reduction, acc: tuple[str, ...]) -> None:
-        x = self.kernel.fresh()
+        x = self.kernel.fresh("value")
         text = r.combine.masked(self.printer.broadcast(r.body), self.lanes)
         self.inner.append(Declare(f"{register_type(r.combine.dtype)}{self.lanes}", x, text))
         states: tuple[str, ...] = (x,)
@@ -187,7 +188,7 @@ class _Rows(Body):
         self.kept_scratch[e] = pointer
 
     def _reload(self, e: Expr, pointer: str) -> None:
-        name = self.kernel.fresh()
+        name = self.kernel.fresh("x")
         kind = self.printer.typename(e.dtype, True)
         self.inner.append(Declare(kind, name, f"vload{self.lanes}(0, {pointer} + {self._scratch_at()})"))
         self.printer.names[INNER][e] = name
@@ -235,7 +236,7 @@ class _Rows(Body):
         at = self.printer.position(self.nest.kept_at, 1, "out")
         terms = [self.printer.term(e, 1) for _, e in self.plan.kept]
         for (v, _), text in zip(self.plan.kept, terms, strict=True):
-            self.row.append(self.kernel.write(self.kernel.pointer(v, True), at, text, v.info.dtype))
+            self.row.append(self.kernel.write(self.kernel.pointer(v), at, text, v.info.dtype))
 
 
 def _shared(plan: Plan) -> dict[int, list[Expr]]:
@@ -267,7 +268,7 @@ def _shared(plan: Plan) -> dict[int, list[Expr]]:
 
 
 def _whole(plan: Plan, shape: Geometry) -> Generated:
-    kernel = plan.kernel
+    kernel = kernel_for(plan.nest, plan.stores)
     body = _Rows(plan, kernel)
     body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
     shared = _shared(plan)
@@ -277,7 +278,7 @@ def _whole(plan: Plan, shape: Geometry) -> Generated:
         keep: dict[Expr, str] = {}
         for e in shared.get(level, []):
             kind = register_type(e.dtype)
-            base = kernel.scratch(f"kept {count}", kind, padded * shape.items)
+            base = kernel.scratch("kept", count, kind, padded * shape.items)
             own = f"{base} + ITEM * {kernel.size(padded, 'n_kept')}"
             body.top.append(Declare(f"__global {kind} *", f"{base}_row", own))
             keep[e] = f"{base}_row"
@@ -303,13 +304,13 @@ def _parts_of(plan: Plan, kernel: KernelText, elements: int) -> dict[Reduction, 
     parts: dict[Reduction, list[_Part]] = {}
     for k, r in enumerate(plan.reductions):
         kinds = [register_type(d) for d in r.combine.states]
-        parts[r] = [_Part(kernel.scratch(f"parts {k} {j}", c, elements), c) for j, c in enumerate(kinds)]
+        parts[r] = [_Part(kernel.scratch("parts", (k, j), c, elements), c) for j, c in enumerate(kinds)]
     return parts
 
 
 def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
     """Each task reduces one part of one row."""
-    kernel = plan.kernel
+    kernel = kernel_for(plan.nest, (st for _, st in plan.full))
     body = _Rows(plan, kernel)
     rows = extent(plan.kept_loops)
     many = kernel.size(splits, "n_splits")
@@ -334,13 +335,12 @@ def _partial(plan: Plan, shape: Geometry, splits: int) -> Generated:
 
 def _combined(plan: Plan, splits: int, rows: int) -> Generated:
     """Adds the parts of each row and does the work on the results."""
-    kernel = plan.kernel
+    kernel = kernel_for(plan.nest, plan.kept)
     body = _Rows(plan, kernel)
     body.row.extend(row_variables(kernel, plan.kept_loops, "row") if plan.kept_loops else [])
     many = kernel.size(splits, "n_splits")
     for r, parts in _parts_of(plan, kernel, rows * splits).items():
-        acc = tuple(kernel.fresh() for _ in parts)
-        names = tuple(kernel.fresh() for _ in parts)
+        acc, names = (tuple(kernel.fresh(name) for name in r.combine.names) for _ in range(2))
         body.row.extend(
             Declare(p.ctype, a, r.combine.neutral(k)) for k, (a, p) in enumerate(zip(acc, parts, strict=True))
         )

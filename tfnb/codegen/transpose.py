@@ -7,16 +7,22 @@ read once per tile, not once per element.
 
 from __future__ import annotations
 
-from tfnb.codegen.body import Body, Stored, dtypes_of, extent, row_variables, split_loops
+from tfnb.codegen.body import (
+    Body,
+    Stored,
+    dtypes_of,
+    extent,
+    kernel_for,
+    row_variables,
+    split_loops,
+)
 from tfnb.codegen.clexpr import INNER
 from tfnb.codegen.ctypes import register_type, vector_lanes
 from tfnb.codegen.emission import Generated, assemble, geometry
 from tfnb.codegen.inline import cost
-from tfnb.codegen.kerneltext import KernelText
 from tfnb.codegen.nest import Loop, Nest
 from tfnb.codegen.program import DeviceFacts
 from tfnb.codegen.tree import Assign, Block, Call, Declare, For, Range, vector_loop
-from tfnb.ir import scalar as s
 from tfnb.ir.scalar import Expr, walk
 
 __all__ = ["emit_transpose"]
@@ -68,7 +74,7 @@ class _Tiled:
         self, nest: Nest, stores: list[Stored], row: Loop, loads: list[Expr], lanes: int
     ) -> None:
         self.nest, self.stores, self.row, self.loads, self.lanes = nest, stores, row, loads, lanes
-        self.kernel = KernelText(wide=nest.dtype is s.int64)
+        self.kernel = kernel_for(nest, stores)
         outer, self.inner = split_loops(nest.loops)
         self.others = tuple(n for n in outer if n is not row)
         levels: dict[object, int] = {n.name: 1 for n in self.others}
@@ -117,7 +123,7 @@ class _Tiled:
         kind = register_type(load.dtype)
         read = kernel.read_vector(pointer, " + ".join(parts), load.dtype, lanes)
         kernel.need("fused/transpose.clh", kind, lanes)
-        value = kernel.fresh()
+        value = kernel.fresh("x")
         self.body.inner.append(Declare(f"{kind}{lanes}", value, f"{name}[k]"))
         self.body.printer.names[INNER][load] = value
         return [

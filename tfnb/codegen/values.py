@@ -38,6 +38,11 @@ class Value:
     index: int = 0
     version: int = 0
 
+    @property
+    def memory(self) -> object:
+        """What tells the memory of the value apart: all versions of a variable have the same."""
+        return ("variable", self.index) if self.kind == "variable" else self
+
     def __repr__(self) -> str:
         tail = f".{self.version}" if self.kind == "variable" else ""
         return f"<{self.kind} {self.number}{tail} {self.info.dtype.name}{self.info.shape}>"

@@ -7,22 +7,22 @@
 #include "fused/put.clh"
 
 __kernel void k0_assign(
-    __global float *p0, __global const float *p1, __global float *p2, __global float *p3,
-    __global const float *p4, __global const float *p5, int n0)
+    __global float *out_1, __global const float *in_1, __global float *out_2,
+    __global float *out_3, __global const float *in_2, __global const float *in_3, int n0)
 {
-    float v7 = p4[0];
-    float v8 = p5[0];
-    float v9 = (sqrt((1.0f - v7)) * 0.01f) / (1.0f - v8);
+    float x_5 = in_2[0];
+    float x_6 = in_3[0];
+    float div_1 = (sqrt((1.0f - x_5)) * 0.01f) / (1.0f - x_6);
     RANGE(int, i0, n0, 16) {
         int live = LIVE(i0_end - i0, 16);
-        float16 v1 = vload16(0, p0 + i0);
-        float16 v2 = vload16(0, p1 + i0);
-        float16 v3 = (v1 * 0.9f) + (v2 * 0.1f);
-        float16 v4 = vload16(0, p2 + i0);
-        float16 v5 = (v4 * 0.999f) + ((v2 * 0.001f) * v2);
-        float16 v6 = vload16(0, p3 + i0);
-        put(p0 + i0, v3, live);
-        put(p2 + i0, v5, live);
-        put(p3 + i0, (v6 - ((v9 * v3) / (sqrt(v5) + 1.0e-08f))), live);
+        float16 x_1 = vload16(0, out_1 + i0);
+        float16 x_2 = vload16(0, in_1 + i0);
+        float16 add_1 = (x_1 * 0.9f) + (x_2 * 0.1f);
+        float16 x_3 = vload16(0, out_2 + i0);
+        float16 add_2 = (x_3 * 0.999f) + ((x_2 * 0.001f) * x_2);
+        float16 x_4 = vload16(0, out_3 + i0);
+        put(out_1 + i0, add_1, live);
+        put(out_2 + i0, add_2, live);
+        put(out_3 + i0, (x_4 - ((div_1 * add_1) / (sqrt(add_2) + 1.0e-08f))), live);
     }
 }

@@ -7,24 +7,24 @@
 #include "lib/reduce.clh"
 
 __kernel void k0_argmax(
-    __global const float *p0, __global long *p1, int n1, int n_rows)
+    __global const float *in_1, __global long *out_1, int n1, int n_rows)
 {
     RANGE(int, row, n_rows, 1) {
         int i0 = row;
-        float16 v1 = -INFINITY;
-        int16 v2 = INT_MAX;
+        float16 argmax_1 = -INFINITY;
+        int16 argmax_at_1 = INT_MAX;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 v4 = vload16(0, p0 + i0 * n1 + i1);
-            float16 v3 = (lanes16() < (int16)(live)) ? v4 : (float16)(-INFINITY);
-            int16 v5 = ((v3 > v1) | ((v3 != v3) & (v1 == v1))) | ((v3 == v1) & (lane_index16(i1, live) < v2));
-            v1 = v5 ? v3 : v1;
-            v2 = v5 ? lane_index16(i1, live) : v2;
+            float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 value_1 = (lanes16() < (int16)(live)) ? x_1 : (float16)(-INFINITY);
+            int16 better_1 = ((value_1 > argmax_1) | ((value_1 != value_1) & (argmax_1 == argmax_1))) | ((value_1 == argmax_1) & (lane_index16(i1, live) < argmax_at_1));
+            argmax_1 = better_1 ? value_1 : argmax_1;
+            argmax_at_1 = better_1 ? lane_index16(i1, live) : argmax_at_1;
         }
-        float v6;
-        int v7;
-        across_argmax(v1, v2, &v6, &v7);
-        v7 = v7 == INT_MAX ? 0 : v7;
-        p1[i0] = (long)v7;
+        float argmax_2;
+        int argmax_at_2;
+        across_argmax(argmax_1, argmax_at_1, &argmax_2, &argmax_at_2);
+        argmax_at_2 = argmax_at_2 == INT_MAX ? 0 : argmax_at_2;
+        out_1[i0] = (long)argmax_at_2;
     }
 }

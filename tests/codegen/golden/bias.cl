@@ -7,7 +7,8 @@
 #include "fused/put.clh"
 
 __kernel void k0_relu(
-    __global const float *p0, __global const float *p1, __global float *p2, int n1, int n_tasks)
+    __global const float *in_1, __global const float *in_2, __global float *out_1, int n1,
+    int n_tasks)
 {
     RANGE(int, task, n_tasks, 1) {
         int row = task;
@@ -16,10 +17,10 @@ __kernel void k0_relu(
         int end = n1;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
-            float16 v1 = vload16(0, p0 + i0 * n1 + i1);
-            float16 v2 = vload16(0, p1 + i1);
-            float16 v3 = v1 + v2;
-            put(p2 + i0 * n1 + i1, (v3 < (float16)(0.0f) ? (float16)(0.0f) : v3), live);
+            float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 x_2 = vload16(0, in_2 + i1);
+            float16 add_1 = x_1 + x_2;
+            put(out_1 + i0 * n1 + i1, (add_1 < (float16)(0.0f) ? (float16)(0.0f) : add_1), live);
         }
     }
 }

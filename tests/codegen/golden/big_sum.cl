@@ -8,39 +8,39 @@
 #include "lib/reduce.clh"
 
 __kernel void k0_sum(
-    __global const float *p0, __global float *p1, int n_splits, int n_part, int n0, int n_block,
-    int n_tasks)
+    __global const float *in_1, __global float *parts_1, int n_splits, int n_part, int n0,
+    int n_block, int n_tasks)
 {
     RANGE(int, task, n_tasks, 1) {
         int row = task / n_splits;
         int begin = task % n_splits * n_part;
         int end = min(n0, begin + n_part);
-        float16 v1 = 0.0f;
+        float16 sum_1 = 0.0f;
         for (int block = begin; block < end; block += n_block) {
-            float16 v1b = 0.0f;
+            float16 sum_1_block = 0.0f;
             int stop = min(end, block + n_block);
             for (int i0 = block; i0 < stop; i0 += 16) {
                 int live = LIVE(stop - i0, 16);
-                float16 v3 = vload16(0, p0 + i0);
-                float16 v2 = (lanes16() < (int16)(live)) ? (v3 * v3) : (float16)(0.0f);
-                v1b = v1b + v2;
+                float16 x_1 = vload16(0, in_1 + i0);
+                float16 value_1 = (lanes16() < (int16)(live)) ? (x_1 * x_1) : (float16)(0.0f);
+                sum_1_block = sum_1_block + value_1;
             }
-            v1 = v1 + v1b;
+            sum_1 = sum_1 + sum_1_block;
         }
-        float v4 = across_sum(v1);
-        p1[task] = v4;
+        float sum_2 = across_sum(sum_1);
+        parts_1[task] = sum_2;
     }
 }
 
 __kernel void k1_sum(
-    __global float *p0, __global float *p1, int n_splits)
+    __global float *parts_1, __global float *out_1, int n_splits)
 {
     RANGE(int, row, 1, 1) {
-        float v1 = 0.0f;
+        float sum_1 = 0.0f;
         for (int part = 0; part < n_splits; ++part) {
-            float v2 = p0[row * n_splits + part];
-            v1 = v1 + v2;
+            float sum_2 = parts_1[row * n_splits + part];
+            sum_1 = sum_1 + sum_2;
         }
-        p1[0] = v1;
+        out_1[0] = sum_1;
     }
 }

@@ -10,11 +10,11 @@
 #include "lib/math.clh"
 
 __kernel void k0_tanh(
-    __global const float *p0, __global float *p1, int n0)
+    __global const float *in_1, __global float *out_1, int n0)
 {
     RANGE(int, i0, n0, 16) {
         int live = LIVE(i0_end - i0, 16);
-        float16 v1 = vload16(0, p0 + i0);
-        put(p1 + i0, t_tanh(((v1 * 1.1f) + 0.1f)), live);
+        float16 x_1 = vload16(0, in_1 + i0);
+        put(out_1 + i0, t_tanh(((x_1 * 1.1f) + 0.1f)), live);
     }
 }

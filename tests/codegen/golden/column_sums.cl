@@ -8,8 +8,8 @@
 #include "fused/put.clh"
 
 __kernel void k0_sum(
-    __global const float *p0, __global float *p1, int n_rows, int n_splits, int n_part, int n1,
-    int n_padded, int n_block_rows, int n_tasks)
+    __global const float *in_1, __global float *total_1, int n_rows, int n_splits, int n_part,
+    int n1, int n_padded, int n_block_rows, int n_tasks)
 {
     RANGE(int, task, n_tasks, 1) {
         int q_begin = task % n_splits * n_part;
@@ -20,27 +20,27 @@ __kernel void k0_sum(
         int row = rest;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
-            float16 a0_tot = 0.0f;
-            float16 a0;
+            float16 sum_1_total = 0.0f;
+            float16 sum_1;
             for (int block = q_begin; block < q_end; block += n_block_rows) {
-                a0 = 0.0f;
+                sum_1 = 0.0f;
                 int stop = min(q_end, block + n_block_rows);
                 for (int q = block; q < stop; ++q) {
                     int i0 = q;
-                    float16 v2 = vload16(0, p0 + i0 * n1 + i1);
-                    float16 v1 = v2;
-                    a0 = a0 + v1;
+                    float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+                    float16 value_1 = x_1;
+                    sum_1 = sum_1 + value_1;
                 }
-                a0_tot = a0_tot + a0;
+                sum_1_total = sum_1_total + sum_1;
             }
-            a0 = a0_tot;
-            vstore16(a0, 0, p1 + task * n_padded + i1);
+            sum_1 = sum_1_total;
+            vstore16(sum_1, 0, total_1 + task * n_padded + i1);
         }
     }
 }
 
 __kernel void k1_sum(
-    __global float *p0, __global float *p1, int n_padded, int n_splits, int n1)
+    __global float *total_1, __global float *out_1, int n_padded, int n_splits, int n1)
 {
     RANGE(int, task, 1, 1) {
         int begin = 0;
@@ -48,12 +48,12 @@ __kernel void k1_sum(
         int row = task;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
-            float16 a0 = 0.0f;
+            float16 sum_1 = 0.0f;
             for (int part = 0; part < n_splits; ++part) {
-                float16 a0x = vload16(0, p0 + (task * n_splits + part) * n_padded + i1);
-                a0 = a0 + a0x;
+                float16 sum_1_part = vload16(0, total_1 + (task * n_splits + part) * n_padded + i1);
+                sum_1 = sum_1 + sum_1_part;
             }
-            put(p1 + i1, a0, live);
+            put(out_1 + i1, sum_1, live);
         }
     }
 }

@@ -13,38 +13,39 @@
 #include "lib/reduce.clh"
 
 __kernel void k0_max(
-    __global const float *p0, __global const float *p1, __global float *p2, int n1, int n_rows)
+    __global const float *in_1, __global const float *in_2, __global float *out_1, int n1,
+    int n_rows)
 {
     RANGE(int, row, n_rows, 1) {
         int i0 = row;
-        float16 v1 = -INFINITY;
+        float16 max_1 = -INFINITY;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 v3 = vload16(0, p0 + i0 * n1 + i1);
-            float16 v2 = (lanes16() < (int16)(live)) ? v3 : (float16)(-INFINITY);
-            v1 = ((v2 > v1) | (v2 != v2)) ? v2 : v1;
+            float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 value_1 = (lanes16() < (int16)(live)) ? x_1 : (float16)(-INFINITY);
+            max_1 = ((value_1 > max_1) | (value_1 != value_1)) ? value_1 : max_1;
         }
-        float v4 = across_max(v1);
-        float16 v5 = 0.0f;
+        float max_2 = across_max(max_1);
+        float16 sum_1 = 0.0f;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 v7 = vload16(0, p0 + i0 * n1 + i1);
-            float16 v8 = v7 - v4;
-            float16 v6 = (lanes16() < (int16)(live)) ? t_exp(v8) : (float16)(0.0f);
-            v5 = v5 + v6;
+            float16 x_2 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 sub_1 = x_2 - max_2;
+            float16 value_2 = (lanes16() < (int16)(live)) ? t_exp(sub_1) : (float16)(0.0f);
+            sum_1 = sum_1 + value_2;
         }
-        float v9 = across_sum(v5);
-        float16 v10 = 0.0f;
-        float v13 = t_log(v9);
+        float sum_2 = across_sum(sum_1);
+        float16 sum_3 = 0.0f;
+        float log_1 = t_log(sum_2);
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 v12 = vload16(0, p1 + i0 * n1 + i1);
-            float16 v14 = vload16(0, p0 + i0 * n1 + i1);
-            float16 v15 = v14 - v4;
-            float16 v11 = (lanes16() < (int16)(live)) ? (v12 * (v13 - v15)) : (float16)(0.0f);
-            v10 = v10 + v11;
+            float16 x_3 = vload16(0, in_2 + i0 * n1 + i1);
+            float16 x_4 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 sub_2 = x_4 - max_2;
+            float16 value_3 = (lanes16() < (int16)(live)) ? (x_3 * (log_1 - sub_2)) : (float16)(0.0f);
+            sum_3 = sum_3 + value_3;
         }
-        float v16 = across_sum(v10);
-        p2[i0] = v16;
+        float sum_4 = across_sum(sum_3);
+        out_1[i0] = sum_4;
     }
 }

@@ -10,11 +10,11 @@
 #include "lib/math.clh"
 
 __kernel void k0_truediv(
-    __global const double *p0, __global double *p1, int n0)
+    __global const double *in_1, __global double *out_1, int n0)
 {
     RANGE(int, i0, n0, 8) {
         int live = LIVE(i0_end - i0, 8);
-        double8 v1 = vload8(0, p0 + i0);
-        put(p1 + i0, (t_exp(v1) / (double8)(3.0)), live);
+        double8 x_1 = vload8(0, in_1 + i0);
+        put(out_1 + i0, (t_exp(x_1) / (double8)(3.0)), live);
     }
 }

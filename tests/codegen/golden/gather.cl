@@ -10,22 +10,22 @@
 #include "fused/put.clh"
 
 __kernel void k0_gather(
-    __global const float *p0, __global const int *p1, __global float *p2, int n1, int n_tasks,
-    int n_limit, int p0_s, int n_limit_2)
+    __global const float *in_1, __global const int *in_2, __global float *out_1, int n1,
+    int n_tasks, int n_limit, int in_1_s, int n_limit_2)
 {
     RANGE(int, task, n_tasks, 1) {
         int row = task;
         int i0 = row;
-        int v1 = p1[i0];
-        int v2 = t_max(v1, 0);
-        int v3 = t_min(v2, n_limit);
-        int v5 = (v1 >= 0) & (v1 < n_limit_2);
+        int x_1 = in_2[i0];
+        int max_1 = t_max(x_1, 0);
+        int min_1 = t_min(max_1, n_limit);
+        int and_1 = (x_1 >= 0) & (x_1 < n_limit_2);
         int begin = 0;
         int end = n1;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
-            float16 v4 = vload16(0, p0 + i1 + v3 * p0_s);
-            put(p2 + i0 * n1 + i1, (v5 ? v4 : (float16)(0.0f)), live);
+            float16 x_2 = vload16(0, in_1 + i1 + min_1 * in_1_s);
+            put(out_1 + i0 * n1 + i1, (and_1 ? x_2 : (float16)(0.0f)), live);
         }
     }
 }

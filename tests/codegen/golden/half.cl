@@ -9,7 +9,8 @@
 #include "fused/put.clh"
 
 __kernel void k0_mul(
-    __global const half *p0, __global const half *p1, __global half *p2, int n1, int n_tasks)
+    __global const half *in_1, __global const half *in_2, __global half *out_1, int n1,
+    int n_tasks)
 {
     RANGE(int, task, n_tasks, 1) {
         int row = task;
@@ -18,9 +19,9 @@ __kernel void k0_mul(
         int end = n1;
         for (int i1 = begin; i1 < end; i1 += 16) {
             int live = LIVE(end - i1, 16);
-            float16 v1 = vload_half16(0, p0 + i0 * n1 + i1);
-            float16 v2 = vload_half16(0, p1 + i1);
-            put(p2 + i0 * n1 + i1, round_float16((v1 * v2)), live);
+            float16 x_1 = vload_half16(0, in_1 + i0 * n1 + i1);
+            float16 x_2 = vload_half16(0, in_2 + i1);
+            put(out_1 + i0 * n1 + i1, round_float16((x_1 * x_2)), live);
         }
     }
 }

@@ -13,34 +13,34 @@
 #include "lib/reduce.clh"
 
 __kernel void k0_max(
-    __global const float *p0, __global float *p1, __global float *p2, int n1, int n_kept,
-    int n_rows)
+    __global const float *in_1, __global float *kept_1, __global float *out_1, int n1,
+    int n_kept, int n_rows)
 {
-    __global float *p1_row = p1 + ITEM * n_kept;
+    __global float *kept_1_row = kept_1 + ITEM * n_kept;
     RANGE(int, row, n_rows, 1) {
         int i0 = row;
-        float16 v1 = -INFINITY;
+        float16 max_1 = -INFINITY;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 v3 = vload16(0, p0 + i0 * n1 + i1);
-            float16 v2 = (lanes16() < (int16)(live)) ? v3 : (float16)(-INFINITY);
-            v1 = ((v2 > v1) | (v2 != v2)) ? v2 : v1;
+            float16 x_1 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 value_1 = (lanes16() < (int16)(live)) ? x_1 : (float16)(-INFINITY);
+            max_1 = ((value_1 > max_1) | (value_1 != value_1)) ? value_1 : max_1;
         }
-        float v4 = across_max(v1);
-        float16 v5 = 0.0f;
+        float max_2 = across_max(max_1);
+        float16 sum_1 = 0.0f;
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 v7 = vload16(0, p0 + i0 * n1 + i1);
-            float16 v8 = t_exp((v7 - v4));
-            float16 v6 = (lanes16() < (int16)(live)) ? v8 : (float16)(0.0f);
-            v5 = v5 + v6;
-            vstore16(v8, 0, p1_row + i1);
+            float16 x_2 = vload16(0, in_1 + i0 * n1 + i1);
+            float16 exp_1 = t_exp((x_2 - max_2));
+            float16 value_2 = (lanes16() < (int16)(live)) ? exp_1 : (float16)(0.0f);
+            sum_1 = sum_1 + value_2;
+            vstore16(exp_1, 0, kept_1_row + i1);
         }
-        float v9 = across_sum(v5);
+        float sum_2 = across_sum(sum_1);
         for (int i1 = 0; i1 < n1; i1 += 16) {
             int live = LIVE(n1 - i1, 16);
-            float16 v10 = vload16(0, p1_row + i1);
-            put(p2 + i0 * n1 + i1, (v10 / (float16)(v9)), live);
+            float16 x_3 = vload16(0, kept_1_row + i1);
+            put(out_1 + i0 * n1 + i1, (x_3 / (float16)(sum_2)), live);
         }
     }
 }

@@ -10,7 +10,7 @@
 #include "fused/transpose.clh"
 
 __kernel void k0_mul(
-    __global const float *p0, __global float *p1, int n1, int p0_s1, int n0, int n_blocks,
+    __global const float *in_1, __global float *out_1, int n1, int in_1_s1, int n0, int n_blocks,
     int n_tasks)
 {
     RANGE(int, task, n_tasks, 1) {
@@ -21,12 +21,12 @@ __kernel void k0_mul(
             int live = LIVE(n1 - i1, 16);
             float16 tile0[16];
             for (int r = 0; r < 16; ++r)
-                tile0[r] = vload16(0, p0 + first + min(i1 + r, n1 - 1) * p0_s1);
+                tile0[r] = vload16(0, in_1 + first + min(i1 + r, n1 - 1) * in_1_s1);
             transpose(tile0);
             for (int k = 0; k < rows; ++k) {
                 int i0 = first + k;
-                float16 v1 = tile0[k];
-                put(p1 + i0 * n1 + i1, (v1 * 2.0f), live);
+                float16 x_1 = tile0[k];
+                put(out_1 + i0 * n1 + i1, (x_1 * 2.0f), live);
             }
         }
     }

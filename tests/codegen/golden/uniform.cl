@@ -9,18 +9,18 @@
 #include "lib/philox.clh"
 
 __kernel void k0_add(
-    __global const float *p0, __global const uint *p1, __global float *p2, int n0)
+    __global const float *in_1, __global const uint *random_1, __global float *out_1, int n0)
 {
-    uint v2 = p1[0];
-    uint v3 = p1[1];
-    uint v5 = p1[2];
+    uint word_1 = random_1[0];
+    uint word_2 = random_1[1];
+    uint word_3 = random_1[2];
     RANGE(int, i0, n0, 16) {
         int live = LIVE(i0_end - i0, 16);
-        float16 v1 = vload16(0, p0 + i0);
-        int16 v4 = lane_index16(i0, live);
-        uint16 v6[4];
-        philox_4x32(v2, v3, convert_uint16(v4), (uint16)(v5), v6);
-        uint16 v7 = v6[0];
-        put(p2 + i0, (v1 + (convert_float16((v7 >> 8)) * 5.9604645e-08f)), live);
+        float16 x_1 = vload16(0, in_1 + i0);
+        int16 lane_1 = lane_index16(i0, live);
+        uint16 words_1[4];
+        philox_4x32(word_1, word_2, convert_uint16(lane_1), (uint16)(word_3), words_1);
+        uint16 word_4 = words_1[0];
+        put(out_1 + i0, (x_1 + (convert_float16((word_4 >> 8)) * 5.9604645e-08f)), live);
     }
 }

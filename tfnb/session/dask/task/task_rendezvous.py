@@ -93,7 +93,7 @@ class TaskRendezvous(Rendezvous):
         poller = None if self._run is None else self._run.poller
         return super().inbox() if poller is None else Inbox(poller)
 
-    def send(self, key: Hashable, value: Value, is_dead: bool = False) -> None:
+    def send(self, key: Hashable, value: Value, is_dead: bool = False) -> None:  # type: ignore[override]  # tensors only
         """Hands a value to its Recv at this task, or collects it for another task. Raises as `Rendezvous.send`."""
         target = task_of(key.target) if isinstance(key, Key) else self._task
         if target == self._task:

@@ -1,0 +1,40 @@
+// k0_matmul [200, 100, 64] x 2
+
+#include "lib/types.clh"
+#include "lib/index.clh"
+#define T float
+#define W 16
+#include "fused/product.clh"
+
+__kernel void k0_matmul(
+    __global const float *in_1, __global const float *in_2, __global float *out_1, int m, int n,
+    int k)
+{
+    PRODUCT_MEMORY;
+    int panels = (m + MR - 1) / MR;
+    int first = panels * ITEM / ITEMS;
+    int last = panels * (ITEM + 1) / ITEMS;
+    for (int j0 = 0; j0 < n; j0 += NC) {
+        int width = LOWER(NC, n - j0);
+        pack_b_kmajor(b_block, in_2 + j0, n, k, (width + NR - 1) / NR);
+        for (int panel = first; panel < last; ++panel) {
+            int i = panel * MR;
+            int rows = LOWER(MR, m - i);
+            pack_a_kmajor(a_panel, in_1 + i, m, k);
+            for (int j = 0; j < width; j += NR) {
+                int columns = LOWER(NR, width - j);
+                AHEAD(out_1 + i * n + j0 + j, n, rows, columns);
+                product_tile(a_panel, b_block + j / NR * B_PANEL(k), k, columns, tile);
+                for (int r = 0; r < rows; ++r)
+                    for (int c = 0; c < columns; c += 16) {
+                        int done = max(0, c + 16 - columns);
+                        int i0 = (i + r) * n + j0 + j + c - done;
+                        int live = 16;
+                        float16 product = vload16(0, tile + r * NR + c - done);
+                        float16 x_1 = vload16(0, out_1 + i0);
+                        put_from(out_1 + i0, (x_1 - (product * 0.1f)), done);
+                    }
+            }
+        }
+    }
+}
