@@ -179,6 +179,8 @@ def test_what_finishes_at_once_runs_in_a_static_order(parts):
     here, there = (find(c, [x], f"CPU:{k}") for k in range(2))
     assert isinstance(StaticRunner.of([here], ()), StaticRunner)
     assert StaticRunner.of([there], ()) is None  # it waits for a value
+    assert Executor.of_parts([there], worker._threads)._receiving is not None
+    assert Executor.of_parts([here], worker._threads)._receiving is None
     assert StaticRunner.of([here, here], ()) is None
     assert not Executor.of_parts([here], worker._threads).waits
     assert Executor.of_parts([there], worker._threads).waits

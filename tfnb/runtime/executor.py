@@ -20,7 +20,8 @@ from tfnb.runtime.host_threads import HostThreads
 from tfnb.runtime.kernels import ClusterKernel
 from tfnb.runtime.loops.lowering import lower_loops
 from tfnb.runtime.part import PlanPart
-from tfnb.runtime.plan import Plan
+from tfnb.runtime.plan import Plan, PlanKind
+from tfnb.runtime.receiving_runner import ReceivingRunner
 from tfnb.runtime.rendezvous import Rendezvous
 from tfnb.runtime.static_runner import StaticRunner
 from tfnb.runtime.stats import StepStats
@@ -62,6 +63,7 @@ class Executor:
         self.parts = parts
         self.threads = threads or HostThreads()
         self._static = StaticRunner.of(parts, self._devices)
+        self._receiving = _receiving_runner(parts, self._devices)
         self.waits = self._static is None or self._static.may_last
         """Can a run without a timeout or a recorder wait for another task?"""
 
@@ -88,6 +90,8 @@ class Executor:
         static = self._static
         if static is not None and timeout is None and (recorder is None or static.can_record):
             return static.run(feeds, recorder, rendezvous, cancellation)
+        if self._receiving is not None and rendezvous is not None and timeout is None and recorder is None:
+            return self._receiving.run(feeds, rendezvous, cancellation)
         return Step(self.parts, self._devices, self.threads.submit, timeout, recorder, rendezvous, cancellation).run(
             feeds
         )
@@ -96,6 +100,20 @@ class Executor:
     def devices(self) -> tuple[Device, ...]:
         """The devices of the plans' clusters."""
         return self._devices
+
+
+_WITH_RECVS = (PlanKind.CLUSTER, PlanKind.HOST, PlanKind.SEND, PlanKind.RECV, PlanKind.FEED, PlanKind.NO_OP)
+
+
+def _receiving_runner(parts: Sequence[PlanPart], devices: Sequence[Device]) -> ReceivingRunner | None:
+    """For one part without control flow in which nothing waits but Recvs."""
+    if len(parts) != 1 or not parts[0].plan.is_static or PlanKind.RECV not in parts[0].plan.kinds:
+        return None
+    if any(node.kind not in _WITH_RECVS for node in parts[0].plan.nodes):
+        return None
+    if any(getattr(kernel, "expensive", False) for kernel in parts[0].payloads):
+        return None
+    return ReceivingRunner(parts[0], devices)
 
 
 def _with_fast_loops(part: PlanPart) -> PlanPart:

@@ -20,6 +20,8 @@ from tfnb.runtime.values import Value, index_value, truth
 
 __all__ = ["LoopKernel"]
 
+_SWITCH, _MERGE = PlanKind.SWITCH, PlanKind.MERGE
+
 
 class LoopKernel:
     """Runs a loop; its inputs are those of the loop's Enters, its outputs those of its Exits."""
@@ -76,7 +78,7 @@ def _run_steps(
             inputs = [values[r] for r in step.inputs]
             if step.flag >= 0:
                 values[step.flag] = None
-            if step.may_be_dead and step.kind is not PlanKind.MERGE and _is_dead(step, inputs, values):
+            if step.may_be_dead and step.kind is not _MERGE and _is_dead(step, inputs, values):
                 _kill(step, values)
             elif step.kernel is not None:
                 for r, value in zip(step.outputs, step.kernel.run(inputs, recorder), strict=False):
@@ -84,9 +86,9 @@ def _run_steps(
             elif step.loop is not None:
                 for r, value in zip(step.outputs, step.loop.run(inputs, recorder, check), strict=False):
                     values[r] = value
-            elif step.kind is PlanKind.SWITCH:
+            elif step.kind is _SWITCH:
                 _switch(step, inputs, values)
-            elif step.kind is PlanKind.MERGE:
+            elif step.kind is _MERGE:
                 _merge(step, inputs, values)
             for r in step.last:
                 values[r] = None
