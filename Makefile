@@ -52,7 +52,7 @@ QUICK := tests/test_layers.py tests/test_documents.py tests/test_caches.py tests
 	tests/ir/test_bind.py tests/ir/test_types.py tests/ir/test_record.py tests/passes tests/placement/test_place.py \
 	tests/codegen/test_golden.py tests/runtime/test_plan.py tests/runtime/test_propagate.py \
 	tests/runtime/test_rendezvous.py tests/session/test_feed.py tests/session/test_session.py \
-	tests/client/test_gradients.py tests/client/test_cond.py tests/summary
+	tests/client/gradients/test_backprop.py tests/client/control_flow/test_cond.py tests/summary
 
 quick: $(READY) ## lint, and those tests that say most in a minute
 	@$(PY) -m ruff check .

@@ -88,7 +88,7 @@ def write_html(notebook: Any, path: Path, title: str) -> None:
     from jinja2 import DictLoader
     from nbconvert import HTMLExporter
 
-    from tfnb.notebook.bokeh_library import BOKEH_VERSION, bokehjs
+    from tfnb.notebook.charts.bokeh_library import BOKEH_VERSION, bokehjs
 
     exporter = HTMLExporter(
         extra_loaders=[DictLoader({"offline.html.j2": OFFLINE_PAGE})],

@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "ops"), str(ROOT / "tests" / "oracle")]
+TESTS = ROOT / "tests"
+CASES = sorted({str(path.parent) for path in (TESTS / "ops").glob("*/cases_*.py")})
+sys.path[:0] = [str(ROOT), str(TESTS / "ops"), *CASES, str(TESTS / "oracle")]
 
 from differences import ELSEWHERE, KINDS, NOTES, RULES  # noqa: E402
 from pages import settle  # noqa: E402

@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 ONE = "one"
 TARGETS = (ONE, "devices:2", "devices:3", "tasks:2", "tasks:4")
-FILES = ("tests/client", "tests/train", "tests/programs", "tests/ops/test_control_flow.py")
+FILES = ("tests/client", "tests/train", "tests/programs", "tests/ops/control_flow/test_switch_merge.py")
 
 
 def run_tests(target: str, results: str, files: list[str], more: list[str]) -> tuple[bool, str]:
@@ -58,7 +58,7 @@ def main() -> int:
             sys.stdout.write(f"{target}: {line} ({time.monotonic() - begin:.0f} s in all)\n")
             sys.stdout.flush()
     for target in ("devices:3", "tasks:2") if asked.programs else ():
-        program = [sys.executable, "tests/client/random_loops.py", "0", str(asked.programs), target]
+        program = [sys.executable, "tests/client/control_flow/random_loops.py", "0", str(asked.programs), target]
         env = {**os.environ, "TFNB_OPTIMIZE": "0", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
         done = subprocess.run(program, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, check=False)
         lines = done.stdout.splitlines()

@@ -27,34 +27,34 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
         "shutil.rmtree", "a scratch folder by its exact form, with an owner file of tfnb's that nobody holds locked",
     ),
     ("ir/scratch.py", "_lock_owners"): ("os.open", "opens an owner file to lock it; nothing is written"),
-    ("ops/checkpoint_shard.py", "write_shard"): ("open", "a new file in a scratch folder"),
-    ("ops/checkpoint_files.py", "_publish"): (
+    ("ops/checkpoint/shard.py", "write_shard"): ("open", "a new file in a scratch folder"),
+    ("ops/checkpoint/files.py", "_publish"): (
         "open, open, os.replace, os.replace, os.replace",
         "new files in the scratch folder, which take the names of shards, with this save's token, and of the index",
     ),
-    ("ops/checkpoint_files.py", "_remove"): (
+    ("ops/checkpoint/files.py", "_remove"): (
         "os.unlink", "shards that the index of the same prefix named, in the form of a save's names, and that index",
     ),
-    ("ops/checkpoint_files.py", "remove_own_checkpoint"): (
+    ("ops/checkpoint/files.py", "remove_own_checkpoint"): (
         "os.replace", "an index that was read as one of ours, into the scratch folder of this call",
     ),
-    ("ops/checkpoint_files.py", "_merged"): ("shutil.copyfile", "into the scratch folder of this call"),
-    ("ops/checkpoint_parts.py", "remove_folders"): ("os.rmdir", "the folder of merged parts, if empty, by its exact form"),
-    ("ops/tensorflow_checkpoint.py", "remove_checkpoint"): (
+    ("ops/checkpoint/files.py", "_merged"): ("shutil.copyfile", "into the scratch folder of this call"),
+    ("ops/checkpoint/parts.py", "remove_folders"): ("os.rmdir", "the folder of merged parts, if empty, by its exact form"),
+    ("ops/checkpoint/tensorflow_v2.py", "remove_checkpoint"): (
         "os.unlink, os.unlink", "an index that was read as one of TensorFlow's, and the data files that it makes its own",
     ),
-    ("ops/dataset_cache.py", "FileCached._write"): (
+    ("ops/dataset/cache.py", "FileCached._write"): (
         "open, os.replace", "a new file in a scratch folder, which takes the name that the caller gave the cache",
     ),
-    ("ops/files.py", "_write"): ("path.write_bytes", f"WriteFile: {CALLER}"),
-    ("ops/kernels_summary.py", "_wav"): ("wave.open", "writes into memory"),
-    ("client/graph_def.py", "write_message.write"): ("open", "a new file in a scratch folder"),
-    ("client/records.py", "TFRecordWriter.__init__"): ("open", f"TFRecordWriter: {CALLER}"),
-    ("client/gfile.py", "GFile._open"): ("open", f"tf.gfile: {CALLER}"),
-    ("client/gfile.py", "Remove"): ("unlink", f"tf.gfile: {CALLER}"),
-    ("client/gfile.py", "DeleteRecursively"): ("path.unlink, shutil.rmtree", f"tf.gfile: {CALLER}"),
-    ("client/gfile.py", "Copy"): ("shutil.copyfile", f"tf.gfile: {CALLER}"),
-    ("client/gfile.py", "Rename"): ("os.replace", f"tf.gfile: {CALLER}"),
+    ("ops/io/files.py", "_write"): ("path.write_bytes", f"WriteFile: {CALLER}"),
+    ("ops/logging/summary_messages.py", "_wav"): ("wave.open", "writes into memory"),
+    ("client/graph/graph_def.py", "write_message.write"): ("open", "a new file in a scratch folder"),
+    ("client/io/records.py", "TFRecordWriter.__init__"): ("open", f"TFRecordWriter: {CALLER}"),
+    ("client/platform/gfile.py", "GFile._open"): ("open", f"tf.gfile: {CALLER}"),
+    ("client/platform/gfile.py", "Remove"): ("unlink", f"tf.gfile: {CALLER}"),
+    ("client/platform/gfile.py", "DeleteRecursively"): ("path.unlink, shutil.rmtree", f"tf.gfile: {CALLER}"),
+    ("client/platform/gfile.py", "Copy"): ("shutil.copyfile", f"tf.gfile: {CALLER}"),
+    ("client/platform/gfile.py", "Rename"): ("os.replace", f"tf.gfile: {CALLER}"),
     ("datasets/vocabulary.py", "VocabularyProcessor.save"): ("open", CALLER),
     ("disk_cache.py", "write_atomically"): (
         "os.fdopen, os.replace, os.unlink, tempfile.mkstemp", f"in the folder of the kernel cache, {OWN_TOKEN}",
@@ -78,20 +78,20 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ),
     ("summary/event_file.py", "EventFile._open"): ("open", "a new event file; one of that name is an error"),
     ("summary/event_file.py", "EventFile.leave_to_parent"): ("os.open", "the null device"),
-    ("train/best_checkpoints.py", "_write"): ("write_text", "a new file in a scratch folder"),
-    ("train/checkpoint_state.py", "_write"): ("write_text", "a new file in a scratch folder"),
-    ("train/checkpoint_state.py", "delete_checkpoint"): (
+    ("train/saving/best_checkpoints.py", "_write"): ("write_text", "a new file in a scratch folder"),
+    ("train/saving/checkpoint_state.py", "_write"): ("write_text", "a new file in a scratch folder"),
+    ("train/saving/checkpoint_state.py", "delete_checkpoint"): (
         "path.unlink", "the MetaGraph beside a checkpoint, if its content is one",
     ),
-    ("train/estimator.py", "Estimator.__init__"): ("tempfile.mkdtemp", "a new folder of a random name"),
-    ("train/estimator_export.py", "add_extra_assets"): ("shutil.copyfile", "into the new folder of this export"),
-    ("train/saved_model.py", "SavedModelBuilder._add_asset"): ("shutil.copyfile", "into a scratch folder"),
-    ("train/saved_model.py", "SavedModelBuilder.save"): (
+    ("train/estimators/estimator.py", "Estimator.__init__"): ("tempfile.mkdtemp", "a new folder of a random name"),
+    ("train/estimators/export.py", "add_extra_assets"): ("shutil.copyfile", "into the new folder of this export"),
+    ("train/saving/saved_model.py", "SavedModelBuilder._add_asset"): ("shutil.copyfile", "into a scratch folder"),
+    ("train/saving/saved_model.py", "SavedModelBuilder.save"): (
         "open, os.rename", "a new file in a scratch folder, which takes a name at which there was nothing",
     ),
     ("train/testing.py", "get_temp_dir"): ("tempfile.mkdtemp", "a new folder of a random name"),
     ("train/testing.py", "TestCase.get_temp_dir"): ("tempfile.mkdtemp", "a new folder of a random name"),
-    ("notebook/timeline_view.py", "Timeline.save"): ("write_text", CALLER),
+    ("notebook/traces/view.py", "Timeline.save"): ("write_text", CALLER),
     ("notebook/viewer/media.py", "_audio"): ("wave.open", "writes into memory"),
 }  # fmt: skip
 

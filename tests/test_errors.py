@@ -9,7 +9,7 @@ import pytest
 
 import tfnb as tf
 from tfnb import errors
-from tfnb.train.basic_hooks import NanLossDuringTrainingError
+from tfnb.train.hooks.basic_hooks import NanLossDuringTrainingError
 
 CLASSES = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.OpError)]
 

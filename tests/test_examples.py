@@ -123,7 +123,8 @@ def test_input_pipeline(tmp_path):
     assert "nothing was lost: 1 element" in text
     assert "after 3 records: corrupted record at 2403 in /train-0" in text
     assert "3999 records, 1 left out" in text
-    # Which of the two is shorter depends on what else the machine does; tests/client/test_datasets.py has prefetch work ahead.
+    # Which of the two is shorter depends on what else the machine does; tests/client/dataset/test_dataset.py has
+    # prefetch work ahead.
     assert re.search(r"waiting for the next element: [\d.]+ ms alone, [\d.]+ ms with prefetch", text)
 
 

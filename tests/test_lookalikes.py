@@ -15,7 +15,7 @@ import tfnb as tf
 from tfnb.datasets.vocabulary import VocabularyProcessor
 from tfnb.disk_cache import DiskCache
 from tfnb.ir.scratch import Claim, Scratch
-from tfnb.ops.checkpoint import MERGE_V2, SAVE_V2
+from tfnb.ops.checkpoint.save_restore import MERGE_V2, SAVE_V2
 
 pytestmark = pytest.mark.opencl
 TOKEN, OLD_TOKEN, LONG_TOKEN = "0123456789abcdef", "0a1b2c3d", "0123456789abcdef" * 2

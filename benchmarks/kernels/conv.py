@@ -70,7 +70,7 @@ def benches() -> list[Bench]:
 
 def problem(bench: Bench) -> tuple[list[np.ndarray], np.ndarray, SimpleNamespace, float]:
     """Inputs, the host reference's result, attrs, and the floating point operations."""
-    from tfnb.ops import host_conv as host
+    from tfnb.ops.conv_pool import conv_reference as host
 
     rng = np.random.default_rng(0)
 
@@ -141,7 +141,7 @@ class Kernels:
     ) -> Any:
         """Launches (kernel, groups, local) and the buffers of their pointers."""
         from tfnb.ir.kernelcall import I32, In, KernelSite, Out, Temp, TensorInfo
-        from tfnb.ops import kernels_conv as recipes
+        from tfnb.ops.conv_pool import conv_recipes as recipes
         from tfnb.types import as_dtype
 
         made = {

@@ -69,7 +69,7 @@ class Kernels:
         self.units = device.max_compute_units
         self.context = cl.Context([device])
         self.queue = cl.CommandQueue(self.context)
-        self.source = (ROOT / "kernels_cl/math/matmul.cl").read_text()
+        self.source = (ROOT / "kernels_cl/linalg/matmul.cl").read_text()
         self.programs: dict[Any, Any] = {}
         print(device.platform.version, device.name, f"{self.units} units")
 
@@ -87,7 +87,7 @@ class Kernels:
 
     def prepare(self, a: np.ndarray, b: np.ndarray, c: np.ndarray, ta: int, tb: int) -> Prepared:
         from tfnb.ir.kernelcall import I32, In, KernelSite, Out, Temp, TensorInfo
-        from tfnb.ops.kernels_matmul import matmul_calls
+        from tfnb.ops.linalg.matmul_recipes import matmul_calls
         from tfnb.types import as_dtype
 
         infos = [TensorInfo(as_dtype(x.dtype), x.shape) for x in (a, b, c)]

@@ -1,4 +1,4 @@
-// Optimizer updates of the rows of a variable that an index vector names (the rules of tfnb/ops/training.py).
+// Optimizer updates of the rows of a variable that an index vector names (the rules of tfnb/ops/training/updates.py).
 //
 //   var, slots  (rows, width)   in place
 //   lr, rho, ...  one T each    hyperparameters

@@ -1,4 +1,4 @@
-// Smoothing is that of Python's loss plots: tests/notebook/test_series.py reads the same file.
+// Smoothing is that of Python's loss plots: tests/notebook/charts/test_series.py reads the same file.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { smoothed } from "../src/views/viewer/numbers";
 
 type Row = { weight: number; values: (number | string)[]; smoothed: (number | string)[] };
-const FILE = join(process.cwd(), "../tests/notebook/smoothing.json");
+const FILE = join(process.cwd(), "../tests/notebook/charts/smoothing.json");
 const rows = JSON.parse(readFileSync(FILE, "utf8")) as Row[];
 
 for (const [k, { weight, values, smoothed: wanted }] of rows.entries()) {

@@ -10,7 +10,7 @@ import pytest
 
 import tfnb as tf
 
-sys.path.insert(0, str(Path(__file__).parent))  # the programs of test_random_loops.py
+sys.path.insert(0, str(Path(__file__).parent / "control_flow"))  # the programs of test_random_loops.py
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 from runner import compile_graph, needed, reference, run_graph
 
 import tfnb as tf
-from tfnb.ops import training
+from tfnb.ops.training import updates
 
 pytestmark = pytest.mark.opencl
 RNG = np.random.default_rng(11)
@@ -58,7 +58,7 @@ def test_a_step_of_adagrad_is_one_launch(device, m, n, k):
     model = Model(device, m, n, k)
     slot = model.variable(np.abs(f(m, n)) + 0.1)
     with model.graph.as_default():
-        done = training.APPLY_ADAGRAD(model.weight, slot, 0.01, model.grad)
+        done = updates.APPLY_ADAGRAD(model.weight, slot, 0.01, model.grad)
     assert model.run([], [done]) == 1
 
 
@@ -67,7 +67,7 @@ def test_adam_with_its_powers_in_variables(device):
     first, second = model.variable(f(200, 100)), model.variable(np.abs(f(200, 100)))
     power1, power2 = (model.variable(np.float32(p)) for p in (0.9, 0.999))
     with model.graph.as_default():
-        done = training.APPLY_ADAM(
+        done = updates.APPLY_ADAM(
             model.weight, first, second, power1, power2, 0.001, 0.9, 0.999, 1e-8, model.grad
         )
         with tf.control_dependencies([done]):
@@ -86,7 +86,7 @@ def test_an_average_joins_its_weight(device):
     model = Model(device)
     average = model.variable(f(200, 100))
     with model.graph.as_default():
-        done = training.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad)
+        done = updates.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad)
         with tf.control_dependencies([done]):
             moved = average.assign_sub(0.01 * (average - model.weight.read_value()))
     assert model.run([], [moved]) == 1
@@ -97,7 +97,7 @@ def test_the_new_weight_is_read_after_the_update(device):
     with model.graph.as_default():
         before = tf.matmul(model.x, tf.identity(model.weight))
         with tf.control_dependencies([before]):
-            done = training.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad)
+            done = updates.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad)
         with tf.control_dependencies([done]):
             after = tf.matmul(model.x, model.weight.read_value())
             value = model.weight.read_value()
@@ -107,7 +107,7 @@ def test_the_new_weight_is_read_after_the_update(device):
 def test_a_gradient_that_is_fetched_is_computed_apart(device):
     model = Model(device)
     with model.graph.as_default():
-        done = training.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad)
+        done = updates.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad)
     assert model.run([model.grad], [done]) == 2
 
 
@@ -115,17 +115,17 @@ def test_a_gradient_with_another_reader_is_computed_apart(device):
     model = Model(device)
     with model.graph.as_default():
         norm = tf.reduce_sum(tf.square(model.grad))
-        done = training.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad)
+        done = updates.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad)
     model.run([norm], [done])
     with model.graph.as_default():
-        clipped = training.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad * tf.rsqrt(norm))
+        clipped = updates.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad * tf.rsqrt(norm))
     model.run([], [clipped])
 
 
 def test_a_transposed_gradient_is_computed_apart(device):
     model = Model(device, 150, 150)
     with model.graph.as_default():
-        done = training.APPLY_GRADIENT_DESCENT(model.weight, 0.1, tf.transpose(model.grad))
+        done = updates.APPLY_GRADIENT_DESCENT(model.weight, 0.1, tf.transpose(model.grad))
     assert model.run([], [done]) == 2
 
 
@@ -133,7 +133,7 @@ def test_a_reshaped_gradient_is_not(device):
     model = Model(device)
     cube = model.variable(f(20, 10, 100))
     with model.graph.as_default():
-        done = training.APPLY_GRADIENT_DESCENT(cube, 0.1, tf.reshape(model.grad, [20, 10, 100]))
+        done = updates.APPLY_GRADIENT_DESCENT(cube, 0.1, tf.reshape(model.grad, [20, 10, 100]))
     assert model.run([], [done]) == 1
 
 
@@ -149,7 +149,7 @@ def test_a_weight_that_its_own_gradient_reads(device):
     model = Model(device, 160, 160, 160)
     with model.graph.as_default():
         grad = tf.matmul(tf.identity(model.weight), model.dy, transpose_a=True)
-        done = training.APPLY_GRADIENT_DESCENT(model.weight, 0.01, grad)
+        done = updates.APPLY_GRADIENT_DESCENT(model.weight, 0.01, grad)
     assert model.run([], [done], {model.dy: f(160, 160)}) >= 2
 
 
@@ -161,7 +161,7 @@ def test_two_weights_that_read_each_other(device):
         first, second = tf.matmul(b, b, transpose_a=True), tf.matmul(a, a, transpose_a=True)
         with tf.control_dependencies([first, second]):
             done = [
-                training.APPLY_GRADIENT_DESCENT(v, 0.01, g) for v, g in ((model.weight, first), (other, second))
+                updates.APPLY_GRADIENT_DESCENT(v, 0.01, g) for v, g in ((model.weight, first), (other, second))
             ]
     model.run([], done, {})
 
@@ -171,7 +171,7 @@ def test_deep_and_narrow_gradients_are_computed_apart(device, m, n, k, launches)
     """A small one too, but as a part of one launch."""
     model = Model(device, m, n, k)
     with model.graph.as_default():
-        done = training.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad)
+        done = updates.APPLY_GRADIENT_DESCENT(model.weight, 0.1, model.grad)
     assert model.run([], [done]) == launches
 
 
@@ -202,7 +202,7 @@ def test_a_small_product_alone_is_the_librarys(device):
         x = tf.placeholder(tf.float32, [20, 30])
         y = tf.nn.relu(tf.matmul(x, x, transpose_b=True))
     program = compile_graph(graph, {x: f(20, 30)}, [y], facts=device.facts)
-    assert [m.file for m in program.modules] == ["math/matmul.cl"]
+    assert [m.file for m in program.modules] == ["linalg/matmul.cl"]
 
 
 def test_a_minimizer_takes_the_same_steps_with_and_without(monkeypatch):

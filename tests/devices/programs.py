@@ -53,7 +53,7 @@ def product(n: int) -> Program:
     args = (a, b, c, c, I32(n), I32(n), I32(n), I32(0), I32(0), I32(1))
     launch = Launch(0, "matmul", args, (1 if n < 128 else 2, 1, 1), nodes=(1,))
     infos = (vector(n * n), vector(n * n)), (vector(n * n),)
-    return Program("product", (Module(file="math/matmul.cl"),), (launch,), *infos, (), (), (), 0)
+    return Program("product", (Module(file="linalg/matmul.cl"),), (launch,), *infos, (), (), (), 0)
 
 
 def assign(n: int) -> Program:

@@ -245,7 +245,7 @@ FIRST_STEP = """
     def matrix(m, n):
         return TensorInfo(float32, (m, n))
 
-    module = Module(file="math/matmul.cl", defines=(("T", "float"),))
+    module = Module(file="linalg/matmul.cl", defines=(("T", "float"),))
     slots = Slot("input", 0), Slot("input", 1), Slot("input", 0), Slot("output", 0)
     sizes = tuple(map(I32, (30, 20, 40, 0, 0)))
     program = Program("p", (module,), (Launch(0, "matmul_naive", slots + sizes, (20, 30, 1), (1, 1, 1)),),
@@ -267,7 +267,7 @@ def run_process(code, **env):
 def test_library_kernels_compile_once_per_machine(tmp_path):
     first = run_process(FIRST_STEP, TFNB_CACHE_DIR=str(tmp_path))
     assert first.returncode == 0, first.stderr
-    assert "tfnb: compiling matmul_naive of math/matmul.cl (once per machine) ..." in first.stderr
+    assert "tfnb: compiling matmul_naive of linalg/matmul.cl (once per machine) ..." in first.stderr
     second = run_process(FIRST_STEP, TFNB_CACHE_DIR=str(tmp_path))
     assert second.returncode == 0, second.stderr
     assert second.stderr == ""
@@ -287,4 +287,4 @@ def test_quiet(tmp_path):
 
 
 def test_the_sources_are_found():
-    assert (kernels_root() / "math" / "matmul.cl").is_file()
+    assert (kernels_root() / "linalg" / "matmul.cl").is_file()

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tfnb.ir.kernelcall import TensorInfo
-from tfnb.ops.image_weights import OPS as RESIZING
-from tfnb.ops.image_weights import taps, times, weights
-from tfnb.ops.lrn import WINDOW_SUM
-from tfnb.ops.top_k import TOP_K
+from tfnb.ops.array.top_k import TOP_K
+from tfnb.ops.image.resize_weights import OPS as RESIZING
+from tfnb.ops.image.resize_weights import taps, times, weights
+from tfnb.ops.nn.lrn import WINDOW_SUM
 from tfnb.types import float32, int32
 
 LINES = next(op for op in RESIZING if op.name == "ResizeLines")

@@ -14,13 +14,13 @@ import pytest
 from distributed import Client, LocalCluster
 
 import tfnb as tf
+from tfnb.notebook.charts.loss_plot import _arrays
 from tfnb.notebook.cluster_view import _state_message
-from tfnb.notebook.graph_widget import LiveGraph
-from tfnb.notebook.loss_plot import _arrays
+from tfnb.notebook.graph.widget import LiveGraph
 from tfnb.notebook.protocol import cluster, graph, loss, served, status, timeline, viewer
 from tfnb.notebook.server.documents import Documents
 from tfnb.notebook.status import report
-from tfnb.notebook.timeline_view import Timeline
+from tfnb.notebook.traces.view import Timeline
 from tfnb.notebook.viewer.chart_theme import chart_theme
 from tfnb.notebook.viewer.sources import sources_of
 from tfnb.notebook.viewer.state import ViewState, Wanted

@@ -15,7 +15,7 @@ from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, OpDef
 from tfnb.ir.tensor import Tensor
 from tfnb.ops import CATALOG
-from tfnb.ops.placeholder import PLACEHOLDER
+from tfnb.ops.array.placeholder import PLACEHOLDER
 from tfnb.types import Shape, as_dtype
 
 __all__ = ["CATALOG", "KNOWLEDGE", "Built", "backprop", "build", "build_in"]

@@ -1,6 +1,6 @@
 """Test cases of the catalogue as data: op, inputs, attributes.
 
-Every family has a file `cases_*.py` with a tuple `CASES`; adding an op means adding its cases to one of them. A
+Every family has a file `*/cases_*.py` with a tuple `CASES`; adding an op means adding its cases to one of them. A
 case is run by the catalogue tests (host, shapes, gradients, OpenCL) and by the oracle suite (real TensorFlow),
 so inputs and attributes carry TensorFlow's names and order.
 """
@@ -96,7 +96,7 @@ def ints(*shape: int, lo: int = -9, hi: int = 10, dtype: Any = np.int32) -> np.n
 
 def all_cases() -> Iterator[Case]:
     """The cases of all families."""
-    for path in sorted(Path(__file__).parent.glob("cases_*.py")):
+    for path in sorted(Path(__file__).parent.rglob("cases_*.py"), key=lambda path: path.name):
         yield from importlib.import_module(path.stem).CASES
 
 

@@ -7,4 +7,5 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), *sorted({str(path.parent) for path in HERE.glob("*/cases_*.py")})]

@@ -14,14 +14,14 @@ from building import CATALOG
 from cases import Case, arr
 
 import tfnb as tf
-import tfnb.ops.activations as family
+import tfnb.ops.nn.activations as family
 from tfnb.ir.edit import GraphEdit
 from tfnb.ir.graph import Edge, Graph
 from tfnb.ir.scalar import BINARY, COMPARE, PREDICATE, UNARY
 from tfnb.ir.scalar_host import elementary
 from tfnb.ir.verify import verify
 from tfnb.ops.catalog import op_function
-from tfnb.ops.math_unary import SIGMOID, TANH
+from tfnb.ops.math.unary import SIGMOID, TANH
 from tfnb.passes.prune import Request, prune
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # tf.layers and the recurrent cells need it
 TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / "ops"), str(TESTS / "client"), str(Path(__file__).parent)]
+CASES = sorted({str(path.parent) for path in (TESTS / "ops").glob("*/cases_*.py")})
+HERE = Path(__file__).parent
+sys.path[:0] = [str(TESTS / "ops"), *CASES, str(TESTS / "client" / "control_flow"), str(HERE), str(HERE / "client")]
 
 HAS_TENSORFLOW = importlib.util.find_spec("tensorflow") is not None
 

@@ -519,24 +519,24 @@ ELSEWHERE: dict[str, str] = {
         " LoopProducts LoopProductsAdd LoopProductsSum"
         " ScatterRows WindowSum"
     ),
-    "makes random numbers: distributions and seeds are tested in tests/ops/test_random.py and test_candidates.py": (
+    "makes random numbers: distributions and seeds are tested in tests/ops/random/test_random.py and test_candidate_samplers.py": (
         "AllCandidateSampler FixedUnigramCandidateSampler LearnedUnigramCandidateSampler LogUniformCandidateSampler"
         " ExtractGlimpse Multinomial ParameterizedTruncatedNormal RandomGamma RandomPoisson RandomPoissonV2 RandomShuffle"
         " RandomStandardNormal RandomUniform RandomUniformInt SampleDistortedBoundingBox"
         " SampleDistortedBoundingBoxV2 ThreadUnsafeUnigramCandidateSampler TruncatedNormal UniformCandidateSampler"
     ),
-    "updates a variable: compared step by step in tests/oracle/test_optimizers.py and test_training.py": (
+    "updates a variable: compared step by step in tests/oracle/train/test_optimizers.py and test_training.py": (
         " ".join(n for n in CATALOG if n.startswith(("Apply", "SparseApply")))
         + " Assign AssignAdd AssignSub CountUpTo IsVariableInitialized ScatterAdd ScatterDiv ScatterMax ScatterMin"
         " ScatterMul ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub ScatterUpdate"
         " StridedSliceAssign Variable VariableV2"
     ),
-    "writes into a stream or file whose bytes are free: read back in tests/oracle/test_images.py": "EncodePng",
-    "takes lists of several dtypes or a function: compared in tests/oracle/test_records.py and test_client.py": (
+    "writes into a stream or file whose bytes are free: read back in tests/oracle/ops/test_images.py": "EncodePng",
+    "takes lists of several dtypes or a function: compared in tests/oracle/ops/test_records.py and test_client.py": (
         "ParseExample ParseSingleExample ParseSingleSequenceExample PyFunc PyFuncStateless"
     ),
     "its value is an attribute: every other comparison makes constants": "Const",
-    "queues, readers, files and TensorArrays are state of the host: tests/ops/test_records.py, tests/runtime": (
+    "queues, readers, files and TensorArrays are state of the host: tests/ops/io/test_hostile_records.py, tests/runtime": (
         " ".join(
             n
             for n in CATALOG
@@ -561,7 +561,7 @@ ELSEWHERE: dict[str, str] = {
     "datasets and their iterators are state of the host: tests/data": " ".join(
         n for n in CATALOG if n.endswith(("Dataset", "DatasetV2")) or "Iterator" in n
     ),
-    "moves control, not values: compared as whole programs in tests/oracle/test_control_flow.py": (
+    "moves control, not values: compared as whole programs in tests/oracle/client/test_control_flow.py": (
         "Assert CheckNumerics ControlTrigger Enter Exit LoopCond Merge NextIteration NoOp Placeholder"
         " PlaceholderWithDefault Print RefEnter RefExit RefMerge RefNextIteration RefSwitch Switch"
     ),

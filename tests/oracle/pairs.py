@@ -14,7 +14,7 @@ from evaluate import evaluate
 from tfnb import ops
 from tfnb.client.namespace import lay_out
 from tfnb.ir.builder import GraphBuilder
-from tfnb.ops.placeholder import PLACEHOLDER
+from tfnb.ops.array.placeholder import PLACEHOLDER
 from tfnb.types import Shape, as_dtype
 
 with warnings.catch_warnings():

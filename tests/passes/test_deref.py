@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tfnb as tf
 from tfnb.ir.verify import verify
-from tfnb.ops.control_flow import SWITCH
+from tfnb.ops.control_flow.switch_merge import SWITCH
 from tfnb.passes.deref import deref
 
 

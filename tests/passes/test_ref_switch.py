@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.ops.control_flow import MERGE, REF_SWITCH
-from tfnb.ops.state import ASSIGN_ADD
+from tfnb.ops.control_flow.switch_merge import MERGE, REF_SWITCH
+from tfnb.ops.state.variables import ASSIGN_ADD
 
 
 @pytest.mark.opencl

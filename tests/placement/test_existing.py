@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ("tests/client/test_cond.py", "tests/client/test_while_loop.py", "tests/train/test_optimizers.py")
+FILES = ("tests/client/control_flow/test_cond.py", "tests/client/control_flow/test_while_loop.py", "tests/train/optimizers/test_update_rules.py")
 CHOSEN = "(test_cond or test_while_loop or one_version) and not over_many_iterations"
 
 

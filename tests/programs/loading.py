@@ -1,4 +1,4 @@
-"""The programs of tests/programs/zoo, and the data that they train on.
+"""The programs of tests/programs/model_programs, and the data that they train on.
 
 A program is a module in the style of 2016 with a learning rate `RATE` and `build(tf, data, rate)`, which builds into the
 default graph and returns (loss, train op, feeds), where `feeds(step)` is the feed dictionary of a step. It imports
@@ -17,13 +17,13 @@ import numpy as np
 
 from tfnb.datasets import mnist
 
-ZOO = Path(__file__).parent / "zoo"
-NAMES = sorted(path.stem for path in ZOO.glob("*.py"))
+PATHS = {path.stem: path for path in (Path(__file__).parent / "model_programs").glob("*/*.py")}
+NAMES = sorted(PATHS)
 
 
 def load(name: str) -> ModuleType:
     """The module of a program."""
-    spec = importlib.util.spec_from_file_location(f"zoo_{name}", ZOO / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"model_program_{name}", PATHS[name])
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -32,7 +32,7 @@ from tfnb.ir.cluster import Cluster
 from tfnb.ir.graph import Edge, Node
 from tfnb.ir.kernelcall import TensorInfo
 from tfnb.ir.opdef import Kind, OpDef
-from tfnb.ops.sendrecv import TransferAttrs
+from tfnb.ops.control_flow.send_recv import TransferAttrs
 from tfnb.runtime.cancel import Cancellation
 from tfnb.runtime.executor import Executor
 from tfnb.runtime.host_threads import HostThreads

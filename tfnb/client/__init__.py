@@ -4,79 +4,64 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.client import (
-    accumulators,
+from tfnb.client.compat import (
     arg_scope,
-    barriers,
-    chain,
-    compat,
-    cond,
     contrib_layers,
     contrib_seq2seq,
     contrib_stacks,
-    control_flow_ops,
-    conv_layers,
-    csv_datasets,
-    dataset_api,
-    dynamic_rnn,
-    embedding,
-    example_api,
-    feature_column,
-    file_names,
-    flags,
-    function_op,
-    functional,
-    gfile,
-    gradients,
-    graph_api,
-    graph_def,
-    graph_util,
-    initializers,
     internal_modules,
     keras_layers,
-    later_names,
-    layers,
-    logging_api,
-    losses,
+    late_names,
+    model_variables,
+    text_and_types,
+)
+from tfnb.client.control_flow import cond, map_fold_scan, primitives, tensor_array, while_loop
+from tfnb.client.dataset import api as dataset_api
+from tfnb.client.dataset import csv_datasets
+from tfnb.client.gradients import backprop, recompute
+from tfnb.client.graph import (
+    default_graph,
+    function_op,
+    graph_def,
+    graph_util,
     meta_graph,
+    register_op,
+)
+from tfnb.client.io import example_protos, file_names, readers, records
+from tfnb.client.layers import (
+    chain,
+    conv_layers,
+    dense_layers,
+    feature_column,
+    norm_layers,
+    pool_layers,
+)
+from tfnb.client.logging import numeric_checks, summaries
+from tfnb.client.losses_metrics import (
+    losses,
     metrics,
     metrics_at_k,
     metrics_confusion,
-    model_variables,
-    norm_layers,
-    numeric_checks,
-    partitioned_variables,
-    partitioners,
-    pool_layers,
-    queues,
-    readers,
-    recompute,
-    records,
-    register_op,
-    regularizers,
-    resources,
-    rnn,
-    rnn_cells,
-    rnn_wrappers,
     sampled_losses,
-    seq2seq,
-    summaries,
-    tensor_array,
-    variable_scope,
-    variables,
-    while_loop,
 )
+from tfnb.client.platform import flags, gfile, resource_loader, tf_logging
+from tfnb.client.rnn import cell_wrappers, dynamic_rnn, seq2seq, static_rnn
+from tfnb.client.rnn import cells as rnn_cells
+from tfnb.client.sync import accumulators, barriers, queues
+from tfnb.client.variables import embedding, initializers, partitioned, partitioners, regularizers
+from tfnb.client.variables import scope as variable_scope
+from tfnb.client.variables import variable as variables
 
 __all__ = ["API", "VIEWS"]
 
 MODULES = (
-    graph_api,
+    default_graph,
     graph_def,
     function_op,
     graph_util,
     meta_graph,
     variables,
-    partitioned_variables,
+    partitioned,
     variable_scope,
     partitioners,
     initializers,
@@ -86,16 +71,16 @@ MODULES = (
     accumulators,
     register_op,
     regularizers,
-    gradients,
+    backprop,
     cond,
     recompute,
     while_loop,
-    functional,
+    map_fold_scan,
     dynamic_rnn,
-    control_flow_ops,
+    primitives,
     numeric_checks,
     tensor_array,
-    layers,
+    dense_layers,
     conv_layers,
     pool_layers,
     norm_layers,
@@ -113,22 +98,22 @@ MODULES = (
     embedding,
     sampled_losses,
     rnn_cells,
-    rnn_wrappers,
-    rnn,
+    cell_wrappers,
+    static_rnn,
     seq2seq,
     chain,
     contrib_seq2seq,
     keras_layers,
-    later_names,
+    late_names,
     feature_column,
-    resources,
+    resource_loader,
     summaries,
     flags,
-    logging_api,
+    tf_logging,
     gfile,
     file_names,
-    example_api,
-    compat,
+    example_protos,
+    text_and_types,
     internal_modules,
 )
 API: dict[str, Any] = {name: value for module in MODULES for name, value in module.API.items()}

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 from tfnb.notebook.progress import Progress, progress
 
 if TYPE_CHECKING:
-    from tfnb.notebook.graph_widget import show_graph
-    from tfnb.notebook.loss_plot import LossPlot
-    from tfnb.notebook.timeline_view import timeline
+    from tfnb.notebook.charts.loss_plot import LossPlot
+    from tfnb.notebook.graph.widget import show_graph
+    from tfnb.notebook.traces.view import timeline
 
 __all__ = ["LossPlot", "Progress", "progress", "show_graph", "timeline"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "LossPlot":
-        return importlib.import_module("tfnb.notebook.loss_plot").LossPlot
+        return importlib.import_module("tfnb.notebook.charts.loss_plot").LossPlot
     if name == "timeline":
-        return importlib.import_module("tfnb.notebook.timeline_view").timeline
+        return importlib.import_module("tfnb.notebook.traces.view").timeline
     if name == "show_graph":
-        return importlib.import_module("tfnb.notebook.graph_widget").show_graph
+        return importlib.import_module("tfnb.notebook.graph.widget").show_graph
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

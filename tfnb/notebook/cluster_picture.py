@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from tfnb.notebook.trace_lanes import short_name
+from tfnb.notebook.traces.lanes import short_name
 
 __all__ = ["amount", "cluster_html", "summary"]
 

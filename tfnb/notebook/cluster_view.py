@@ -25,7 +25,7 @@ from tfnb.notebook.protocol.cluster import (
     StateMessage,
     TaskReport,
 )
-from tfnb.notebook.trace_lanes import short_name
+from tfnb.notebook.traces.lanes import short_name
 
 __all__ = ["ClusterView", "show_cluster"]
 

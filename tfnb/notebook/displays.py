@@ -16,7 +16,7 @@ from IPython import get_ipython
 
 import tfnb.notebook as notebook
 from tfnb.caches import CacheInfo, Caches
-from tfnb.client.variables import Variable
+from tfnb.client.variables.variable import Variable
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.operation import Operation

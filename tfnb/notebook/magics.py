@@ -13,7 +13,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.display import display
 
-from tfnb.notebook.timeline_view import timeline
+from tfnb.notebook.traces.view import timeline
 from tfnb.session.default import get_default_session
 from tfnb.session.recording import Recording
 from tfnb.session.session import Session

@@ -12,8 +12,12 @@ from typing import Any
 from tfnb.ir.opdef import OpDef
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import Tensor
-from tfnb.ops import gather
-from tfnb.ops.compare import (
+from tfnb.ops.array import gather
+from tfnb.ops.array.pack import pack_nested
+from tfnb.ops.array.strided_slice import getitem
+from tfnb.ops.linalg.matmul import matmul
+from tfnb.ops.math.binary import ADD, FLOOR_DIV, FLOOR_MOD, MUL, POW, SUB, operands, truediv
+from tfnb.ops.math.compare import (
     GREATER,
     GREATER_EQUAL,
     LESS,
@@ -23,12 +27,8 @@ from tfnb.ops.compare import (
     LOGICAL_OR,
     logical_xor,
 )
-from tfnb.ops.index import getitem
-from tfnb.ops.math_binary import ADD, FLOOR_DIV, FLOOR_MOD, MUL, POW, SUB, operands, truediv
-from tfnb.ops.math_unary import NEG, absolute
-from tfnb.ops.matmul import matmul
-from tfnb.ops.pack import pack_nested
-from tfnb.ops.sparse_functions import sparse_divide, sparse_multiply
+from tfnb.ops.math.unary import NEG, absolute
+from tfnb.ops.sparse.functions import sparse_divide, sparse_multiply
 
 __all__ = ["OPERATORS"]
 

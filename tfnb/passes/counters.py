@@ -12,9 +12,9 @@ from typing import Any
 
 from tfnb.ir.graph import Graph, Node
 from tfnb.ir.opdef import Kind
-from tfnb.ops.convert import CAST
-from tfnb.ops.math_binary import ADD, ADD_N, MUL, SUB
-from tfnb.ops.shaping import IDENTITY
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.math.binary import ADD, ADD_N, MUL, SUB
+from tfnb.ops.math.cast import CAST
 
 __all__ = ["counters"]
 

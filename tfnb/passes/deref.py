@@ -9,7 +9,7 @@ from __future__ import annotations
 from tfnb.ir.edit import GraphEdit
 from tfnb.ir.graph import Edge, Graph
 from tfnb.ir.opdef import Kind
-from tfnb.ops.shaping import IDENTITY
+from tfnb.ops.array.shape_ops import IDENTITY
 
 __all__ = ["deref"]
 

@@ -16,8 +16,8 @@ from tfnb.ir.graph import Edge, Graph, graph_from_operations
 from tfnb.ir.opdef import Kind
 from tfnb.ir.operation import Operation
 from tfnb.ir.tensor import Tensor
-from tfnb.ops.control_flow import REF_ENTER
-from tfnb.ops.shaping import IDENTITY
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.control_flow.switch_merge import REF_ENTER
 
 __all__ = ["inline"]
 

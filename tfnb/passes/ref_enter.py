@@ -9,7 +9,7 @@ from __future__ import annotations
 from tfnb.ir.edit import EditNode, GraphEdit
 from tfnb.ir.graph import Edge, Graph
 from tfnb.ir.opdef import Kind
-from tfnb.ops.control_flow import REF_ENTER
+from tfnb.ops.control_flow.switch_merge import REF_ENTER
 
 __all__ = ["open_ref_enters"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from tfnb.ir.edit import EditNode, GraphEdit
 from tfnb.ir.graph import Edge, Graph
-from tfnb.ops.control_flow import REF_SWITCH, SWITCH
-from tfnb.ops.shaping import IDENTITY
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.control_flow.switch_merge import REF_SWITCH, SWITCH
 
 __all__ = ["open_ref_switches"]
 

@@ -13,11 +13,11 @@ import numpy as np
 from tfnb.ir.edit import GraphEdit
 from tfnb.ir.graph import Edge, Graph, Node
 from tfnb.ir.opdef import Kind
-from tfnb.ops.convert import CAST
-from tfnb.ops.math_binary import ADD, ADD_N, DIV, MUL, REAL_DIV, SUB
-from tfnb.ops.math_unary import NEG
-from tfnb.ops.move import TRANSPOSE
-from tfnb.ops.shaping import IDENTITY, RESHAPE
+from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE
+from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
+from tfnb.ops.math.binary import ADD, ADD_N, DIV, MUL, REAL_DIV, SUB
+from tfnb.ops.math.cast import CAST
+from tfnb.ops.math.unary import NEG
 
 __all__ = ["drop_no_ops", "simplify"]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from tfnb.ir.graph import Graph, Node
 from tfnb.ir.opdef import Kind, OpDef
-from tfnb.ops.conv import CONV2D, CONV2D_BACKPROP_FILTER, CONV2D_BACKPROP_INPUT
-from tfnb.ops.matmul import BATCH_MAT_MUL, MAT_MUL
+from tfnb.ops.conv_pool.conv import CONV2D, CONV2D_BACKPROP_FILTER, CONV2D_BACKPROP_INPUT
+from tfnb.ops.linalg.matmul import BATCH_MAT_MUL, MAT_MUL
 from tfnb.types import TensorSpec
 
 __all__ = ["CostModel", "nbytes"]

@@ -18,7 +18,7 @@ from tfnb.errors import InternalError
 from tfnb.ir.const import CONST
 from tfnb.ir.graph import Edge, Graph, Node, Path
 from tfnb.ir.opdef import Kind, OpDef
-from tfnb.ops.control_flow import ENTER, MERGE, NEXT_ITERATION, SWITCH
+from tfnb.ops.control_flow.switch_merge import ENTER, MERGE, NEXT_ITERATION, SWITCH
 from tfnb.types import TensorSpec, int32, scalar
 
 __all__ = ["ControlLoops", "Loops", "copy_invariants", "find_loops", "unsplittable"]

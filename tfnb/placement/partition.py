@@ -15,8 +15,8 @@ import numpy as np
 from tfnb.ir.const import CONST
 from tfnb.ir.graph import Edge, Graph, Node, Path
 from tfnb.ir.opdef import Kind
-from tfnb.ops.sendrecv import RECV, SEND, TransferAttrs
-from tfnb.ops.shaping import IDENTITY
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.control_flow.send_recv import RECV, SEND, TransferAttrs
 from tfnb.placement.loops import ControlLoops, copy_invariants, find_loops
 from tfnb.types import TensorSpec, float32, int32, scalar
 

@@ -7,35 +7,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.train import (
-    basic_hooks,
-    batching,
-    best_checkpoints,
-    bucketing,
-    checkpoint_reader,
-    checkpoint_state,
-    cluster_spec,
-    coordinator,
+from tfnb.train.hooks import basic_hooks, saving_hooks, session_run_hook, timer
+from tfnb.train.input import batching, bucketing, producers, queue_runner
+from tfnb.train.optimizers import (
     global_step,
-    input_producers,
     learning_rate_decay,
-    meta_graph,
-    monitored_session,
     moving_averages,
     optimize_loss,
-    optimizers,
-    queue_runner,
+    scipy_optimizer,
+    sync_replicas,
+)
+from tfnb.train.optimizers import update_rules as optimizers
+from tfnb.train.saving import (
+    best_checkpoints,
+    checkpoint_reader,
+    checkpoint_state,
+    import_meta_graph,
     saved_model,
     saver,
-    saving_hooks,
-    scaffold,
-    scipy_optimizer,
-    session_manager,
-    session_run_hook,
     signatures,
+)
+from tfnb.train.sessions import (
+    cluster_spec,
+    coordinator,
+    monitored_session,
+    scaffold,
+    session_manager,
     supervisor,
-    sync_replicas,
-    timer,
 )
 
 __all__ = ["API"]
@@ -47,13 +45,13 @@ MODULES = (
     global_step,
     optimize_loss,
     saver,
-    meta_graph,
+    import_meta_graph,
     checkpoint_state,
     checkpoint_reader,
     best_checkpoints,
     coordinator,
     queue_runner,
-    input_producers,
+    producers,
     batching,
     bucketing,
     session_run_hook,

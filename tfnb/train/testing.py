@@ -18,11 +18,11 @@ from unittest import mock as mock
 
 import numpy as np
 
-from tfnb.client.gradients import gradients
+from tfnb.client.gradients.backprop import gradients
 from tfnb.errors import InvalidArgumentError, OpError
 from tfnb.ir.builder import GraphBuilder
 from tfnb.ir.tensor import TensorLike
-from tfnb.ops.constants import ones_like
+from tfnb.ops.array.constants import ones_like
 from tfnb.session.api import Session, list_devices
 from tfnb.session.default import get_default_session
 from tfnb.types import as_dtype

@@ -47,7 +47,7 @@ async function start(zipped: BlobPart): Promise<Bokeh> {
 
 /** BokehJS of a version; `load` brings its gzipped text if this page has not started it. */
 export function startedBokeh(version: string, load: () => Promise<BlobPart>): Promise<Bokeh> {
-  // Saved charts find it there as well (tfnb/notebook/loss_plot.py).
+  // Saved charts find it there as well (tfnb/notebook/charts/loss_plot.py).
   const page = globalThis as typeof globalThis & { tfnbBokeh?: Started };
   page.tfnbBokeh ??= {};
   const started = page.tfnbBokeh;

@@ -1,4 +1,4 @@
-// The browser's side of tfnb/notebook/bokeh_library.py: starts BokehJS as soon as it is here, while the kernel still
+// The browser's side of tfnb/notebook/charts/bokeh_library.py: starts BokehJS as soon as it is here, while the kernel still
 // reads what is to be drawn.
 import type { AnyModel } from "@anywidget/types";
 import { startedBokeh } from "../views/bokeh";

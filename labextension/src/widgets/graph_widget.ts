@@ -1,4 +1,4 @@
-// The browser's side of tfnb/notebook/graph_widget.py: puts the live view in the place of the picture that the cell
+// The browser's side of tfnb/notebook/graph/widget.py: puts the live view in the place of the picture that the cell
 // shows. The channel is never displayed itself; what it needs it asks for when its place is there.
 
 import type { AnyModel } from "@anywidget/types";

@@ -1,4 +1,4 @@
-// The browser's side of tfnb/notebook/loss_plot.py: draws a Bokeh document and updates its curves.
+// The browser's side of tfnb/notebook/charts/loss_plot.py: draws a Bokeh document and updates its curves.
 import type { AnyModel } from "@anywidget/types";
 import type { Bytes } from "../protocol/bytes";
 import type { AppendLossPoints, LossState, WholeRequest } from "../protocol/loss";

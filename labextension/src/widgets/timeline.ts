@@ -1,4 +1,4 @@
-// The browser's side of tfnb/notebook/timeline_view.py. The model is never displayed itself: it puts the live view in
+// The browser's side of tfnb/notebook/traces/view.py. The model is never displayed itself: it puts the live view in
 // place of the picture in the cell's output, which it finds by its key, and again wherever that output is drawn anew.
 import type { AnyModel, Initialize } from "@anywidget/types";
 import type { Bytes } from "../protocol/bytes";

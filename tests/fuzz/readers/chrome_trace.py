@@ -10,9 +10,9 @@ from typing import Any
 
 from fuzz.mutate import VALUES, deep_list, of_bytes, of_json
 from fuzz.target import Target
-from tfnb.notebook import trace_file
 from tfnb.notebook.server.documents import TraceDocument
-from tfnb.ops.record_files import DEFLATE
+from tfnb.notebook.traces import trace_file
+from tfnb.ops.io.record_files import DEFLATE
 
 
 def _trace() -> dict[str, Any]:

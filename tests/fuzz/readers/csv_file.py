@@ -12,8 +12,8 @@ import numpy as np
 from fuzz.mutate import of_bytes
 from fuzz.target import Target
 from tfnb.errors import OpError
-from tfnb.ops import record_files
-from tfnb.ops.csv_files import Csv
+from tfnb.ops.io import record_files
+from tfnb.ops.io.csv_files import Csv
 from tfnb.types import float32, int64, string
 
 LINES = b'1,2.5,"a ""q"" b"\r\n3,,x\n-7,1e9,"b\nc"\n9223372036854775807,nan,y\n,inf,"z"\n'

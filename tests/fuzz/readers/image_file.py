@@ -15,7 +15,7 @@ from PIL import Image
 
 from fuzz.mutate import of_bytes
 from fuzz.target import Target
-from tfnb.ops.image_files import LIMIT, decode, jpeg_shape
+from tfnb.ops.image.file_formats import LIMIT, decode, jpeg_shape
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 

@@ -9,7 +9,7 @@ from random import Random
 from fuzz.mutate import NUMBERS, of_bytes, of_message
 from fuzz.readers.tensorflow_checkpoint import block_of, message, shape_of, table
 from fuzz.target import Target
-from tfnb.ops.tensorflow_checkpoint import open_checkpoint
+from tfnb.ops.checkpoint.tensorflow_v2 import open_checkpoint
 
 FLOATS = struct.pack("<6f", *range(6))
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from fuzz.mutate import VALUES, deep_list, of_bytes, of_json
 from fuzz.target import Target
-from tfnb.ops.checkpoint_files import Checkpoint, write_checkpoint
-from tfnb.ops.tensorflow_checkpoint import open_checkpoint
+from tfnb.ops.checkpoint.files import Checkpoint, write_checkpoint
+from tfnb.ops.checkpoint.tensorflow_v2 import open_checkpoint
 
 SECRET = 777.0
 

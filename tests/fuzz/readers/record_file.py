@@ -11,8 +11,8 @@ from random import Random
 from fuzz.mutate import of_bytes
 from fuzz.target import Target
 from tfnb.errors import OpError
-from tfnb.ops import record_files
-from tfnb.ops.record_files import FixedLengthFile, TextFile, TFRecordFile, masked_crc
+from tfnb.ops.io import record_files
+from tfnb.ops.io.record_files import FixedLengthFile, TextFile, TFRecordFile, masked_crc
 from tfnb.summary.records import frame
 
 RECORDS = [bytes([k]) * k for k in range(0, 30, 3)] + [b"line 1\r\nline 2\n\nline 4"]

@@ -12,7 +12,7 @@ from typing import Any
 from fuzz.mutate import NUMBERS, VALUES, deep_list, mutate_tree, of_bytes
 from fuzz.readers.own_checkpoint import good_checkpoint, index_bytes
 from fuzz.target import Target
-from tfnb.ops.tensorflow_checkpoint import open_checkpoint
+from tfnb.ops.checkpoint.tensorflow_v2 import open_checkpoint
 
 
 def _shard(header: bytes, body: bytes, length: int | None = None) -> bytes:

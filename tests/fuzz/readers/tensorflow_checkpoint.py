@@ -9,8 +9,8 @@ from random import Random
 
 from fuzz.mutate import NUMBERS, of_bytes, of_message, varint
 from fuzz.target import Target, join, split
-from tfnb.ops.checkpoint_table import crc
-from tfnb.ops.tensorflow_checkpoint import open_checkpoint
+from tfnb.ops.checkpoint.leveldb_table import crc
+from tfnb.ops.checkpoint.tensorflow_v2 import open_checkpoint
 
 _MAGIC = 0xDB4775248B80FB57
 Pairs = Sequence[tuple[bytes, bytes]]

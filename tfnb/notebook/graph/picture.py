@@ -13,8 +13,8 @@ from itertools import count
 from typing import Any
 
 from tfnb.notebook.graph.extracted_nodes import ATTACHED
+from tfnb.notebook.graph.layered_layout import Layout, Point, Size, layered
 from tfnb.notebook.graph.model import GraphModel
-from tfnb.notebook.graph_layout import Layout, Point, Size, layered
 from tfnb.notebook.protocol.graph import KINDS, GraphOptions
 
 __all__ = ["graph_picture", "opened_boxes"]

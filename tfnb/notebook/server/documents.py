@@ -18,14 +18,14 @@ from typing import Any, Protocol
 
 from tfnb.errors import InvalidArgumentError
 from tfnb.notebook.assets import widget_module, widget_style
-from tfnb.notebook.bokeh_library import bokehjs_zipped
+from tfnb.notebook.charts.bokeh_library import bokehjs_zipped
 from tfnb.notebook.graph import graph_model
-from tfnb.notebook.graph_file import read_graph
-from tfnb.notebook.graph_widget import LiveGraph
+from tfnb.notebook.graph.file_formats import read_graph
+from tfnb.notebook.graph.widget import LiveGraph
 from tfnb.notebook.protocol.served import ServedReply
 from tfnb.notebook.protocol.viewer import CsvFile, Note
-from tfnb.notebook.timeline_view import Timeline
-from tfnb.notebook.trace_file import read_trace
+from tfnb.notebook.traces.trace_file import read_trace
+from tfnb.notebook.traces.view import Timeline
 from tfnb.notebook.viewer.chart_theme import full_chart_theme
 from tfnb.notebook.viewer.sources import FolderSource
 from tfnb.notebook.viewer.state import ViewState, Wanted

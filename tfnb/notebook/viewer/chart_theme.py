@@ -17,9 +17,9 @@ from typing import Any
 
 from tfnb.caches import remembered
 from tfnb.disk_cache import DiskCache
-from tfnb.notebook.bokeh_library import BOKEH_VERSION
+from tfnb.notebook.charts.bokeh_library import BOKEH_VERSION
+from tfnb.notebook.charts.series import COLOURS
 from tfnb.notebook.protocol.viewer import ChartTheme
-from tfnb.notebook.series import COLOURS
 from tfnb.settings import load_settings
 
 __all__ = ["CHARTS", "chart_template", "chart_theme", "full_chart_theme"]
@@ -59,6 +59,6 @@ def chart_template(name: str) -> dict[str, Any] | None:
 @cache
 def _made_by() -> str:
     told = hashlib.sha256(BOKEH_VERSION.encode())
-    for source in ("series.py", "loss_figure.py", "viewer/templates.py"):
+    for source in ("charts/series.py", "charts/loss_figure.py", "viewer/templates.py"):
         told.update((Path(__file__).parents[1] / source).read_bytes())
     return told.hexdigest()

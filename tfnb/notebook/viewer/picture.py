@@ -10,8 +10,8 @@ from html import escape
 
 import numpy as np
 
-from tfnb.notebook.chart_svg import line_chart_svg
-from tfnb.notebook.series import Curve
+from tfnb.notebook.charts.chart_svg import line_chart_svg
+from tfnb.notebook.charts.series import Curve
 from tfnb.summary.reader import Run
 from tfnb.summary.sampling import thinned
 

@@ -13,9 +13,9 @@ from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, CustomJSTickFormatter, InlineStyleSheet, Range1d, Span
 from bokeh.plotting import figure
 
-from tfnb.notebook.bokeh_library import BOKEH_VERSION
-from tfnb.notebook.loss_figure import GREY, grey_axes
-from tfnb.notebook.series import COLOURS
+from tfnb.notebook.charts.bokeh_library import BOKEH_VERSION
+from tfnb.notebook.charts.loss_figure import GREY, grey_axes
+from tfnb.notebook.charts.series import COLOURS
 
 __all__ = ["template"]
 

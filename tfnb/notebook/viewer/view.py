@@ -18,12 +18,12 @@ from ipywidgets import Widget, widget_serialization
 from traitlets import Dict, Instance, List
 
 from tfnb.notebook.assets import widget_module, widget_style
-from tfnb.notebook.bokeh_library import shared_library
 from tfnb.notebook.channel import Channel
+from tfnb.notebook.charts.bokeh_library import shared_library
+from tfnb.notebook.charts.rate_limiter import RateLimiter
 from tfnb.notebook.live_view import LiveView
 from tfnb.notebook.outlet import in_kernel
 from tfnb.notebook.protocol.viewer import AppendPoints, CsvFile, Note
-from tfnb.notebook.rate_limiter import RateLimiter
 from tfnb.notebook.viewer.chart_theme import chart_template, chart_theme
 from tfnb.notebook.viewer.picture import picture_html
 from tfnb.notebook.viewer.sources import sources_of

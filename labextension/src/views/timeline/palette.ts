@@ -1,5 +1,5 @@
 // The colours of kinds of events. They are Okabe and Ito's, which people with any colour vision tell apart;
-// tfnb/notebook/timeline_svg.py has the same (tests/notebook/test_timeline.py compares the two).
+// tfnb/notebook/traces/picture.py has the same (tests/notebook/traces/test_model.py compares the two).
 
 /** Kind: colour, what it is called, and the colour of text on it ("" is that of the page). */
 export const KINDS: Readonly<Record<string, readonly [string, string, string]>> = {

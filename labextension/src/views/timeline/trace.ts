@@ -1,4 +1,4 @@
-// A trace for drawing: columns of events in the order of their begin, laid in rows by tfnb/notebook/trace_model.py. Invariant: within a row no two events overlap.
+// A trace for drawing: columns of events in the order of their begin, laid in rows by tfnb/notebook/traces/model.py. Invariant: within a row no two events overlap.
 import type { Bytes } from "../../protocol/bytes";
 import { COLUMNS, type TraceMeta } from "../../protocol/timeline";
 import { at, Row, type Times } from "./row";

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.notebook.trace_file import trace_of
-from tfnb.notebook.trace_model import trace_model
+from tfnb.notebook.traces.model import trace_model
+from tfnb.notebook.traces.trace_file import trace_of
 from tfnb.runtime.stats import HOST, StepStats
 from tfnb.session.dask.observability.tracing import (
     host_of,

@@ -16,7 +16,7 @@ from tfnb.ir.graphdef.message import as_message
 from tfnb.ir.graphdef.step import decode_step_graph, encode_step_graph
 from tfnb.ir.opdef import OpDef
 from tfnb.ops import CATALOG
-from tfnb.ops.sendrecv import RECV, SEND
+from tfnb.ops.control_flow.send_recv import RECV, SEND
 from tfnb.passes.cluster import Grouping
 from tfnb.passes.prune import FEED
 from tfnb.placement.partition import Partition

@@ -1,0 +1,309 @@
+"""`tf.contrib.layers`: the layers of the 0.x and early 1.x programs, over the same parts as `tf.layers`.
+
+Invariant: names are TensorFlow's (`fully_connected/weights`, `Conv/biases`), and the activation is ReLU unless
+another is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tfnb.client.compat.arg_scope import add_arg_scope
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.layers.conv_layers import Conv2DTranspose
+from tfnb.client.layers.dense_layers import flatten as flatten_layer
+from tfnb.client.layers.norm_layers import BatchNormalization
+from tfnb.client.layers.norm_layers import dropout as dropout_layer
+from tfnb.client.layers.pool_layers import average_pooling2d, max_pooling2d
+from tfnb.client.variables.initializers import Ones, Zeros, glorot_uniform
+from tfnb.client.variables.scope import get_variable, variable_scope
+from tfnb.errors import InvalidArgumentError, ShapeError, refuse_given
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.conv_pool.conv_functions import conv2d as conv2d_op
+from tfnb.ops.conv_pool.depthwise import depthwise_conv2d as depthwise_op
+from tfnb.ops.conv_pool.depthwise import separable_conv2d as separable_op
+from tfnb.ops.linalg.matmul import matmul, tensordot
+from tfnb.ops.nn.activations import RELU
+from tfnb.ops.nn.bias_dropout_moments import bias_add
+from tfnb.types import DTypeLike, ShapeLike
+
+__all__ = ["API", "conv2d", "fully_connected", "model_variable"]
+
+
+def model_variable(
+    name: str,
+    shape: ShapeLike,
+    dtype: DTypeLike,
+    initializer: Any,
+    regularizer: Callable[[Tensor], Any] | None,
+    trainable: bool,
+    collections: Sequence[str] | str | None,
+) -> Any:
+    """A model variable; `collections` are more collections for it, or a dict of such by its name."""
+    keys = [GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES, *_more_collections(collections, name)]
+    return get_variable(name, shape, dtype, initializer, regularizer, trainable, keys)
+
+
+def _more_collections(collections: Sequence[str] | str | None, name: str) -> list[str]:
+    """The collections for the variable `name`: a name, a list, or a dict of such by the variables' names."""
+    more = collections.get(name, ()) if isinstance(collections, Mapping) else (collections or ())
+    return [more] if isinstance(more, str) else list(more)
+
+
+def _collected(y: Tensor, collections: Sequence[str] | str | None) -> Tensor:
+    """The output, which is added to `collections` first."""
+    if collections:
+        y.graph.add_to_collections(collections, y)
+    return y
+
+
+def _finished(y: Tensor, channels: int, options: Mapping[str, Any], data_format: str = "NHWC") -> Tensor:
+    """Normaliser or biases, activation, collections."""
+    if options["normalizer_fn"] is not None:
+        y = options["normalizer_fn"](y, **(options["normalizer_params"] or {}))
+    elif options["biases_initializer"] is not None:
+        biases = model_variable("biases", [channels], y.dtype, options["biases_initializer"],
+                                options["biases_regularizer"], options["trainable"],
+                                options["variables_collections"])  # fmt: skip
+        y = bias_add(y, biases, data_format=data_format)
+    if options["activation_fn"] is not None:
+        y = options["activation_fn"](y)
+    return _collected(y, options["outputs_collections"])
+
+
+@add_arg_scope
+def fully_connected(
+    inputs: TensorLike,
+    num_outputs: int,
+    activation_fn: Callable[[Any], Any] | None = RELU,
+    normalizer_fn: Callable[..., Any] | None = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = None,
+    weights_regularizer: Any = None,
+    biases_initializer: Any = Zeros,
+    biases_regularizer: Any = None,
+    reuse: bool | None = None,
+    variables_collections: Any = None,
+    outputs_collections: Sequence[str] | str | None = None,
+    trainable: bool = True,
+    scope: str | None = None,
+) -> Tensor:
+    """activation(inputs @ weights + biases) over the last dimension, which must be known.
+
+    A `normalizer_fn` takes the place of the biases. Raises `ShapeError` for an unknown last dimension.
+    """
+    options = dict(locals())
+    x = graph_of([inputs]).to_tensor(inputs)
+    n = x.shape.dims[-1] if x.shape.dims else None
+    if n is None:
+        raise ShapeError(f"fully_connected: the last dimension of the inputs must be known, got shape {x.shape}")
+    with variable_scope(scope, "fully_connected", [x], reuse=reuse):
+        weights = model_variable("weights", [n, num_outputs], x.dtype, weights_initializer or glorot_uniform(),
+                            weights_regularizer, trainable, variables_collections)  # fmt: skip
+        rank = len(x.shape)
+        y = matmul(x, weights) if rank == 2 else tensordot(x, weights, [[rank - 1], [0]])
+        return _finished(y, num_outputs, options)
+
+
+@add_arg_scope
+def conv2d(
+    inputs: TensorLike,
+    num_outputs: int,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] = 1,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    rate: Any = 1,
+    activation_fn: Callable[[Any], Any] | None = RELU,
+    normalizer_fn: Callable[..., Any] | None = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = None,
+    weights_regularizer: Any = None,
+    biases_initializer: Any = Zeros,
+    biases_regularizer: Any = None,
+    reuse: bool | None = None,
+    variables_collections: Any = None,
+    outputs_collections: Sequence[str] | str | None = None,
+    trainable: bool = True,
+    scope: str | None = None,
+) -> Tensor:
+    """activation(conv2d(inputs, weights) + biases) for inputs of rank 4 with a known number of channels."""
+    options = dict(locals())
+    x = graph_of([inputs]).to_tensor(inputs)
+    layout = data_format or "NHWC"
+    if layout not in ("NHWC", "NCHW"):
+        raise InvalidArgumentError(f"conv2d: data_format must be NHWC or NCHW, got {data_format!r}")
+    dims = x.shape.with_rank(4).as_list()
+    channels = dims[3 if layout == "NHWC" else 1]
+    if channels is None:
+        raise ShapeError(f"conv2d: the number of channels must be known, got shape {x.shape}")
+    with variable_scope(scope, "Conv", [x], reuse=reuse):
+        weights = model_variable("weights", [*_two(kernel_size), channels, num_outputs], x.dtype,
+                            weights_initializer or glorot_uniform(), weights_regularizer, trainable,
+                            variables_collections)  # fmt: skip
+        y = conv2d_op(
+            x,
+            weights,
+            _window(stride, layout),
+            padding,
+            data_format=layout,
+            dilations=_window(rate, layout),
+        )
+        return _finished(y, num_outputs, options, layout)
+
+
+@add_arg_scope
+def conv2d_transpose(inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, padding: str = "SAME",
+                     data_format: str | None = None, activation_fn: Callable[[Any], Any] | None = RELU,
+                     normalizer_fn: Any = None, normalizer_params: Any = None, weights_initializer: Any = None,
+                     weights_regularizer: Any = None, biases_initializer: Any = Zeros, biases_regularizer: Any = None,
+                     reuse: Any = None, variables_collections: Any = None, outputs_collections: Any = None,
+                     trainable: bool = True, scope: Any = None) -> Tensor:  # fmt: skip
+    """activation(transposed convolution + biases) of inputs of rank 4 with a known number of channels."""
+    options = dict(locals())
+    x = graph_of([inputs]).to_tensor(inputs)
+    layer = Conv2DTranspose(
+        num_outputs, tuple(_two(kernel_size)), tuple(_two(stride)), padding, _layout(data_format), use_bias=False,
+        kernel_initializer=weights_initializer or glorot_uniform(),
+    )  # fmt: skip
+    channels = x.shape.with_rank(4).as_list()[1 if data_format == "NCHW" else 3]
+    if channels is None:
+        raise ShapeError(f"conv2d_transpose: the number of channels must be known, got shape {x.shape}")
+    with variable_scope(scope, "Conv2d_transpose", [x], reuse=reuse):
+        layer.kernel = model_variable("weights", [*_two(kernel_size), num_outputs, channels], x.dtype,
+                                 layer.kernel_options[0], weights_regularizer, trainable,
+                                 variables_collections)  # fmt: skip
+        layer.bias = None
+        return _finished(layer.call(x), num_outputs, options, data_format or "NHWC")
+
+
+@add_arg_scope
+def separable_conv2d(inputs: Any, num_outputs: int | None, kernel_size: Any, depth_multiplier: int = 1,
+                     stride: Any = 1, padding: str = "SAME", data_format: str | None = None, rate: Any = 1,
+                     activation_fn: Callable[[Any], Any] | None = RELU, normalizer_fn: Any = None,
+                     normalizer_params: Any = None, weights_initializer: Any = None,
+                     pointwise_initializer: Any = None, weights_regularizer: Any = None,
+                     biases_initializer: Any = Zeros, biases_regularizer: Any = None, reuse: Any = None,
+                     variables_collections: Any = None, outputs_collections: Any = None, trainable: bool = True,
+                     scope: Any = None) -> Tensor:  # fmt: skip
+    """activation(separable convolution + biases); without `num_outputs` only the convolution of each channel."""
+    options = dict(locals())
+    x = graph_of([inputs]).to_tensor(inputs)
+    layout = data_format or "NHWC"
+    channels = x.shape.with_rank(4).as_list()[1 if layout == "NCHW" else 3]
+    if channels is None:
+        raise ShapeError(f"separable_conv2d: the number of channels must be known, got shape {x.shape}")
+    first = weights_initializer or glorot_uniform()
+    made = channels * depth_multiplier
+    rest = (weights_regularizer, trainable, variables_collections)
+    with variable_scope(scope, "SeparableConv2d", [x], reuse=reuse):
+        taps = model_variable(
+            "depthwise_weights", [*_two(kernel_size), channels, depth_multiplier], x.dtype, first, *rest
+        )
+        how = (_window(stride, layout), padding, _two(rate), None, layout)
+        if num_outputs is None:
+            return _finished(depthwise_op(x, taps, *how), made, options, layout)
+        point = model_variable(
+            "pointwise_weights", [1, 1, made, num_outputs], x.dtype, pointwise_initializer or first, *rest
+        )
+        return _finished(separable_op(x, taps, point, *how), num_outputs, options, layout)
+
+
+def _two(value: Any) -> list[int]:
+    return [int(value)] * 2 if not isinstance(value, (list, tuple)) else [int(v) for v in value]
+
+
+def _window(value: Any, layout: str) -> list[int]:
+    return [1, *_two(value), 1] if layout == "NHWC" else [1, 1, *_two(value)]
+
+
+@add_arg_scope
+def batch_norm(inputs: Any, decay: float = 0.999, center: bool = True, scale: bool = False, epsilon: float = 0.001,
+               activation_fn: Callable[[Any], Any] | None = None, param_initializers: Any = None,
+               param_regularizers: Any = None, updates_collections: Any = GraphKeys.UPDATE_OPS,
+               is_training: Any = True, reuse: Any = None, variables_collections: Any = None,
+               outputs_collections: Any = None, trainable: bool = True, batch_weights: Any = None,
+               fused: bool | None = None, data_format: str = "NHWC", zero_debias_moving_mean: bool = False,
+               scope: Any = None, renorm: bool = False, adjustment: Any = None) -> Tensor:  # fmt: skip
+    """Batch normalisation over the channels; see `tf.layers.batch_normalization`.
+
+    With `updates_collections=None` the moving statistics move before the result is there. `fused` is a hint and has no
+    effect. Raises `InvalidArgumentError` for `batch_weights`, `zero_debias_moving_mean`, `renorm` and `adjustment`.
+    """
+    refuse_given(
+        "batch_norm", "leave it out", batch_weights=batch_weights, zero_debias_moving_mean=zero_debias_moving_mean,
+        renorm=renorm, adjustment=adjustment,
+    )  # fmt: skip
+    if data_format not in ("NHWC", "NCHW"):
+        raise InvalidArgumentError(f"batch_norm: data_format must be NHWC or NCHW, got {data_format!r}")
+    x = graph_of([inputs]).to_tensor(inputs)
+    init, penalty = param_initializers or {}, param_regularizers or {}
+    layer = BatchNormalization(
+        -1 if data_format == "NHWC" else 1, decay, epsilon, center, scale, init.get("beta", Zeros()),
+        init.get("gamma", Ones()), init.get("moving_mean"), init.get("moving_variance"), penalty.get("beta"),
+        penalty.get("gamma"),
+        trainable=trainable, updates_collection=updates_collections,
+    )  # fmt: skip
+    with variable_scope(scope, "BatchNorm", [x], reuse=reuse) as opened:
+        layer.use_scope(opened)
+        y = layer(x, training=is_training)
+        if updates_collections is None:
+            with x.graph.control_dependencies(layer.updates):
+                y = IDENTITY(y)
+        if activation_fn is not None:
+            y = activation_fn(y)
+    for variable in layer.variables:
+        name = variable.op.name.rpartition("/")[2]
+        for key in _more_collections(variables_collections, name):
+            if variable not in x.graph.get_collection(key):
+                x.graph.add_to_collection(key, variable)
+    return _collected(y, outputs_collections)
+
+
+@add_arg_scope
+def max_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,
+               outputs_collections: Sequence[str] | str | None = None, scope: str | None = None) -> Tensor:  # fmt: skip
+    """The maximum of each window."""
+    y = max_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "MaxPool2D")
+    return _collected(y, outputs_collections)
+
+
+@add_arg_scope
+def avg_pool2d(inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str | None = None,
+               outputs_collections: Sequence[str] | str | None = None, scope: str | None = None) -> Tensor:  # fmt: skip
+    """The mean of each window."""
+    y = average_pooling2d(inputs, _two(kernel_size), _two(stride), padding, _layout(data_format), scope or "AvgPool2D")
+    return _collected(y, outputs_collections)
+
+
+def _layout(data_format: str | None) -> str:
+    return "channels_first" if data_format == "NCHW" else "channels_last"
+
+
+@add_arg_scope
+def dropout(inputs: Any, keep_prob: Any = 0.5, noise_shape: Any = None, is_training: Any = True,
+            outputs_collections: Any = None, scope: str | None = None, seed: int | None = None) -> Tensor:  # fmt: skip
+    """Keeps each element with probability `keep_prob` while `is_training`, scaled by 1 / keep_prob."""
+    y = dropout_layer(inputs, 1 - keep_prob, noise_shape, seed, is_training, scope or "Dropout")
+    return _collected(y, outputs_collections)
+
+
+@add_arg_scope
+def flatten(
+    inputs: TensorLike, outputs_collections: Sequence[str] | str | None = None, scope: str | None = None
+) -> Tensor:
+    """All dimensions but the first in one."""
+    return _collected(flatten_layer(inputs, scope or "Flatten"), outputs_collections)
+
+
+_FUNCTIONS: dict[str, Any] = {
+    "fully_connected": fully_connected, "conv2d": conv2d, "convolution2d": conv2d, "batch_norm": batch_norm,
+    "conv2d_transpose": conv2d_transpose, "convolution2d_transpose": conv2d_transpose,
+    "separable_conv2d": separable_conv2d, "separable_convolution2d": separable_conv2d,
+    "max_pool2d": max_pool2d,
+    "avg_pool2d": avg_pool2d, "dropout": dropout, "flatten": flatten,
+}  # fmt: skip
+API: dict[str, Any] = {f"contrib.layers.{name}": function for name, function in _FUNCTIONS.items()}

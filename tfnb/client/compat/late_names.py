@@ -1,0 +1,218 @@
+"""Names of late 1.x programs: switches of TensorFlow 2's behaviour, `tf.dtypes`, `tf.nest`, templates, own gradients.
+
+Invariant: there is one behaviour here, that of graphs; what would switch to it does nothing, and what would switch
+away from it is refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfnb import types
+from tfnb.client.control_flow.cond import cond
+from tfnb.client.gradients.backprop import NoGradient, RegisterGradient
+from tfnb.client.graph.nest import flatten, pack, same_structure
+from tfnb.client.variables.scope import variable_scope
+from tfnb.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from tfnb.ir.default import graph_of
+from tfnb.ir.operation import Operation
+from tfnb.ops.array.identity import IDENTITY_N
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.clip import saturate_cast
+from tfnb.ops.math.compare import LOGICAL_OR
+
+__all__ = ["API", "custom_gradient", "make_template", "switch_case"]
+
+_numbers = itertools.count()
+
+
+def _nothing(name: str) -> Callable[[], None]:
+    def function() -> None:
+        """Does nothing: this is how graphs behave here."""
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def _refused(name: str) -> Callable[..., None]:
+    def function(*args: Any, **kwargs: Any) -> None:
+        """Raises `UnimplementedError`: steps run in sessions here."""
+        raise UnimplementedError(f"{name}: operations run in sessions here, not when they are made")
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def executing_eagerly() -> bool:
+    """False: operations run in sessions."""
+    return False
+
+
+def switch_case(
+    branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str = "switch_case"
+) -> Any:
+    """What the function of number `branch_index` returns; the default's, or the last function's, for other numbers.
+
+    branch_index: an int32 scalar. branch_fns: functions, or pairs or a dict of numbers from 0 on and functions, whose
+    results have the same structure and dtypes. Raises `DTypeError` for other things.
+    """
+    items = branch_fns.items() if isinstance(branch_fns, dict) else branch_fns
+    pairs = [f if isinstance(f, tuple) else (i, f) for i, f in enumerate(items)]
+    functions = [f for _, f in sorted(pairs, key=lambda p: p[0])]
+    if sorted(i for i, _ in pairs) != list(range(len(pairs))) or not all(callable(f) for f in functions):
+        raise DTypeError("switch_case: needed functions, or pairs of the numbers from 0 on and functions")
+    if default is not None:
+        functions.append(default)
+    if not functions:
+        raise InvalidArgumentError("switch_case: no functions")
+    graph = graph_of([branch_index])
+    with graph.as_default(), graph.name_scope(name):
+        index: Any = graph.to_tensor(branch_index)
+        last = len(functions) - 1
+        outside = LOGICAL_OR(index < 0, index > last)
+
+        def within(low: int, high: int) -> Any:
+            if low == high:
+                return functions[low]()
+            middle = (low + high) // 2
+            return cond(index <= middle, lambda: within(low, middle), lambda: within(middle + 1, high))
+
+        return within(0, 0) if last == 0 else cond(outside, functions[last], lambda: within(0, last))
+
+
+def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: `f(*tensors)` returns (results, grad), and `grad(*gradients of the results)` those of the arguments.
+
+    Raises `InvalidArgumentError` when `f` returns something else, or `grad` another number of gradients.
+    """
+
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        graph = graph_of(args)
+        with graph.as_default():
+            tensors = [graph.to_tensor(a) for a in args]
+            found = f(*tensors, **kwargs)
+            if not (isinstance(found, tuple) and len(found) == 2 and callable(found[1])):
+                raise InvalidArgumentError("custom_gradient: the function must return (results, gradient function)")
+            results, gradient = found
+            leaves = [graph.to_tensor(v) for v in flatten(results)]
+
+            def through(op: Operation, *dys: Any) -> list[Any]:
+                grads = gradient(*dys[: len(leaves)])
+                listed = list(grads) if isinstance(grads, (list, tuple)) else [grads]
+                if len(listed) != len(tensors):
+                    raise InvalidArgumentError(
+                        f"custom_gradient: {len(listed)} gradients for {len(tensors)} arguments"
+                    )
+                return [None] * len(leaves) + listed
+
+            key = f"CustomGradient-{next(_numbers)}"
+            RegisterGradient(key)(through)
+            with graph.gradient_override_map({"IdentityN": key}):
+                outputs = IDENTITY_N([*leaves, *tensors])
+        return pack(results, outputs[: len(leaves)])
+
+    decorated.__name__ = getattr(f, "__name__", "decorated")
+    decorated.__doc__ = f.__doc__
+    return decorated
+
+
+class Template:
+    """A function whose variables are made at the first call and shared by all."""
+
+    def __init__(self, name: str, function: Callable[..., Any], fixed: dict[str, Any]) -> None:
+        self.name = name
+        self.variable_scope: Any = None
+        self._function = function
+        self._fixed = fixed
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        first = self.variable_scope is None
+        opened = variable_scope(None, self.name) if first else variable_scope(self.variable_scope, reuse=True)
+        with opened as scope:
+            self.variable_scope = scope if first else self.variable_scope
+            return self._function(*args, **self._fixed, **kwargs)
+
+
+def make_template(
+    name_: str,
+    func_: Callable[..., Any],
+    create_scope_now_: bool = False,
+    unique_name_: str | None = None,
+    **kwargs: Any,
+) -> Template:
+    """The function with the variables of its first call in every call; they live in the scope `name_`.
+
+    `kwargs` are given to each call. Raises `DTypeError` for what is not callable.
+    """
+    if not callable(func_):
+        raise DTypeError(f"make_template: needed a function, got {func_!r}")
+    made = Template(unique_name_ or name_, func_, kwargs)
+    if create_scope_now_:
+        with variable_scope(None, made.name) as scope:
+            made.variable_scope = scope
+    return made
+
+
+def map_structure(func: Callable[..., Any], *structure: Any) -> Any:
+    """`func` of the leaves of structures of one form, in that form."""
+    for other in structure[1:]:
+        assert_same_structure(structure[0], other)
+    leaves = [flatten(s) for s in structure]
+    return pack(structure[0], [func(*xs) for xs in zip(*leaves, strict=True)])
+
+
+def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
+    """Raises `InvalidArgumentError` unless both have the same form."""
+    if not same_structure(nest1, nest2, check_types):
+        raise InvalidArgumentError(f"{nest1!r} has not the structure of {nest2!r}")
+
+
+def is_nested(structure: Any) -> bool:
+    """Is it a list, tuple or dict?"""
+    return isinstance(structure, (list, tuple, dict))
+
+
+def no_regularizer(_: Any) -> None:
+    """No penalty: for a scope inside one that has a regulariser."""
+
+
+_DTYPES: Sequence[str] = (
+    "bfloat16 complex64 complex128 float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 string "
+    "qint8 qint16 qint32 quint8 quint16 resource variant"
+).split()
+API: dict[str, Any] = {
+    **{name: _nothing(name) for name in (
+        "disable_v2_behavior", "disable_eager_execution", "disable_resource_variables", "disable_control_flow_v2",
+        "disable_tensor_equality", "disable_v2_tensorshape", "enable_resource_variables", "enable_control_flow_v2",
+    )},
+    **{name: _refused(name) for name in ("enable_v2_behavior", "enable_eager_execution")},
+    "executing_eagerly": executing_eagerly,
+    "switch_case": switch_case,
+    "custom_gradient": custom_gradient,
+    "make_template": make_template,
+    "no_regularizer": no_regularizer,
+    "no_gradient": NoGradient,
+    **{f"dtypes.{name}": getattr(types, name) for name in _DTYPES},
+    "resource": types.resource,
+    "variant": types.variant,
+    "double": types.float64,
+    "dtypes.half": types.float16,
+    "dtypes.double": types.float64,
+    "dtypes.bool": types.bool_,
+    "dtypes.DType": types.DType,
+    "dtypes.as_dtype": types.as_dtype,
+    "dtypes.cast": cast,
+    "dtypes.saturate_cast": saturate_cast,
+    "nest.flatten": flatten,
+    "nest.pack_sequence_as": pack,
+    "nest.map_structure": map_structure,
+    "nest.assert_same_structure": assert_same_structure,
+    "nest.is_nested": is_nested,
+    "contrib.framework.nest.flatten": flatten,
+    "contrib.framework.nest.pack_sequence_as": pack,
+    "contrib.framework.nest.map_structure": map_structure,
+    "contrib.framework.nest.assert_same_structure": assert_same_structure,
+    "contrib.framework.nest.is_sequence": is_nested,
+}  # fmt: skip

@@ -1,0 +1,148 @@
+"""`tf.contrib.slim` and the variables of `tf.contrib.framework`: found by scope or name, made as a model's, listed.
+
+Invariant: everything here is a view of the graph's collections; nothing is remembered on the side.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tfnb.client.compat import arg_scope, contrib_layers, contrib_stacks
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.graph.default_graph import device as on_device
+from tfnb.client.graph.default_graph import get_collection
+from tfnb.client.variables import initializers, regularizers
+from tfnb.client.variables.scope import get_variable
+from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.ir.tensor import Tensor
+from tfnb.types import DTypeLike, ShapeLike
+
+__all__ = ["API"]
+
+
+@arg_scope.add_arg_scope
+def variable(
+    name: str,
+    shape: ShapeLike = None,
+    dtype: DTypeLike | None = None,
+    initializer: Any = None,
+    regularizer: Callable[[Tensor], Any] | None = None,
+    trainable: bool = True,
+    collections: Sequence[str] | str | None = None,
+    caching_device: Any = None,
+    device: Any = None,
+    partitioner: Callable[..., Any] | None = None,
+    custom_getter: Callable[..., Any] | None = None,
+    use_resource: bool | None = None,
+) -> Any:
+    """`get_variable` that `arg_scope` may give arguments to, on `device` when one is named."""
+    keys = list(dict.fromkeys([GraphKeys.GLOBAL_VARIABLES, *(collections or ())]))
+    with on_device(device):
+        return get_variable(
+            name, shape, dtype, initializer, regularizer, trainable, keys, caching_device, partitioner,
+            use_resource=use_resource, custom_getter=custom_getter,
+        )  # fmt: skip
+
+
+@arg_scope.add_arg_scope
+def model_variable(name: str, *args: Any, collections: Sequence[str] | str | None = None, **kwargs: Any) -> Any:
+    """As `variable`, also in the collection MODEL_VARIABLES."""
+    return variable(name, *args, collections=[*(collections or ()), GraphKeys.MODEL_VARIABLES], **kwargs)
+
+
+def get_variables(
+    scope: Any = None, suffix: str | None = None, collection: str = GraphKeys.GLOBAL_VARIABLES
+) -> list[Any]:
+    """The variables of a collection whose names begin with `scope` (a name or a scope) and end with `suffix`."""
+    prefix = getattr(scope, "name", scope)
+    if suffix is not None:
+        suffix = suffix if ":" in suffix else suffix + ":0"
+        prefix = (prefix or "") + ".*" + re.escape(suffix) + "$"
+    return get_collection(collection, prefix)
+
+
+def get_model_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+    """`get_variables` of the variables of models."""
+    return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
+
+
+def get_local_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+    """`get_variables` of the local variables."""
+    return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
+
+
+def get_trainable_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+    """`get_variables` of the trainable variables."""
+    return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
+
+
+def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[Any]:
+    """The variables whose names end with `suffix`."""
+    return get_variables(scope, suffix)
+
+
+def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
+    """The variables named `given_name`, alone or after the last "/" of their names."""
+    return [v for v in get_variables(scope) if ("/" + v.op.name).endswith("/" + given_name)]
+
+
+def get_unique_variable(var_op_name: str) -> Any:
+    """The one variable of this full name. Raises `NotFoundError`."""
+    for found in get_variables(var_op_name):
+        if found.op.name == var_op_name:
+            return found
+    raise NotFoundError(f"no variable is named {var_op_name!r}")
+
+
+def get_variables_to_restore(include: Sequence[str] | None = None, exclude: Sequence[str] | None = None) -> list[Any]:
+    """All variables, or those below the scopes `include`, without those below the scopes `exclude`."""
+    if isinstance(include, str) or isinstance(exclude, str):
+        raise InvalidArgumentError("include and exclude are lists of scopes, got a string")
+    found = get_variables() if include is None else [v for scope in include for v in get_variables(scope)]
+    dropped = {id(v) for scope in exclude or () for v in get_variables(scope)}
+    return [v for v in dict.fromkeys(found) if id(v) not in dropped]
+
+
+def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[int, int]:
+    """(elements, bytes) of all `variables`, printed one a line when wanted. Raises `ShapeError` for open shapes."""
+    elements, size, lines = 0, 0, []
+    for v in variables:
+        dims, dtype = v.get_shape().known(), v.dtype.base_dtype
+        count = math.prod(dims)
+        elements, size = elements + count, size + count * dtype.size
+        lines.append(f"{v.name} ({dtype.name} {'x'.join(map(str, dims))}) [{count}, bytes: {count * dtype.size}]")
+    if print_info:
+        lines += [f"Total size of variables: {elements}", f"Total bytes of variables: {size}"]
+        sys.stdout.write("\n".join(lines) + "\n")
+    return elements, size
+
+
+_VARIABLES: dict[str, Any] = {
+    "variable": variable, "model_variable": model_variable, "get_variables": get_variables,
+    "get_model_variables": get_model_variables, "get_local_variables": get_local_variables,
+    "get_trainable_variables": get_trainable_variables, "get_variables_by_suffix": get_variables_by_suffix,
+    "get_variables_by_name": get_variables_by_name, "get_unique_variable": get_unique_variable,
+    "get_variables_to_restore": get_variables_to_restore,
+}  # fmt: skip
+
+
+def _slim() -> dict[str, Any]:
+    """The names of `tf.contrib.slim`: those of `contrib.layers` and `contrib.framework`."""
+    found = {}
+    for module in (contrib_layers, contrib_stacks, initializers, regularizers, arg_scope):
+        for name, value in module.API.items():
+            place, _, last = name.rpartition(".")
+            if place in ("contrib.layers", "contrib.framework"):
+                found[last] = value
+    return {**found, **_VARIABLES}
+
+
+API: dict[str, Any] = {
+    **{f"contrib.framework.{name}": value for name, value in _VARIABLES.items()},
+    **{f"contrib.slim.{name}": value for name, value in _slim().items()},
+    "contrib.slim.model_analyzer.analyze_vars": analyze_vars,
+}

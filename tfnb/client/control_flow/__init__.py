@@ -1,0 +1,1 @@
+"""Conditionals and loops: cond, while_loop, map and scan, tensor arrays."""

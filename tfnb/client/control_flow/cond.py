@@ -1,0 +1,174 @@
+"""tf.cond: one of two branches, by Switch and Merge (white paper, section 4.4; OSDI'16, section 3.4).
+
+Operations made inside a branch belong to its context (`control_context.py`), so all of a branch is dead when it is
+not taken. Invariant: exactly one input of each Merge is alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.control_flow.control_context import CondContext
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.graph.nest import flatten, pack, same_structure, slice_indices
+from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, ShapeError
+from tfnb.ir.const import constant_value
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ops.array.concat import stack
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.control_flow.switch_merge import MERGE, SWITCH
+from tfnb.ops.logging.print_assert import assert_that
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.reduce_functions import reduce_any, reduce_sum
+from tfnb.types import bool_, int32, int64, scalar
+
+__all__ = ["API", "case", "cond", "smart_cond"]
+
+def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None,
+         strict: Any = False, name: str | None = None, fn1: Callable[[], Any] | None = None,
+         fn2: Callable[[], Any] | None = None) -> Any:  # fmt: skip
+    """What `true_fn()` returns where the bool scalar `pred` is true, else what `false_fn()` returns.
+
+    Both functions build ops and return tensors (or values, operations, or one and the same nested structure of
+    them) of the same dtypes. Only the ops of the taken branch run. A list of one tensor is unpacked unless `strict`.
+    Raises `DTypeError` for a Python bool, a function that is not callable or differing dtypes, `ShapeError` for a
+    `pred` that is not a scalar, `InvalidArgumentError` for structures that differ or None results.
+    """
+    if isinstance(strict, str):  # 0.x: (pred, fn1, fn2, name)
+        strict, name = False, strict
+    true_fn = fn1 if true_fn is None else true_fn
+    false_fn = fn2 if false_fn is None else false_fn
+    if not callable(true_fn) or not callable(false_fn):
+        raise DTypeError("cond: true_fn and false_fn must be callable")
+    if isinstance(pred, (bool, np.bool_)):
+        raise DTypeError(
+            "cond: pred must be a tensor, not a Python bool; use a Python `if` instead"
+        )
+    graph = graph_of([pred])
+    with graph.as_default(), graph.name_scope(name or "cond"):
+        pred = graph.to_tensor(pred, bool_)
+        _check_pred(pred)
+        when_false, when_true = SWITCH(pred, pred, name="Switch")
+        pivots = IDENTITY(when_true, name="switch_t"), IDENTITY(when_false, name="switch_f")
+        pred = IDENTITY(pred, name="pred_id")
+        branches = CondContext(pred, pivots[0], 1), CondContext(pred, pivots[1], 0)
+        for branch in branches:
+            graph.add_to_collection(GraphKeys.COND_CONTEXT, branch)
+        taken, flat_taken = _branch(branches[0], true_fn, "true_fn", strict)
+        other, flat_other = _branch(branches[1], false_fn, "false_fn", strict)
+        if not same_structure(taken, other):
+            raise InvalidArgumentError(
+                f"cond: true_fn returned {taken!r}, false_fn the different {other!r}"
+            )
+        for k, is_indices in enumerate(slice_indices(taken)):
+            if is_indices and flat_taken[k].dtype is not flat_other[k].dtype:
+                for branch, flat in zip(branches, (flat_taken, flat_other), strict=True):
+                    with branch.opened():
+                        flat[k] = cast(flat[k], int64)
+        for a, b in zip(flat_taken, flat_other, strict=True):
+            if a.dtype is not b.dtype:
+                kinds = f"{a.dtype.name} ({a.name}), false_fn {b.dtype.name} ({b.name})"
+                raise DTypeError(f"cond: true_fn returned {kinds}")
+        merged = [
+            MERGE([b, a], name="Merge")[0] for a, b in zip(flat_taken, flat_other, strict=True)
+        ]
+        for t in merged:
+            t.op.extra["pred"] = pred  # for gradients
+        return pack(taken, merged)
+
+
+def _check_pred(pred: Tensor) -> None:
+    if not pred.dtype.is_bool:
+        raise DTypeError(f"cond: pred must be bool, got {pred.dtype.name}", pred.op)
+    if not pred.shape.is_compatible_with(scalar):
+        raise ShapeError(f"cond: pred must be a scalar, got shape {pred.shape}", pred.op)
+
+
+def _branch(
+    context: CondContext, fn: Callable[[], Any], what: str, strict: bool
+) -> tuple[Any, list[Tensor]]:
+    """The structure that `fn` returned, and the tensors for its leaves."""
+    with context.opened():
+        found = fn()
+        if found is None:
+            raise InvalidArgumentError(f"cond: {what} must return something")
+        if not strict and isinstance(found, (list, tuple)) and len(found) == 1:
+            found = found[0]
+        if context.graph is not get_default_graph():
+            raise GraphError(f"cond: {what} changed the default graph")
+        return found, [context.result(value) for value in flatten(found)]
+
+
+def static_value(pred: TensorLike) -> bool | None:
+    """The value of a condition if it is known while the graph is built."""
+    if is_tensor_like(pred):
+        known = constant_value(graph_of([pred]).to_tensor(pred))
+        return None if known is None else bool(known)
+    if isinstance(pred, (bool, int, np.bool_, np.integer)):
+        return bool(pred)
+    raise DTypeError(f"a condition must be a bool or a bool tensor, got {type(pred).__name__}")
+
+
+def smart_cond(
+    pred: TensorLike, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
+) -> Any:
+    """As `cond`, but a condition that is known now (a Python bool, a constant) chooses at once."""
+    known = static_value(pred)
+    if known is None:
+        return cond(pred, true_fn, false_fn, name=name)
+    return true_fn() if known else false_fn()
+
+
+def case(pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive: bool = False, strict: bool = False,
+         name: str = "case") -> Any:  # fmt: skip
+    """What the function of the first true condition returns, else what `default()` returns.
+
+    `pred_fn_pairs`: pairs (bool scalar tensor, function), or a dict of them. `exclusive`: two true conditions are
+    an error of the step. Without a `default` one condition must be true. Raises `DTypeError` for malformed pairs.
+    """
+    pairs: Sequence[Any] = list(
+        pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs
+    )
+    if not pairs or not all(
+        isinstance(p, (tuple, list)) and len(p) == 2 and callable(p[1]) for p in pairs
+    ):
+        raise DTypeError("case: needed pairs of a condition and a function")
+    graph = graph_of([p for p, _ in pairs])
+    with graph.as_default(), graph.name_scope(name):
+        checks = []
+        if exclusive or default is None:
+            preds = stack([graph.to_tensor(p, bool_) for p, _ in pairs])
+            if default is None:
+                checks.append(
+                    assert_that(reduce_any(preds), ["case: no condition is true:", preds])
+                )
+            if exclusive:
+                count = reduce_sum(cast(preds, int32))
+                checks.append(
+                    assert_that(count <= 1, ["case: more than one condition is true:", preds])
+                )
+        if default is None:
+            (_, default), pairs = pairs[-1], pairs[:-1]
+        chosen = default
+        for pred, fn in reversed(pairs):
+            chosen = _either(pred, fn, chosen, strict)
+        with graph.control_dependencies(checks):
+            return chosen()
+
+
+def _either(
+    pred: Tensor, fn: Callable[[], Any], other: Callable[[], Any], strict: bool
+) -> Callable[[], Any]:
+    return lambda: cond(pred, fn, other, strict=strict)
+
+
+API: dict[str, Any] = {
+    "cond": cond,
+    "case": case,
+    "contrib.framework.smart_cond": smart_cond,
+    "python.layers.utils.smart_cond": smart_cond,
+}

@@ -1,0 +1,226 @@
+"""Control contexts: where operations of a branch or loop belong while the graph is built (white paper, section 4.4).
+
+An operation made inside a context draws its inputs in: through a Switch into a branch, through an Enter into a loop;
+one that nothing inside feeds waits for the context's pivot. So it runs exactly when, and as often as, its context does.
+Constants and references enter as they are. Invariant: an operation's inputs come from its own frame.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tfnb.ir.opdef import Kind, ref_inputs
+from tfnb.ir.operation import Operation
+from tfnb.ir.operation_keys import CONTEXT, LOOP, PIVOT, READ
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.control_flow.switch_merge import REF_ENTER, SWITCH
+
+__all__ = [
+    "CONTEXT",
+    "LOOP",
+    "PLACES",
+    "READ",
+    "CondContext",
+    "Context",
+    "Detached",
+    "context_of",
+    "loops_around",
+    "root_variable",
+]
+
+PLACES = (Kind.CONST, Kind.VARIABLE)  # the same in every branch and iteration
+_PRIMITIVES = (Kind.SWITCH, Kind.MERGE, Kind.ENTER, Kind.EXIT, Kind.NEXT_ITERATION, Kind.LOOP_COND)
+
+
+def context_of(op: Operation) -> Any:
+    """The innermost context the operation was made in, None outside all."""
+    return op.extra.get(CONTEXT)
+
+
+def root_variable(t: Tensor) -> Operation:
+    """The operation that made the variable which a reference names: a VariableV2, or an argument of a function."""
+    op = t.op
+    while op.inputs:
+        op = op.inputs[op.opdef.writes[0] if op.opdef.writes else 0].op
+    return op
+
+
+def loops_around(context: Any) -> tuple[Any, ...]:
+    """The loops a context lies in, itself included, outermost first."""
+    found = []
+    while context is not None:
+        if context.is_loop:
+            found.append(context)
+        context = context.outer
+    return tuple(reversed(found))
+
+
+class Context(ABC):
+    """One branch or loop while it is built.
+
+    `pivot` is alive exactly when the context runs (in a loop: in each iteration); `outer` is the context around, or
+    None.
+    """
+
+    is_loop = False
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+        self.pivot: Any = None
+        self.outer: Any = graph.scopes.control_flow
+        self.entered: dict[Tensor, Tensor] = {}  # tensor outside -> what stands for it inside
+        self.made_outside: set[Tensor] = set()  # tensors of ops outside that live and die with the context
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Operations made inside the `with` block belong to this context."""
+        with self._within(self):
+            yield
+
+    @contextmanager
+    def _within(self, context: Any) -> Iterator[None]:
+        scopes = self.graph.scopes
+        before, scopes.control_flow = scopes.control_flow, context
+        try:
+            yield
+        finally:
+            scopes.control_flow = before
+
+    def holds(self, op: Operation) -> bool:
+        """Was the operation made in this context or in one inside it?"""
+        context = op.extra.get(CONTEXT)
+        while context is not None and context is not self:
+            context = context.outer
+        return context is self
+
+    def has(self, t: Tensor) -> bool:
+        """Is the tensor known inside without entering?"""
+        return t in self.made_outside or (t.op.opdef.kind not in PLACES and self.holds(t.op))
+
+    def drives(self, t: Tensor) -> bool:
+        """Does an op with this input run exactly when the context does?"""
+        return self.has(t)
+
+    def is_place(self, t: Tensor) -> bool:
+        """Does the tensor enter as it is? Constants with a gradient do not: it has to come out by the same way."""
+        if t.op.opdef.kind is Kind.CONST:
+            return not t.dtype.is_floating or self.holds(t.op)
+        return t.spec.ref or t.op.opdef.kind is Kind.VARIABLE
+
+    def enter(self, t: Tensor) -> Tensor:
+        """The tensor as seen from inside."""
+        if self.has(t):
+            return t
+        if self.is_place(t):
+            return t if self.outer is None else self.outer.enter(t)
+        found = self.entered.get(t)
+        if found is None:
+            scopes = self.graph.scopes
+            with self.graph.control_dependencies(None):
+                scopes.control_flow = self.outer
+                found = self.capture(t)
+            if READ in t.op.extra:
+                found.op.extra[READ] = t.op.extra[READ]
+            self.entered[t] = found
+            self.made_outside.add(found)
+        return found
+
+    @abstractmethod
+    def capture(self, t: Tensor) -> Tensor:
+        """Lets a tensor from outside in; called in the outer context."""
+
+    def controls(self, ops: Sequence[Operation]) -> list[Operation]:
+        """The control inputs of an operation inside that shall wait for `ops`."""
+        return list(ops) if self.outer is None else self.outer.controls(ops)
+
+    @property
+    def in_loop(self) -> bool:
+        return bool(loops_around(self))
+
+    def add_op(self, op: Operation) -> None:
+        """Called for each new operation before it is registered: draws its inputs into the context."""
+        op.inputs = tuple(self.enter(t) for t in op.inputs)
+        op.control_inputs = self.controls(op.control_inputs)
+        op.extra[CONTEXT] = self
+        if self.pivot is not None:
+            op.extra[PIVOT] = self.pivot.op
+        if op.opdef.kind is Kind.CONST:
+            self.graph.prevent_fetching(op)
+        if op.opdef.kind in PLACES:
+            return
+        self._read_references(op)
+        if op.opdef.kind in _PRIMITIVES and self.in_loop:
+            # A primitive has its frame from its inputs, and a constant has none. A RefEnter hands a reference on.
+            refs = [a.ref for a in op.opdef.input_args]
+            if not any(refs):
+                op.inputs = tuple(self.inside(t) for t in op.inputs)
+        if not any(self.drives(t) for t in op.inputs) and not any(
+            self.holds(c) for c in op.control_inputs
+        ):
+            op.control_inputs = [*op.control_inputs, self.pivot.op]
+        self.graph.prevent_fetching(op)
+        for t in op.outputs:
+            self.graph.prevent_feeding(t)
+
+    def _read_references(self, op: Operation) -> None:
+        """Where an operation wants the value of a reference that came into a loop, an Identity reads it there."""
+        if op.opdef is IDENTITY or not any(t.op.opdef is REF_ENTER for t in op.inputs):
+            return
+        wanted = ref_inputs(op.opdef, op.types)
+        op.inputs = tuple(
+            IDENTITY(t) if t.op.opdef is REF_ENTER and k not in wanted else t for k, t in enumerate(op.inputs)
+        )
+
+    def inside(self, t: Tensor) -> Tensor:
+        """A tensor inside with the value of `t`, which may be a constant or a reference."""
+        if t.spec.ref or t.op.opdef.kind in PLACES:
+            with self.opened():
+                return IDENTITY(t)
+        return self.enter(t)
+
+
+class CondContext(Context):
+    """One branch of a conditional: `branch` is the output of the Switches on `pred` that it takes."""
+
+    def __init__(self, pred: Tensor, pivot: Tensor, branch: int) -> None:
+        super().__init__(pivot.graph)
+        self.pred = pred
+        self.pivot = pivot
+        self.branch = branch
+        self.made_outside.add(pivot)
+
+    def capture(self, t: Tensor) -> Tensor:
+        with self.graph.colocate_with(t.op):
+            found: Tensor = SWITCH(t, self.pred, name="Switch")[self.branch]
+        return found
+
+    def result(self, value: TensorLike) -> Tensor:
+        """What a branch hands to its Merge for one of the values that its function returned."""
+        if isinstance(value, Operation):
+            with self.graph.control_dependencies([value]):
+                return IDENTITY(self.pivot)
+        return self.inside(self.graph.to_tensor(value))
+
+
+class Detached:
+    """Ops made inside belong to `context`, whatever surrounds the program: no control dependencies, no devices."""
+
+    def __init__(self, graph: Any, context: Context | None) -> None:
+        self._graph = graph
+        self._context = context
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        scopes = self._graph.scopes
+        self._before = scopes.control_flow, len(scopes.control)
+        scopes.control.append(None)
+        scopes.control_flow = self._context
+
+    def __exit__(self, *error: Any) -> None:
+        scopes = self._graph.scopes
+        scopes.control_flow, length = self._before
+        del scopes.control[length:]

@@ -1,0 +1,217 @@
+"""Control flow over functions: what `If`, `Case` and `While` of later TensorFlow 1.x graphs stand for.
+
+Each is a function whose body holds the conditional or loop of white paper, section 4.4, with calls of the functions
+that the node names; so the compiler, gradients and drawings see nothing new. Invariant: a variable among the arguments
+reaches the named functions as it is, and what a loop's body hands back unchanged is no loop variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfnb.client.control_flow.cond import cond
+from tfnb.client.control_flow.while_loop import while_loop
+from tfnb.client.graph.function_op import like_arguments, make_gradient, symbolic_gradient
+from tfnb.errors import GraphError, UnimplementedError
+from tfnb.ir.function import Function, FunctionBuilder, copy_into
+from tfnb.ir.graphdef.decode import common_shape
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.array.where_partition import where
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.compare import LOGICAL_OR
+from tfnb.types import DType, Shape, bool_, int32, scalar, unknown_shape
+
+__all__ = ["FunctionalForms"]
+
+_ROUNDS = 12  # of widening the shapes of loop variables, before all are taken as unknown
+Build = Callable[[Sequence[Tensor], Sequence[Function]], list[Tensor]]
+
+
+class FunctionalForms:
+    """How functions of a GraphDef are made of others."""
+
+    gradient = staticmethod(make_gradient)
+    symbolic = staticmethod(symbolic_gradient)
+
+    @staticmethod
+    def branches(dtype: DType | None, functions: Sequence[Function]) -> Function:
+        """(condition or number of a branch, arguments) -> results of the function chosen, and when it has run.
+
+        A condition of `dtype` that is true, or a number other than 0, chooses the first. Without a `dtype` the number
+        of the function comes, and the last is chosen for one that is too small or too large.
+        """
+        first = functions[0]
+        for f in functions[1:]:
+            _check_alike(first, f)
+        if dtype is not None and dtype.is_string:
+            raise UnimplementedError("If: a string is no condition here")
+
+        def build(args: Sequence[Tensor], choices: Sequence[Function]) -> list[Tensor]:
+            selector, rest = args[0], args[1:]
+            return _among(selector, choices, rest) if dtype is None else _choose(_truth(selector), choices, rest)
+
+        body = FunctionBuilder()
+        with body.as_default():
+            selector = body.add_arg(dtype or int32, scalar, "selector")
+            args = [selector, *like_arguments(first, body)]
+        names = "_".join(f.name for f in functions[:2])
+        return _finished(f"If_{names}", body, args, functions, build)
+
+    @staticmethod
+    def loop(condition: Function, step: Function) -> Function:
+        """(loop variables) -> loop variables, `step`'s results as long as `condition` of them is true."""
+        if len(step.results) != len(step.args) or len(condition.args) != len(step.args) or len(condition.results) != 1:
+            raise GraphError(f"While: {condition.name!r} and {step.name!r} are no condition and body of one loop")
+        variables = [k for k, a in enumerate(step.args) if not a.spec.ref and _source(step.results[k]) != a]
+        if not variables:
+            variables = [k for k, a in enumerate(step.args) if not a.spec.ref]
+        for k, a in enumerate(step.args):
+            if a.spec.ref and step.passed.get(k) != k:
+                raise GraphError(f"While: {step.name!r} must return the variable {a.op.name!r} that it takes")
+            if not a.spec.ref and step.results[k].dtype is not a.dtype:
+                raise GraphError(f"While: {step.name!r} takes {a.dtype.name} and returns {step.results[k].dtype.name}")
+
+        def build(args: Sequence[Tensor], parts: Sequence[Function]) -> list[Tensor]:
+            def filled(values: Sequence[Tensor]) -> list[Tensor]:
+                found = list(args)
+                for k, v in zip(variables, values, strict=True):
+                    found[k] = v
+                return found
+
+            def body(*values: Tensor) -> list[Tensor]:
+                found = _call(parts[1], filled(values))
+                return [found[k] for k in variables]
+
+            exits = while_loop(
+                lambda *values: _truth(_call(parts[0], filled(values))[0]),
+                body,
+                [args[k] for k in variables],
+                [args[k].shape for k in variables],
+                return_same_structure=True,
+                name="loop",
+            )
+            found = filled(exits)
+            return [IDENTITY(t) if t.spec.ref else t for t in found]
+
+        def made(shapes: Sequence[Shape]) -> Function:
+            body = FunctionBuilder()
+            with body.as_default():
+                args = [
+                    body.add_arg(a.dtype, shape, a.op.name, a.spec.ref)
+                    for a, shape in zip(step.args, shapes, strict=True)
+                ]
+            return _finished(f"While_{condition.name}_{step.name}", body, args, (condition, step), build)
+
+        known: dict[tuple[Shape, ...], Function] = {}
+
+        def refined(shapes: tuple[Shape, ...]) -> Function:
+            kept = _invariant(step, shapes)
+            if kept not in known:
+                known[kept] = made(kept)
+            return known[kept]
+
+        found = made([a.shape for a in step.args])
+        found.refined = refined
+        return found
+
+
+def _source(t: Tensor) -> Tensor:
+    """The tensor that is handed on, perhaps through several nodes."""
+    while t.op.opdef is IDENTITY and not t.op.control_inputs:
+        t = t.op.inputs[0]
+    return t
+
+
+def _invariant(step: Function, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+    """What is known of the shapes of the variables of a loop that begins with these."""
+    for _ in range(_ROUNDS):
+        after = step.result_shapes(shapes)
+        kept = tuple(
+            a if arg.spec.ref else common_shape(a, b) for a, b, arg in zip(shapes, after, step.args, strict=True)
+        )
+        if kept == shapes:
+            return kept
+        shapes = kept
+    return (unknown_shape,) * len(shapes)
+
+
+def _finished(
+    name: str, body: FunctionBuilder, args: Sequence[Tensor], functions: Sequence[Function], build: Build
+) -> Function:
+    """The function whose results `build(args, functions)` makes.
+
+    Its gradient reads the variables first: a gradient must leave a branch or loop by the way its value came in.
+    """
+    with body.as_default():
+        results = build(args, functions)
+
+    def again(args: Sequence[Tensor]) -> list[Tensor]:
+        return build([IDENTITY(a) if a.spec.ref else a for a in args], [_by_value(f) for f in functions])
+
+    def gradient(function: Function) -> Callable[..., Any]:
+        return make_gradient(function, again)
+
+    return Function(Function.unique_name(name[:80], body), body, results, gradient)
+
+
+def _by_value(function: Function) -> Function:
+    """The function with the values of variables for its arguments; it changes none."""
+    if not any(a.spec.ref for a in function.args):
+        return function
+    body = FunctionBuilder()
+    with body.as_default():
+        args = [body.add_arg(a.dtype, a.shape, a.op.name) for a in function.args]
+        made = copy_into(function, body, args)
+    names = [a.name for a in function.opdef.output_args]
+    results = [made[t] for t in function.results]
+    return Function(Function.unique_name(f"{function.name}_values", body), body, results, make_gradient, names)
+
+
+def _call(function: Function, args: Sequence[Tensor]) -> list[Tensor]:
+    found = function.opdef(*args, name=function.name)
+    return found if isinstance(found, list) else [found] if function.results else []
+
+
+def _check_alike(a: Function, b: Function) -> None:
+    """Raises `GraphError` unless the functions can be branches of one node."""
+
+    def kinds(tensors: Sequence[Tensor]) -> list[tuple[str, bool]]:
+        return [(t.dtype.name, t.spec.ref) for t in tensors]
+
+    if kinds(a.args) != kinds(b.args) or [t.dtype for t in a.results] != [t.dtype for t in b.results]:
+        raise GraphError(f"the branches {a.name!r} and {b.name!r} take or return different dtypes")
+
+
+def _truth(value: Tensor) -> Tensor:
+    return value if value.dtype.is_bool else cast(value, bool_)
+
+
+def _run(function: Function, args: Sequence[Tensor]) -> list[Any]:
+    """The results of a call, and last its operation."""
+    made = function.opdef(*args, name=function.name)
+    results = made if isinstance(made, list) else [made] if function.results else []
+    return [*results, results[0].op if results else made]
+
+
+def _choose(condition: Tensor, functions: Sequence[Function], args: Sequence[Tensor]) -> list[Tensor]:
+    """The results of the first function if `condition` is true, else of the second; last a bool when it has run."""
+    return list(cond(condition, lambda: _run(functions[0], args), lambda: _run(functions[1], args), strict=True))
+
+
+def _among(number: Any, functions: Sequence[Function], args: Sequence[Tensor]) -> list[Tensor]:
+    """The results of the function of this number, found by halving; last a bool when it has run."""
+    count = len(functions)
+    if count == 1:
+        return _choose(number < 0, (functions[0], functions[0]), args)
+    outside = LOGICAL_OR(number < 0, number >= count)
+    number = where(outside, count - 1, number)
+
+    def within(low: int, high: int) -> list[Any]:
+        if high - low == 1:
+            return _run(functions[low], args)
+        middle = (low + high) // 2
+        return list(cond(number < middle, lambda: within(low, middle), lambda: within(middle, high), strict=True))
+
+    return within(0, count)

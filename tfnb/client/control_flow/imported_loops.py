@@ -1,0 +1,255 @@
+"""Loops of imported graphs: their contexts, found in the structure of the graph (white paper, section 4.4).
+
+A file holds Enter, Merge, Switch, NextIteration and Exit nodes, but not the objects that gradients need. Here they are
+made again from the nodes. Invariant: a loop whose nodes allow more than one reading gets no context, but the reason
+why, which an error gives to who differentiates it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from tfnb.client.control_flow.control_context import CONTEXT, Detached, context_of
+from tfnb.client.control_flow.while_context import LOOP, WhileContext
+from tfnb.client.gradients.backward_loop import SAVED, BackwardLoop, unswitched
+from tfnb.ir.builder import GraphBuilder, claim_frame
+from tfnb.ir.opdef import Kind
+from tfnb.ir.operation import Operation
+from tfnb.ir.operation_keys import PIVOT
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.control_flow.loop_stack import LOOP_STACK, LOOP_STACK_POP, LOOP_STACK_PUSH
+from tfnb.ops.control_flow.switch_merge import CONTROL_TRIGGER, EXIT, SWITCH
+
+__all__ = ["UNCLEAR", "restore_loops"]
+
+UNCLEAR = "unclear"  # key in Operation.extra of the Exits of a loop without context: the reason
+_ROUNDS = 100  # loops in loops that reach each other by control edges alone need one round for each level
+
+
+class _Unclear(Exception):
+    """The nodes of a frame do not tell what the loop is."""
+
+
+def restore_loops(graph: GraphBuilder, ops: Sequence[Operation]) -> list[WhileContext]:
+    """Makes the contexts of the loops among newly added operations; those of the loops that are clear.
+
+    `ops` are in an order in which each stands behind its inputs, but for the edges that close loops.
+    """
+    enters = [op for op in ops if op.opdef.kind is Kind.ENTER and LOOP not in op.extra]
+    if not enters:
+        return []
+    frames = _Frames(ops)
+    made: dict[str, WhileContext] = {}
+    around = graph.scopes.control_flow
+    for name in frames.outermost_first():
+        _name_apart(graph, name, frames.enters[name])
+        own = [op for op in ops if frames.inside.get(op) == name]
+        outer = made.get(frames.parents[name], around)
+        try:
+            if frames.parents[name] and frames.parents[name] not in made:
+                raise _Unclear("it lies in a loop that is not clear")
+            made[name] = _restored(graph, outer, frames.enters[name], own)
+        except _Unclear as problem:
+            for op in own:
+                op.extra.pop(CONTEXT, None)
+                for reader in (c for t in op.outputs for c in t.consumers() if c.opdef.kind is Kind.EXIT):
+                    reader.extra[UNCLEAR] = f"the loop of the frame {name!r} was imported, and {problem}"
+    _restore_stacks(ops)
+    return list(made.values())
+
+
+class _Frames:
+    """Which frame each operation runs in, "" for that around all, and which frame is around each."""
+
+    def __init__(self, ops: Sequence[Operation]) -> None:
+        self.inside: dict[Operation, str] = {}
+        self.into = {op: op.attrs.frame_name for op in ops if op.opdef.kind is Kind.ENTER}
+        self.parents: dict[str, str] = dict.fromkeys(self.into.values(), "")
+        self.enters = {name: [op for op, into in self.into.items() if into == name] for name in self.parents}
+        for _ in range(_ROUNDS):
+            if not self._spread(ops):
+                break
+
+    def _spread(self, ops: Sequence[Operation]) -> bool:
+        changed = False
+        for op in ops:
+            sources = [self._of_output(before) for before in (*(t.op for t in op.inputs), *op.control_inputs)]
+            found = max(sources, key=self.depth, default="")
+            if op.opdef.kind is Kind.EXIT:
+                found = self.parents.get(found, "")
+            if self.depth(found) > self.depth(self.inside.get(op, "")):
+                self.inside[op] = found
+                changed = True
+            if op.opdef.kind is Kind.ENTER:
+                around = self.inside.get(op, "")
+                name = self.into[op]
+                if self.depth(around) > self.depth(self.parents[name]) and around != name:
+                    self.parents[name] = around
+                    changed = True
+        return changed
+
+    def _of_output(self, op: Operation) -> str:
+        """The frame that an operation gives its values to."""
+        return self.into.get(op) or self.inside.get(op, "")
+
+    def depth(self, name: str) -> int:
+        found = 0
+        while name and found <= len(self.parents):
+            name, found = self.parents[name], found + 1
+        return found
+
+    def outermost_first(self) -> list[str]:
+        return sorted(self.parents, key=self.depth)
+
+
+def _name_apart(graph: GraphBuilder, name: str, enters: Sequence[Operation]) -> None:
+    """Gives the frame another name where the graph has one of this name already: two loops would run as one."""
+    unique = claim_frame(graph, name)
+    if unique != name:
+        for op in enters:
+            op.attrs = dataclasses.replace(op.attrs, frame_name=unique)
+
+
+def _restored(graph: GraphBuilder, outer: Any, enters: Sequence[Operation], own: Sequence[Operation]) -> WhileContext:
+    conds = [op for op in own if op.opdef.kind is Kind.LOOP_COND]
+    if len(conds) != 1:
+        raise _Unclear(f"it has {len(conds)} LoopCond nodes where a loop has one")
+    variables, constants = [], []
+    for enter in enters:
+        merges = [c for c in enter.y.consumers() if c.opdef.kind is Kind.MERGE and _closes(c)]
+        if len(merges) > 1 or (merges and len(enter.y.consumers()) > 1):
+            raise _Unclear(f"its {enter.name!r} begins more than one loop variable")
+        if merges:
+            variables.append((enter, merges[0]))
+        else:
+            constants.append(enter)
+    takes_saved = any(op.opdef is LOOP_STACK_POP for op in own)
+    loop = _blank(BackwardLoop if takes_saved else WhileContext, graph, outer, enters[0])
+    loop.pred = conds[0].y
+    for op in own:
+        op.extra[CONTEXT] = loop
+    for enter, merge in variables:
+        _add_variable(loop, enter, merge)
+    for enter in constants:
+        outside = enter.inputs[0] if enter.inputs[0] not in loop.entered else enter.y
+        loop.entered[outside] = enter.y
+        loop.made_outside.add(enter.y)
+        loop._constants.add(enter.y)
+    if not loop.inputs:
+        raise _Unclear("it has no loop variable")
+    loop.pivot = loop.inputs[0]
+    condition = _computing(loop.pred.op, set(own))
+    for op in own:
+        op.extra[PIVOT] = (loop.merges[0] if op in condition else loop.pivot).op
+    for op in (*enters, *(t.op for t in loop.exits)):
+        op.extra[LOOP] = loop
+    return loop
+
+
+def _computing(pred: Operation, own: set[Operation]) -> set[Operation]:
+    """The operations of a loop that compute its condition."""
+    found: set[Operation] = set()
+    stack = [pred]
+    while stack:
+        op = stack.pop()
+        if op in own and op not in found and op.opdef.kind is not Kind.MERGE:
+            found.add(op)
+            stack += [t.op for t in op.inputs]
+    return found
+
+
+def _blank(kind: type[Any], graph: GraphBuilder, outer: Any, enter: Operation) -> Any:
+    """A context without variables, of the frame that `enter` leads into."""
+    loop: Any = object.__new__(kind)
+    WhileContext.__init__(loop, graph, enter.attrs.parallel_iterations, name="imported")
+    loop.name = enter.attrs.frame_name
+    loop.outer = outer
+    return loop
+
+
+def _closes(merge: Operation) -> bool:
+    return len(merge.inputs) == 2 and any(t.op.opdef.kind is Kind.NEXT_ITERATION for t in merge.inputs)
+
+
+def _add_variable(loop: WhileContext, enter: Operation, merge: Operation) -> None:
+    """Takes up one loop variable. Where the file lacks its Switch or Exit, since nobody reads them, they are made."""
+    value = merge.outputs[0]
+    switches = [c for c in value.consumers() if c.opdef.kind is Kind.SWITCH and c.inputs[1] == loop.pred]
+    if len(switches) > 1 or (switches and switches[0].inputs[0] != value):
+        raise _Unclear(f"more than one Switch takes its loop variable {merge.name!r}")
+    with Detached(loop.graph, loop):
+        leave, go_on = switches[0].outputs if switches else SWITCH(value, loop.pred, name="Switch")
+        readers = go_on.consumers()
+        if len(readers) == 1 and readers[0].opdef is IDENTITY:
+            go_on = readers[0].y
+    exits = [c for c in leave.consumers() if c.opdef.kind is Kind.EXIT]
+    if len(exits) > 1:
+        raise _Unclear(f"its loop variable {merge.name!r} has more than one Exit")
+    with Detached(loop.graph, loop.outer):
+        loop.exits.append(exits[0].y if exits else EXIT(leave, name="Exit"))
+    following = next(t.op for t in merge.inputs if t.op.opdef.kind is Kind.NEXT_ITERATION)
+    loop.enters.append(enter.y)
+    loop.made_outside.add(enter.y)
+    loop.merges.append(value)
+    loop.inputs.append(go_on)
+    loop.results[len(loop.merges) - 1] = following.inputs[0]
+
+
+def _restore_stacks(ops: Sequence[Operation]) -> None:
+    """Finds what saves and what reads each tensor of a forward loop, if the file holds backward loops too."""
+    pushes: dict[tuple[Operation, int], Operation] = {}
+    waiting = [op for op in ops if op.opdef in (LOOP_STACK_PUSH, LOOP_STACK_POP)]
+    while waiting:
+        later = []
+        for op in waiting:
+            stack = _stack_of(op.inputs[0])
+            push = op if op.opdef is LOOP_STACK_PUSH else pushes.get((stack, op.attrs.slot))
+            if stack is None or push is None:
+                later.append(op)  # its handle was saved on another stack
+            elif push is op:
+                pushes[stack, op.attrs.slot] = op
+            else:
+                _connect(stack, push, op)
+        if len(later) == len(waiting):
+            return
+        waiting = later
+
+
+def _stack_of(handle: Tensor) -> Any:
+    """The LoopStack whose handle this is, None where that is not known yet."""
+    while handle.op.opdef is not LOOP_STACK:
+        if handle.op.opdef is LOOP_STACK_POP:
+            if SAVED not in handle.op.extra:
+                return None
+            handle = handle.op.extra[SAVED].push.inputs[2]
+        elif handle.op.inputs:
+            handle = handle.op.inputs[0]
+        else:
+            return None
+    return handle.op
+
+
+def _connect(stack: Operation, push: Operation, pop: Operation) -> None:
+    forward, back = _loop_of(push), _loop_of(pop)
+    if forward is None or not isinstance(back, BackwardLoop):
+        return
+    kept = next((op for op in _trigger_readers(push, forward)), None)
+    if kept is None:
+        return
+    back.resume(forward, stack.y, kept, push, pop)
+
+
+def _loop_of(op: Operation) -> Any:
+    context = context_of(op)
+    while context is not None and not context.is_loop:
+        context = context.outer
+    return context
+
+
+def _trigger_readers(push: Operation, forward: WhileContext) -> list[Operation]:
+    """The operations that count the iterations of the forward loop only when what is kept is kept."""
+    counts = [c for c in unswitched(push.inputs[1]).consumers() if c.opdef.kind is not Kind.EXIT and forward.holds(c)]
+    return [t for c in counts for t in c.control_inputs if t.opdef is CONTROL_TRIGGER and push in t.control_inputs]

@@ -1,0 +1,193 @@
+"""map_fn, foldl, foldr, scan: a function along the first axis, as a loop over tensor arrays (white paper, 4.4).
+
+Invariant: the elements are read in order and each result is written once, so gradients go back element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfnb.client.control_flow.tensor_array import TensorArray
+from tfnb.client.control_flow.while_loop import while_loop
+from tfnb.client.graph.nest import flatten, pack, same_structure
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import shape_of
+from tfnb.types import Shape, as_dtype
+
+__all__ = ["API", "foldl", "foldr", "map_fn", "scan"]
+
+
+def map_fn(
+    fn: Callable[..., Any], elems: Any, dtype: Any = None, parallel_iterations: int | None = None,
+    back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True, name: str | None = None,
+) -> Any:  # fmt: skip
+    """`fn` of each element of `elems` along the first axis, stacked along a new first axis.
+
+    `elems`: a tensor, or a structure of tensors of the same first dimension; `fn` takes one element in that structure.
+    `dtype`: (the structure of) the results' dtypes, when they differ from those of `elems`. Raises `DTypeError` for a
+    function that is not callable, `ShapeError` for scalars, `InvalidArgumentError` for other results than announced.
+    """
+    arrays, n, static = _unstacked(fn, elems, "map_fn")
+    graph = graph_of(flatten(elems))
+    with graph.as_default(), graph.name_scope(name or "map"):
+        inputs = _read_from(arrays)
+        wanted = pack(elems, inputs.dtypes) if dtype is None else dtype
+        targets = [
+            TensorArray(as_dtype(d), size=n, infer_shape=infer_shape) for d in flatten(wanted)
+        ]
+
+        def body(i: Any, written: Any) -> Any:
+            found = fn(pack(elems, inputs.at(i)))
+            if not same_structure(wanted, found):
+                raise InvalidArgumentError(
+                    f"map_fn: the function returned {found!r}, announced was {wanted!r}; give dtype"
+                )
+            parts = [a.write(i, x) for a, x in zip(written, flatten(found), strict=True)]
+            return i + 1, parts
+
+        _, done = _loop(n, body, (graph.to_tensor(0), targets), parallel_iterations, back_prop, swap_memory)
+        return pack(wanted, [_with_length(a.stack(), static) for a in done])
+
+
+def foldl(
+    fn: Callable[..., Any], elems: TensorLike, initializer: Any = None, parallel_iterations: int | None = None,
+    back_prop: bool = True, swap_memory: bool = False, name: str | None = None,
+) -> Any:  # fmt: skip
+    """`fn(...fn(fn(initializer, e0), e1)..., en)` over the elements of `elems` along the first axis.
+
+    Without an `initializer` the first element is it. Raises as `map_fn`.
+    """
+    return _fold(fn, elems, initializer, parallel_iterations, back_prop, swap_memory, name or "foldl", False)
+
+
+def foldr(
+    fn: Callable[..., Any], elems: Any, initializer: Any = None, parallel_iterations: int | None = None,
+    back_prop: bool = True, swap_memory: bool = False, name: str | None = None,
+) -> Any:  # fmt: skip
+    """As `foldl`, from the last element to the first."""
+    return _fold(fn, elems, initializer, parallel_iterations, back_prop, swap_memory, name or "foldr", True)
+
+
+def scan(
+    fn: Callable[..., Any], elems: Any, initializer: Any = None, parallel_iterations: int = 10,
+    back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True, reverse: bool = False,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """As `foldl`, but all intermediate results, stacked along a new first axis.
+
+    `fn(accumulated, element)` returns the structure of `initializer` (or of `elems` without one: then the first
+    element is the first result). `reverse` goes from the last element to the first. Raises as `map_fn`.
+    """
+    arrays, n, static = _unstacked(fn, elems, "scan")
+    graph = graph_of(flatten(elems))
+    with graph.as_default(), graph.name_scope(name or "scan"):
+        inputs = _read_from(arrays)
+        start, done = _begin(graph, inputs, elems, initializer, n, reverse)
+        structure = elems if initializer is None else initializer
+        targets = [TensorArray(a.dtype, size=n, infer_shape=infer_shape) for a in flatten(start)]
+        at = (n - 1 if reverse else 0) if done else None
+        if at is not None:
+            targets = [t.write(at, a) for t, a in zip(targets, flatten(start), strict=True)]
+
+        def body(k: Any, accumulated: Any, written: Any) -> Any:
+            i = n - 1 - k if reverse else k
+            found = fn(accumulated, pack(elems, inputs.at(i)))
+            if not same_structure(structure, found):
+                raise InvalidArgumentError(
+                    f"scan: the function returned {found!r}, which has not the structure of {structure!r}"
+                )
+            found = pack(structure, [graph.to_tensor(x) for x in flatten(found)])
+            parts = [t.write(i, x) for t, x in zip(written, flatten(found), strict=True)]
+            return k + 1, found, parts
+
+        variables = (graph.to_tensor(int(done)), start, targets)
+        _, _, written = _loop(n, body, variables, parallel_iterations, back_prop, swap_memory)
+        return pack(structure, [_with_length(t.stack(), static) for t in written])
+
+
+def _fold(
+    fn: Callable[..., Any], elems: Any, initializer: Any, parallel_iterations: int | None, back_prop: bool,
+    swap_memory: bool, name: str, backwards: bool,
+) -> Any:  # fmt: skip
+    arrays, n, _ = _unstacked(fn, elems, name)
+    graph = graph_of(flatten(elems))
+    with graph.as_default(), graph.name_scope(name):
+        inputs = _read_from(arrays)
+        start, done = _begin(graph, inputs, elems, initializer, n, backwards)
+
+        def body(k: Any, accumulated: Any) -> Any:
+            i = n - 1 - k if backwards else k
+            return k + 1, fn(accumulated, pack(elems, inputs.at(i)))
+
+        variables = (graph.to_tensor(int(done)), start)
+        return _loop(n, body, variables, parallel_iterations, back_prop, swap_memory)[1]
+
+
+class _Inputs:
+    """The elements, to be read one by one."""
+
+    def __init__(self, arrays: list[TensorArray]) -> None:
+        self.arrays = arrays
+        self.dtypes = [a.dtype for a in arrays]
+
+    def at(self, i: Any) -> list[Tensor]:
+        return [a.read(i) for a in self.arrays]
+
+
+def _unstacked(fn: Any, elems: Any, what: str) -> tuple[list[Tensor], Any, int | None]:
+    """The tensors of `elems`, how many elements they have (a tensor, or an int), and that number if it is known."""
+    if not callable(fn):
+        raise DTypeError(f"{what}: fn must be callable, got {fn!r}")
+    leaves = flatten(elems)
+    graph = graph_of(leaves)
+    with graph.as_default():
+        tensors = [graph.to_tensor(x) for x in leaves]
+        if not tensors:
+            raise InvalidArgumentError(f"{what}: there are no elements")
+        first = Shape((None,))
+        for t in tensors:
+            if t.shape.dims is not None:
+                if not t.shape.dims:
+                    raise ShapeError(f"{what}: elements must have at least one dimension, got a scalar", t.op)
+                first = first.merge_with(Shape(t.shape.dims[:1]))
+        static = first.known()[0] if first.is_fully_defined() else None
+        n = shape_of(tensors[0])[0] if static is None else graph.to_tensor(static)
+    return tensors, n, static
+
+
+def _read_from(tensors: list[Tensor]) -> _Inputs:
+    n = [shape_of(t)[0] if not t.shape.dims or t.shape.dims[0] is None else t.shape.dims[0] for t in tensors]
+    return _Inputs(
+        [
+            TensorArray(t.dtype, size=k, clear_after_read=False).unstack(t)
+            for t, k in zip(tensors, n, strict=True)
+        ]
+    )
+
+
+def _begin(graph: Any, inputs: _Inputs, elems: Any, initializer: Any, n: Any, backwards: bool) -> tuple[Any, bool]:
+    """What is accumulated before the loop, and whether an element was used up for it."""
+    if initializer is None:
+        return pack(elems, inputs.at(n - 1 if backwards else 0)), True
+    return pack(initializer, [graph.to_tensor(x) for x in flatten(initializer)]), False
+
+
+def _loop(
+    n: Any, body: Callable[..., Any], variables: Any, parallel: int | None, back_prop: bool, swap: bool
+) -> Any:
+    return while_loop(
+        lambda i, *_: i < n, body, variables, parallel_iterations=10 if parallel is None else parallel,
+        back_prop=back_prop, swap_memory=swap, maximum_iterations=None,
+    )  # fmt: skip
+
+
+def _with_length(t: Tensor, n: int | None) -> Tensor:
+    if t.shape.dims is not None:
+        t.set_shape(Shape((n, *t.shape.dims[1:])))
+    return t
+
+
+API: dict[str, Any] = {"map_fn": map_fn, "foldl": foldl, "foldr": foldr, "scan": scan}

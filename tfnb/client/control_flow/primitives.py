@@ -1,0 +1,108 @@
+"""Control flow by its primitives: `tf.control_flow_ops` for who builds branches and loops by hand (white paper, 4.4).
+
+Invariant: what these make is what `tf.cond` and `tf.while_loop` are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tfnb.client.control_flow.cond import case, cond
+from tfnb.client.control_flow.while_loop import while_loop
+from tfnb.client.variables.variable import group, tuple_
+from tfnb.ir.default import graph_of
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.control_flow.switch_merge import (
+    CONTROL_TRIGGER,
+    ENTER,
+    EXIT,
+    LOOP_COND,
+    MERGE,
+    NEXT_ITERATION,
+    NO_OP,
+    REF_ENTER,
+    REF_EXIT,
+    REF_MERGE,
+    REF_NEXT_ITERATION,
+    REF_SWITCH,
+    SWITCH,
+)
+
+__all__ = ["API", "enter", "exit_", "merge", "next_iteration", "switch", "with_dependencies"]
+
+
+def with_dependencies(dependencies: Iterable[Any], output_tensor: Any, name: str | None = None) -> Any:
+    """`output_tensor`, available only after `dependencies` (tensors, operations) have run."""
+    graph = graph_of([output_tensor])
+    scope = name or "control_dependency"
+    with graph.as_default(), graph.name_scope(scope), graph.control_dependencies(dependencies):
+        if isinstance(output_tensor, IndexedSlices):
+            values = IDENTITY(output_tensor.values)
+            return IndexedSlices(values, output_tensor.indices, output_tensor.dense_shape)
+        return IDENTITY(output_tensor)
+
+
+def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> tuple[Any, Any]:
+    """(`data` where the bool scalar `pred` is false, `data` where it is true): the other one is dead."""
+    graph = graph_of([data, pred])
+    data = graph.to_tensor(data, dtype)
+    when_false, when_true = (REF_SWITCH if data.spec.ref else SWITCH)(data, pred, name=name)
+    return when_false, when_true
+
+
+def merge(inputs: Iterable[Any], name: str | None = None) -> tuple[Any, Any]:
+    """(the one of `inputs` that is not dead, its number)."""
+    output, index = MERGE(list(inputs), name=name)
+    return output, index
+
+
+def enter(
+    data: TensorLike, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10, name: str | None = None
+) -> Any:  # fmt: skip
+    """`data` inside the loop `frame_name`: in its first iteration, or in all if `is_constant`."""
+    return ENTER(
+        data, frame_name=frame_name, is_constant=is_constant, parallel_iterations=parallel_iterations, name=name
+    )
+
+
+def exit_(data: TensorLike, name: str | None = None) -> Any:
+    """`data` of the loop's last iteration, outside it."""
+    return EXIT(data, name=name)
+
+
+def next_iteration(data: TensorLike, name: str | None = None) -> Any:
+    """`data` in the loop's next iteration."""
+    return NEXT_ITERATION(data, name=name)
+
+
+def loop_cond(pred: TensorLike, name: str | None = None) -> Any:
+    """The bool scalar that decides whether the loop goes on."""
+    return LOOP_COND(pred, name=name)
+
+
+_NAMES: dict[str, Any] = {
+    "case": case,
+    "cond": cond,
+    "while_loop": while_loop,
+    "group": group,
+    "tuple": tuple_,
+    "with_dependencies": with_dependencies,
+    "switch": switch,
+    "merge": merge,
+    "enter": enter,
+    "exit": exit_,
+    "next_iteration": next_iteration,
+    "loop_cond": loop_cond,
+    "control_trigger": CONTROL_TRIGGER,
+    "no_op": NO_OP,
+    "ref_switch": REF_SWITCH,
+    "ref_merge": REF_MERGE,
+    "ref_enter": REF_ENTER,
+    "ref_exit": REF_EXIT,
+    "ref_next_iteration": REF_NEXT_ITERATION,
+}
+API: dict[str, Any] = {f"control_flow_ops.{name}": value for name, value in _NAMES.items()}
+API["with_dependencies"] = with_dependencies

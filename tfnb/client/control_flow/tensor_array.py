@@ -1,0 +1,244 @@
+"""tf.TensorArray: values written one by one, in loops above all (white paper, section 4.4).
+
+A handle to an array in the step, and the flow that orders reads after writes: each write gives a new `TensorArray` with
+a new flow. Invariant: what reads an array gets all that was written on the way to its flow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.const import constant_value
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import range_
+from tfnb.ops.array.shape_ops import IDENTITY, shape_of
+from tfnb.ops.state.tensor_array import (
+    TENSOR_ARRAY,
+    TENSOR_ARRAY_CLOSE,
+    TENSOR_ARRAY_CONCAT,
+    TENSOR_ARRAY_GATHER,
+    TENSOR_ARRAY_GRAD,
+    TENSOR_ARRAY_READ,
+    TENSOR_ARRAY_SCATTER,
+    TENSOR_ARRAY_SIZE,
+    TENSOR_ARRAY_SPLIT,
+    TENSOR_ARRAY_WRITE,
+)
+from tfnb.types import DType, Shape, as_dtype, as_shape, int32, int64, unknown_shape
+
+__all__ = ["API", "TensorArray"]
+
+
+class TensorArray:
+    """An array of tensors of `dtype`, of `size` elements (more with `dynamic_size`), each written once.
+
+    `clear_after_read` frees an element when it is read; `infer_shape` demands that all have one shape; `element_shape`
+    says what is known of it. `handle` and `flow` make another reference to an array that exists. Raises
+    `InvalidArgumentError` when neither a size nor a handle is given, or both.
+    """
+
+    def __init__(
+        self, dtype: Any, size: Any = None, dynamic_size: bool | None = None, clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None, handle: Tensor | None = None, flow: Tensor | None = None,
+        infer_shape: bool = True, element_shape: Any = None, colocate_with_first_write_call: bool = True,
+        name: str | None = None,
+    ) -> None:  # fmt: skip
+        if (handle is None) == (size is None):
+            raise InvalidArgumentError("TensorArray needs a size or a handle, and not both")
+        if handle is not None and (tensor_array_name or dynamic_size is not None or clear_after_read is not None):
+            raise InvalidArgumentError(
+                "TensorArray: tensor_array_name, dynamic_size and clear_after_read are for new arrays, not for a handle"
+            )
+        if handle is not None and flow is None:
+            raise InvalidArgumentError("TensorArray: a handle needs its flow")
+        self._dtype = as_dtype(dtype).base_dtype
+        self._infer_shape = infer_shape or element_shape is not None
+        # One list for all references to the array: what one write tells of the shape, all know.
+        self._known = [unknown_shape if element_shape is None else as_shape(element_shape)]
+        self._size = None if size is None else size
+        self._dynamic = bool(dynamic_size)
+        self._handle: Tensor
+        self._flow: Tensor
+        if handle is not None and flow is not None:
+            self._handle, self._flow = handle, flow
+            return
+        graph = graph_of([size])
+        clear = True if clear_after_read is None else bool(clear_after_read)
+        with graph.as_default(), graph.name_scope(name or "TensorArray") as scope:
+            self._handle, self._flow = TENSOR_ARRAY(
+                graph.to_tensor(size, int32), dtype=self._dtype, element_shape=self._shape_attr(),
+                dynamic_size=self._dynamic, clear_after_read=clear, identical_element_shapes=infer_shape,
+                tensor_array_name=tensor_array_name or "", name=scope,
+            )  # fmt: skip
+
+    def _shape_attr(self) -> Shape | None:
+        return None if self._known[0].dims is None else self._known[0]
+
+    # what it is
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    @property
+    def handle(self) -> Tensor:
+        return self._handle
+
+    @property
+    def flow(self) -> Tensor:
+        return self._flow
+
+    @property
+    def graph(self) -> Any:
+        return self._flow.graph
+
+    @property
+    def op(self) -> Any:
+        return self._handle.op
+
+    @property
+    def element_shape(self) -> Shape:
+        """What is known of the shape of every element."""
+        return self._known[0]
+
+    @property
+    def dynamic_size(self) -> bool:
+        return self._dynamic
+
+    def with_flow(self, flow: Tensor) -> TensorArray:
+        """The same array, as it is after `flow`."""
+        found = TensorArray.__new__(TensorArray)
+        found.__dict__.update(self.__dict__)
+        found._flow = flow
+        return found
+
+    def identity(self) -> TensorArray:
+        """The same array; reads of it wait for control dependencies that are in force now."""
+        return self.with_flow(IDENTITY(self._flow))
+
+    def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
+        """The array that collects the gradient by this one's elements."""
+        handle, made = TENSOR_ARRAY_GRAD(
+            self._handle, self._flow if flow is None else flow, source=source, name=name
+        )
+        found = TensorArray(
+            self._dtype, handle=handle, flow=made, infer_shape=self._infer_shape,
+            element_shape=self._shape_attr(),
+        )  # fmt: skip
+        return found
+
+    # elements
+
+    def read(self, index: Any, name: str | None = None) -> Tensor:
+        """The element `index`, an int32 scalar."""
+        value: Tensor = TENSOR_ARRAY_READ(self._handle, index, self._flow, dtype=self._dtype, name=name)
+        value.set_shape(self._known[0])
+        return value
+
+    def write(self, index: Any, value: TensorLike, name: str | None = None) -> TensorArray:
+        """The array with `value` as element `index`. Raises `DTypeError`, `ShapeError` for one that does not fit."""
+        value = self._tensor(value)
+        self._learn(value.shape)
+        return self.with_flow(TENSOR_ARRAY_WRITE(self._handle, index, value, self._flow, name=name))
+
+    def stack(self, name: str | None = None) -> Tensor:
+        """All elements along a new first axis, shape (size, ...)."""
+        graph = self.graph
+        with graph.as_default(), graph.name_scope(name or "TensorArrayStack"):
+            found = self.gather(range_(0, self.size()))
+            static = None if self._dynamic else self._static_size()
+            if static is not None and self._known[0].dims is not None:
+                found.set_shape(Shape((static, *self._known[0].dims)))
+            return found
+
+    pack = stack
+
+    def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
+        """The elements `indices`, an int32 vector, along a new first axis."""
+        found: Tensor = TENSOR_ARRAY_GATHER(
+            self._handle, indices, self._flow, dtype=self._dtype, element_shape=self._shape_attr(), name=name
+        )
+        return found
+
+    def concat(self, name: str | None = None) -> Tensor:
+        """All elements along their first axis, which may differ in length."""
+        dims = self._known[0].dims
+        found: Tensor = TENSOR_ARRAY_CONCAT(
+            self._handle, self._flow, dtype=self._dtype,
+            element_shape_except0=None if dims is None else Shape(dims[1:]), name=name,
+        )[0]  # fmt: skip
+        return found
+
+    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+        """The array with the parts of `value` along its first axis as elements."""
+        graph = self.graph
+        with graph.as_default(), graph.name_scope(name or "TensorArrayUnstack"):
+            value = self._tensor(value)
+            rows = value.shape.dims[0] if value.shape.dims else None
+            return self.scatter(range_(0, shape_of(value)[0] if rows is None else rows), value)
+
+    unpack = unstack
+
+    def scatter(self, indices: TensorLike, value: Any, name: str | None = None) -> TensorArray:
+        """The array with part i of `value` along its first axis as element `indices[i]`."""
+        value = self._tensor(value)
+        if value.shape.dims is not None:
+            if not value.shape.dims:
+                raise ShapeError("TensorArray.scatter: the value must have at least one dimension", value.op)
+            self._learn(Shape(value.shape.dims[1:]))
+        return self.with_flow(TENSOR_ARRAY_SCATTER(self._handle, indices, value, self._flow, name=name))
+
+    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+        """The array with pieces of `value` along its first axis, of `lengths` rows, as elements."""
+        value = self._tensor(value)
+        lengths = self.graph.to_tensor(lengths, int64) if not isinstance(lengths, Tensor) else lengths
+        known = constant_value(lengths)
+        dims = value.shape.dims
+        if self._infer_shape and known is not None and dims is not None and known.size:
+            same = int(known[0]) if bool((known == known[0]).all()) else None
+            self._learn(Shape((same, *dims[1:])))
+        return self.with_flow(TENSOR_ARRAY_SPLIT(self._handle, value, lengths, self._flow, name=name))
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many elements there are, an int32 scalar."""
+        static = None if self._dynamic else self._static_size()
+        if static is not None:
+            return self.graph.to_tensor(static, int32)
+        found: Tensor = TENSOR_ARRAY_SIZE(self._handle, self._flow, name=name)
+        return found
+
+    def close(self, name: str | None = None) -> Any:
+        """The operation that frees the elements."""
+        return TENSOR_ARRAY_CLOSE(self._handle, name=name)
+
+    def _static_size(self) -> int | None:
+        if self._size is None:
+            return None
+        known = constant_value(self._size) if isinstance(self._size, Tensor) else self._size
+        return None if known is None else int(known)
+
+    def _tensor(self, value: Any) -> Tensor:
+        found: Tensor = self.graph.to_tensor(value, self._dtype)
+        if found.dtype is not self._dtype:
+            raise DTypeError(
+                f"TensorArray of {self._dtype.name}: the value {found.name} is {found.dtype.name}", found.op
+            )
+        return found
+
+    def _learn(self, shape: Shape) -> None:
+        """An element has this shape; with `infer_shape` all have."""
+        if not self._known[0].is_compatible_with(shape) and self._infer_shape:
+            raise ShapeError(
+                f"TensorArray: an element of shape {shape}, where elements have shape {self._known[0]} (consider "
+                "infer_shape=False)"
+            )
+        if self._infer_shape:
+            self._known[0] = self._known[0].merge_with(shape)
+
+    def __repr__(self) -> str:
+        return f"<tf.TensorArray '{self._handle.name}' dtype={self._dtype.name} element_shape={self._known[0]}>"
+
+
+API: dict[str, Any] = {"TensorArray": TensorArray}

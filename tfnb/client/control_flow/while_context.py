@@ -1,0 +1,238 @@
+"""WhileContext: one loop of the graph (white paper, section 4.4; OSDI'16, section 3.4).
+
+A loop variable is Enter -> Merge -> Switch; the Switch leads to the body and by NextIteration back to the Merge, or to
+Exit. What the body reads from outside is a constant Enter: the same in all iterations. Invariant: `enters`, `merges`,
+`inputs`, `results` and `exits` hold a loop variable each, at the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+from tfnb.client.control_flow.control_context import (
+    LOOP,
+    READ,
+    Context,
+    Detached,
+    context_of,
+    root_variable,
+)
+from tfnb.client.variables.reads import ImplicitRead, read_in
+from tfnb.errors import DTypeError, ShapeError
+from tfnb.ir.builder import replace_input
+from tfnb.ir.opdef import Kind
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.control_flow.switch_merge import (
+    ENTER,
+    EXIT,
+    LOOP_COND,
+    MERGE,
+    NEXT_ITERATION,
+    REF_ENTER,
+    SWITCH,
+)
+from tfnb.types import Shape, TensorSpec, scalar
+
+__all__ = ["LOOP", "WhileContext"]
+
+
+class WhileContext(Context):
+    """A loop while it is built, and what gradients need to know of it afterwards.
+
+    `inputs` are the loop variables as the body gets them, `results` what it makes of them, `exits` the values after
+    the loop.
+    """
+
+    is_loop = True
+
+    def __init__(
+        self, graph: Any, parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False,
+        name: str = "while_context",
+    ) -> None:  # fmt: skip
+        super().__init__(graph)
+        self.name: str = graph.unique_name(name)
+        self.parallel_iterations = parallel_iterations
+        self.back_prop = back_prop
+        self.swap_memory = swap_memory
+        self.enters: list[Tensor] = []
+        self.merges: list[Tensor] = []
+        self.inputs: list[Tensor] = []
+        self.results: dict[int, Tensor] = {}
+        self.exits: list[Tensor] = []
+        self.pred: Any = None  # output of the LoopCond
+        self._constants: set[Tensor] = set()  # outputs of constant Enters
+
+    # what comes in
+
+    def drives(self, t: Tensor) -> bool:
+        return self.has(t) and t not in self._constants
+
+    def is_place(self, t: Tensor) -> bool:
+        """A reference made outside comes in by RefEnter, so that all in the loop is of the loop's frame."""
+        return t.op.opdef.kind is Kind.CONST and super().is_place(t)
+
+    def capture(self, t: Tensor) -> Tensor:
+        found = self._enter(t, constant=True)
+        self._constants.add(found)
+        return found
+
+    def _enter(self, t: Tensor, constant: bool) -> Tensor:
+        found: Tensor = (REF_ENTER if constant and t.spec.ref else ENTER)(
+            t, frame_name=self.name, is_constant=constant, parallel_iterations=self.parallel_iterations,
+            name="Enter",
+        )  # fmt: skip
+        found.op.extra[LOOP] = self
+        return found
+
+    def controls(self, ops: Sequence[Operation]) -> list[Operation]:
+        """Operations outside are waited for once, before the loop begins."""
+        inside = []
+        for op in ops:
+            if self.holds(op):
+                inside.append(op)
+            else:
+                self._begin_after(op)
+        return inside
+
+    def _begin_after(self, op: Operation) -> None:
+        outer: Sequence[Operation] = [op] if self.outer is None else self.outer.controls([op])
+        first = self.enters[0].op
+        first.control_inputs = list(dict.fromkeys([*first.control_inputs, *outer]))
+
+    # building
+
+    def add_variable(self, value: Tensor, shape: Shape | None = None) -> Tensor:
+        """Enter and Merge of a loop variable that begins as `value`; called in the outer context."""
+        enter = self._enter(value, constant=False)
+        self.enters.append(enter)
+        self.made_outside.add(enter)
+        with self.opened():
+            merge: Tensor = MERGE([enter, enter], name="Merge")[0]
+            if shape is not None:
+                merge.op.set_spec(0, TensorSpec(merge.dtype, shape))
+        if self.pivot is None:
+            self.pivot = merge
+        self.merges.append(merge)
+        return merge
+
+    def decide(self, pred: Any) -> None:
+        """The loop goes on while `pred` is true. Called inside, before the body."""
+        pred = self.graph.to_tensor(pred)
+        if not pred.dtype.is_bool:
+            raise DTypeError(f"while_loop: cond must return a bool, got {pred.dtype.name}", pred.op)
+        if not pred.shape.is_compatible_with(scalar):
+            raise ShapeError(f"while_loop: cond must return a scalar, got shape {pred.shape}", pred.op)
+        self.pred = LOOP_COND(self.inside(pred), name="LoopCond")
+
+    def take(self, merge: Tensor) -> Tensor:
+        """The loop variable as the body sees it; its Exit is made too. Called inside."""
+        leave, go_on = SWITCH(merge, self.pred, name="Switch")
+        value: Tensor = IDENTITY(go_on, name="Identity")
+        self.inputs.append(value)
+        with Detached(self.graph, self.outer):
+            self.exits.append(EXIT(leave, name="Exit"))
+        self.exits[-1].op.extra[LOOP] = self
+        return value
+
+    def close(self, k: int, result: Tensor) -> None:
+        """`result` is what loop variable `k` is in the next iteration. Called inside."""
+        merge = self.merges[k]
+        if result.dtype is not merge.dtype:
+            raise DTypeError(
+                f"while_loop: loop variable {k} ({merge.name}) is {merge.dtype.name}, the body made it "
+                f"{result.dtype.name} ({result.name})",
+                result.op,
+            )
+        result = self.inside(result)
+        following: Tensor = NEXT_ITERATION(result, name="NextIteration")
+        _check_invariant(self.enters[k], merge, following)
+        replace_input(merge.op, 1, following)
+        self.results[k] = result
+
+    def build(
+        self,
+        values: Sequence[Tensor],
+        shapes: Sequence[Shape | None],
+        cond: Callable[[list[Tensor]], Any],
+        body: Callable[[list[Tensor]], Sequence[Tensor]],
+    ) -> list[Tensor]:
+        """The whole loop over `values`; the exits. Called in the outer context."""
+        for value, shape in zip(values, shapes, strict=True):
+            self.add_variable(value, shape)
+        with self.opened():
+            self.decide(cond(list(self.merges)))
+            taken = [self.take(merge) for merge in self.merges]
+            self.pivot = taken[0]
+            for k, result in enumerate(body(taken)):
+                self.close(k, result)
+        self.read_in_iterations()
+        return list(self.exits)
+
+    # variables
+
+    @cached_property
+    def changes(self) -> frozenset[Operation]:
+        """The variables that an operation in the finished loop changes."""
+        return frozenset(variable for op in self._changing for variable in _changed(op))
+
+    @cached_property
+    def _changing(self) -> list[Operation]:
+        """The operations in the finished loop that change variables."""
+        made = self.graph.get_operations()[self.enters[0].op.id :]
+        return [op for op in made if op.opdef.writes and self.holds(op)]
+
+    def read_in_iterations(self) -> None:
+        """Lets the finished loop read in each iteration the variables that it changes, not once before it begins.
+
+        Such a read waits for all that the iteration before made of the loop variables, and what changes the variable in
+        the same iteration waits for the read.
+        """
+        for outside, entered in list(self.entered.items()):
+            read: ImplicitRead | None = outside.op.extra.get(READ)
+            if read is None or read.variables.isdisjoint(self.changes):
+                continue
+            for op in entered.consumers():
+                value = self._begin_with(read, in_condition=op.id <= self.pred.op.id)
+                for k, t in enumerate(op.inputs):
+                    if t == entered:
+                        replace_input(op, k, value)
+            for k, t in self.results.items():
+                if t == entered:
+                    self.results[k] = self._begin_with(read, in_condition=False)
+            del self.entered[outside]
+
+    def _begin_with(self, read: ImplicitRead, in_condition: bool) -> Tensor:
+        """The variables' value at the beginning of each iteration, of its condition or of its body."""
+        after = tuple(t.op for t in (self.merges if in_condition else self.inputs))
+        known = (self, after) in read.made
+        value = read_in(read, self, after)
+        if not known:
+            for op in self._changing:
+                if not read.variables.isdisjoint(_changed(op)) and (in_condition or op.id > self.pred.op.id):
+                    op.control_inputs = [*op.control_inputs, *context_of(op).controls([value.op])]
+        return value
+
+
+def _changed(op: Operation) -> frozenset[Operation]:
+    """The variables that the operation itself changes."""
+    return frozenset(root_variable(op.inputs[k]) for k in op.opdef.writes)
+
+
+def _check_invariant(enter: Tensor, merge: Tensor, following: Tensor) -> None:
+    """A loop variable's shape must be at most as specific as that of each iteration's value."""
+    wanted, got = merge.shape.dims, following.shape.dims
+    if wanted is None:
+        return
+    fits = got is not None and len(got) == len(wanted)
+    if fits and all(w is None or w == g for w, g in zip(wanted, got or (), strict=True)):
+        return
+    raise ShapeError(
+        f"the shape of the loop variable {merge.name} is not an invariant of the loop: it enters with shape "
+        f"{enter.shape}, the loop takes {merge.shape}, and after one iteration it has shape {following.shape}. "
+        "Give shape_invariants to tf.while_loop, or use set_shape() on the loop variable",
+        merge.op,
+    )

@@ -1,0 +1,169 @@
+"""tf.while_loop: repeats a body while a condition holds (white paper, section 4.4; OSDI'16, section 3.4).
+
+Loop variables are any structure of tensors, tensor arrays, sparse tensors and indexed slices. Invariant: the value of
+each variable in an iteration is what the body returned for it in the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfnb.client.control_flow.while_context import WhileContext
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.graph.nest import COMPOSITES, flatten, pack, part_shapes, same_structure
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.default import graph_of
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.math.compare import LOGICAL_AND
+from tfnb.types import Shape, as_shape, int32
+
+__all__ = ["API", "while_loop"]
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: Any = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Repeats `loop_vars = body(*loop_vars)` while `cond(*loop_vars)` is true; the loop variables afterwards.
+
+    `loop_vars`: a list or tuple of (structures of) tensors; the body returns as many, of the same dtypes. Shapes must
+    stay the same unless `shape_invariants` (the same structure, of shapes) say what is known of them in all iterations.
+    At most `parallel_iterations` iterations overlap; `maximum_iterations` ends the loop whatever `cond` says;
+    `swap_memory` keeps what gradients need in the host's memory. A single tensor comes back bare, unless
+    `return_same_structure`. Raises `DTypeError` for functions that are not callable, a condition that is not a
+    bool or a variable whose dtype changes, `ShapeError` for one whose shape changes, `InvalidArgumentError` for a
+    body that returns another structure.
+    """
+    if not callable(cond):
+        raise DTypeError("while_loop: cond must be callable")
+    if not callable(body):
+        raise DTypeError("while_loop: body must be callable")
+    if not isinstance(loop_vars, (list, tuple)):
+        loop_vars = [loop_vars]
+    if not loop_vars:
+        raise InvalidArgumentError("while_loop: no loop variables provided")
+    if not isinstance(parallel_iterations, int) or parallel_iterations < 1:
+        raise DTypeError(
+            f"while_loop: parallel_iterations must be a positive integer, got {parallel_iterations!r}"
+        )
+    graph = graph_of(flatten(loop_vars))
+    with graph.as_default(), graph.name_scope(name or "while"):
+        if maximum_iterations is not None:
+            limit = _limit(graph, maximum_iterations)
+            inner_cond, inner_body = cond, body
+            if shape_invariants is not None:
+                shape_invariants = (Shape(()), shape_invariants)
+            loop_vars = (graph.constant(int32.np.type(0)), loop_vars)
+            cond = lambda i, v: LOGICAL_AND(i < limit, inner_cond(*v))  # noqa: E731
+            body = lambda i, v: (i + 1, _as_returned(inner_body(*v), v))  # noqa: E731
+        loop = WhileContext(graph, parallel_iterations, back_prop, swap_memory)
+        graph.add_to_collection(GraphKeys.WHILE_CONTEXT, loop)
+        result = _build(graph, loop, cond, body, loop_vars, shape_invariants)
+    if maximum_iterations is not None:
+        result = result[1]
+        single = len(result) == 1
+    else:
+        single = len(loop.exits) == 1
+    return result[0] if single and not return_same_structure else result
+
+
+def _limit(graph: GraphBuilder, maximum_iterations: Any) -> Tensor:
+    limit: Tensor = graph.to_tensor(maximum_iterations)
+    if not limit.dtype.is_integer or limit.shape.ndims not in (0, None):
+        raise ShapeError(
+            f"while_loop: maximum_iterations must be an integer scalar, got {limit.dtype.name} of shape {limit.shape}"
+        )
+    return limit
+
+
+def _as_returned(found: Any, variables: Any) -> Any:
+    """What a body returned, as the list or tuple of loop variables that it stands for."""
+    if isinstance(found, Operation) or found is None:
+        raise InvalidArgumentError(f"while_loop: body must return the loop variables, got {found!r}")
+    one = len(variables) == 1 and not (
+        isinstance(found, (list, tuple)) and same_structure(list(variables), list(found))
+    )
+    return [found] if one or not isinstance(found, (list, tuple)) else found
+
+
+def _build(
+    graph: Any, loop: WhileContext, cond: Any, body: Any, loop_vars: Any, shape_invariants: Any
+) -> Any:
+    leaves = flatten(loop_vars)
+    values = [_value(graph, leaf) for leaf in leaves]
+    structure = pack(loop_vars, values)
+    shapes = _shapes(structure, values, shape_invariants)
+    returned: list[Any] = []
+
+    def run(variables: list[Tensor]) -> list[Tensor]:
+        found = _as_returned(body(*pack(structure, variables)), structure)
+        if not same_structure(list(structure), list(found)):
+            raise InvalidArgumentError(
+                f"while_loop: body returned {found!r}, which has not the structure of the loop variables {structure!r}"
+            )
+        returned.append(found)
+        return [
+            graph.to_tensor(leaf, v.dtype)
+            for leaf, v in zip(flatten(found), variables, strict=True)
+        ]
+
+    exits = loop.build(values, shapes, lambda variables: cond(*pack(structure, variables)), run)
+    return pack(returned[0], exits)
+
+
+def _value(graph: GraphBuilder, leaf: Any) -> Tensor:
+    found: Tensor = graph.to_tensor(leaf)
+    return found
+
+
+def _shapes(structure: Any, values: list[Tensor], invariants: Any) -> list[Shape | None]:
+    """What is known of each variable's shape in all iterations, None for the shape with which it enters."""
+    if invariants is None:
+        return [None] * len(values)
+    found = list(_invariants(structure, invariants))
+    for value, shape in zip(values, found, strict=True):
+        if shape is not None and not _at_least_as_known(value.shape, shape):
+            raise ShapeError(
+                f"while_loop: the shape invariant {shape} does not hold for {value.name} of shape {value.shape}"
+            )
+    return found
+
+
+def _invariants(structure: Any, invariants: Any) -> Any:
+    """A shape (or None) per leaf; a composite (tensor array, sparse tensor) takes one for all that it is made of."""
+    if isinstance(structure, dict):
+        for key in sorted(structure):
+            yield from _invariants(structure[key], invariants[key])
+    elif isinstance(structure, (list, tuple)):
+        if not isinstance(invariants, (list, tuple)) or len(invariants) != len(structure):
+            raise InvalidArgumentError(
+                f"while_loop: shape_invariants {invariants!r} have not the structure of the loop variables"
+            )
+        for part, shape in zip(structure, invariants, strict=True):
+            yield from _invariants(part, shape)
+    elif isinstance(structure, COMPOSITES):
+        yield from part_shapes(structure, None if invariants is None else as_shape(invariants))
+    else:
+        yield as_shape(invariants)
+
+
+def _at_least_as_known(got: Shape, wanted: Shape) -> bool:
+    if wanted.dims is None:
+        return True
+    if got.dims is None or len(got.dims) != len(wanted.dims):
+        return False
+    return all(w is None or w == g for w, g in zip(wanted.dims, got.dims, strict=True))
+
+
+API: dict[str, Any] = {"while_loop": while_loop}

@@ -1,0 +1,1 @@
+"""tf.data: data sets, their elements, functions and iterators."""

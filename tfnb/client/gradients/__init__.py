@@ -1,0 +1,1 @@
+"""Gradients by extending the graph, also backwards through loops."""

@@ -1,0 +1,447 @@
+"""Gradients by extending the graph (white paper, section 4.1; OSDI'16, section 4.1).
+
+From each y back to the xs, every op on the way adds the nodes of its gradient function; where paths meet, the partial
+gradients are summed. Invariant: only ops that lie on a path from an x to a y get gradient nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from tfnb.client.control_flow.control_context import context_of, loops_around
+from tfnb.client.control_flow.imported_loops import UNCLEAR
+from tfnb.client.control_flow.while_context import LOOP, WhileContext
+from tfnb.client.gradients.backward_loop import differentiate, has_gradient
+from tfnb.client.gradients.paths import open_paths, operations_between
+from tfnb.client.gradients.recompute import RECOMPUTE, RecomputeScope
+from tfnb.client.platform import tf_logging as logging
+from tfnb.errors import (
+    AlreadyExistsError,
+    DTypeError,
+    GraphError,
+    InvalidArgumentError,
+    NotFoundError,
+    ShapeError,
+)
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.default import graph_of
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, Kind
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.ops import CATALOG
+from tfnb.ops.array.concat import concat
+from tfnb.ops.array.constants import ones_like, zeros_like
+from tfnb.ops.control_flow.variants import VARIANT_ADD
+from tfnb.ops.math.binary import ADD_N
+from tfnb.ops.math.cast import alike_indices
+from tfnb.ops.state.tensor_array import TENSOR_ARRAY_GRAD
+from tfnb.types import variant
+
+__all__ = ["API", "AggregationMethod", "NoGradient", "RegisterGradient", "gradients", "hessians"]
+
+Grad = Any  # Tensor, IndexedSlices or None
+_REGISTERED: dict[str, Callable[..., Any]] = {}
+
+
+class AggregationMethod:
+    """How partial gradients are summed; all are one AddN here, which the compiler fuses."""
+
+    ADD_N = 0
+    DEFAULT = 0
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+class RegisterGradient:
+    """Decorator: registers a gradient function under a name.
+
+    The function gets `(op, *grads)` and returns a gradient per input. The name is an op type that has no
+    gradient yet, or a new name for `graph.gradient_override_map`.
+    """
+
+    def __init__(self, op_type: str) -> None:
+        if not isinstance(op_type, str):
+            raise DTypeError(f"RegisterGradient needs the name of an op, got {op_type!r}")
+        self.op_type = op_type
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        defined = self.op_type in CATALOG and CATALOG[self.op_type].grad not in (None, GRADIENT_MISSING)
+        if self.op_type in _REGISTERED or defined:
+            raise AlreadyExistsError(f"the gradient of {self.op_type!r} is registered already")
+        _REGISTERED[self.op_type] = function
+        return function
+
+
+def NoGradient(op_type: str) -> None:
+    """Says that ops of this type have no gradient."""
+    RegisterGradient(op_type)(lambda op, *grads: [None] * len(op.inputs))
+
+
+def gradient_function(op: Operation) -> Callable[..., Any] | None:
+    """The gradient function of an op; None when the op is not differentiable.
+
+    Raises `NotFoundError` when nothing is known.
+    """
+    if op.gradient_type is not None:
+        found = _REGISTERED.get(op.gradient_type)
+        if found is None and op.gradient_type in CATALOG:
+            found = CATALOG[op.gradient_type].grad  # type: ignore[assignment]
+        if found is None or found is GRADIENT_MISSING:
+            raise NotFoundError(
+                f"gradient_override_map names {op.gradient_type!r}, which is not registered", op
+            )
+        return None if found is NOT_DIFFERENTIABLE else found
+    own = op.opdef.grad
+    if own is NOT_DIFFERENTIABLE:
+        return None
+    if own is None or own is GRADIENT_MISSING:
+        own = _REGISTERED.get(op.type)
+    if own is None:
+        raise NotFoundError(
+            f"the op {op.type} has no gradient; register one with tf.RegisterGradient({op.type!r})",
+            op,
+        )
+    return own  # type: ignore[return-value]
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+    stop_gradients: Any = None,
+) -> list[Grad]:
+    """The sum over `ys` of dy/dx for each x in `xs`.
+
+    `grad_ys` are initial gradients, of the shapes of `ys` (ones by default). Gradients are not followed behind
+    `stop_gradients`. `gate_gradients` and `aggregation_method` are hints and have no effect.
+
+    Returns one Tensor, `IndexedSlices` (for rows gathered from x) or None (y does not depend on x) per x. Integer ys
+    add nothing. Raises `NotFoundError` for an op without a gradient, `DTypeError` for complex ys without `grad_ys`.
+    """
+    graph = graph_of([*_listed(ys), *_listed(xs)])
+    y_list = [graph.to_tensor(y) for y in _listed(ys)]
+    x_list = [_as_ref(graph, x) for x in _listed(xs)]
+    stops = (
+        {_as_ref(graph, t) for t in _listed(stop_gradients)}
+        if stop_gradients is not None
+        else set()
+    )
+    seeds = [None] * len(y_list) if grad_ys is None else _listed(grad_ys)
+    if aggregation_method not in (None, 0, 1, 2):
+        raise InvalidArgumentError(
+            f"gradients: aggregation_method={aggregation_method!r}; needed a value of tf.AggregationMethod"
+        )
+    if len(seeds) != len(y_list):
+        raise InvalidArgumentError(f"gradients: {len(seeds)} grad_ys for {len(y_list)} ys")
+    with graph.as_default(), graph.name_scope(name) as scope, _source(graph, scope):
+        here = loops_around(graph.scopes.control_flow)
+        if not any(has_gradient(y) for y in y_list):
+            logging.warning(
+                "gradients: none of %s is a floating or complex tensor, so there are no gradients; cast before you "
+                "differentiate", [f"{y.name} ({y.dtype.name})" for y in y_list],
+            )  # fmt: skip
+        pairs = [(y, _seed(y, seed)) for y, seed in zip(y_list, seeds, strict=True) if has_gradient(y)]
+        y_list = [y for y, _ in pairs]
+        open_paths(x_list, y_list, stops)
+        walk = _Backward(graph, x_list, y_list, stops, colocate_gradients_with_ops, here)
+        for y, seed in pairs:
+            walk.add(y, seed)
+        walk.run()
+        return [walk.gradient(x) for x in x_list]
+
+
+@contextmanager
+def _source(graph: GraphBuilder, scope: str) -> Iterator[None]:
+    """Tells the gradients of tensor arrays which call they belong to; no two calls share their arrays.
+
+    A name scope alone does not tell calls apart: a graph read from a file may hold gradients of the same scope.
+    """
+    scopes = graph.scopes
+    others = {op.attrs.source for op in graph.get_operations() if op.opdef is TENSOR_ARRAY_GRAD}
+    while scope in others:
+        scope += "_"
+    before, scopes.gradient_source = scopes.gradient_source, scope
+    try:
+        yield
+    finally:
+        scopes.gradient_source = before
+
+
+def _listed(value: Tensor) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _as_ref(graph: GraphBuilder, x: Tensor) -> Tensor:
+    if isinstance(x, IndexedSlices):
+        return x.values
+    return graph.as_graph_element(x, allow_operation=False)
+
+
+def _seed(y: Tensor, seed: Any) -> Grad:
+    if seed is None and y.dtype.is_complex:
+        raise DTypeError(
+            f"gradients: {y.name} is {y.dtype.name}, and a complex y needs grad_ys; or differentiate a real number "
+            "that depends on it",
+            y.op,
+        )
+    if seed is None:
+        return ones_like(y)
+    seed = y.graph.to_tensor(seed, y.dtype) if not isinstance(seed, IndexedSlices) else seed
+    if not y.shape.is_compatible_with(seed.shape):
+        raise ShapeError(
+            f"gradients: grad_ys of shape {seed.shape} for a y of shape {y.shape}", y.op
+        )
+    return seed
+
+
+def _through_iteration(graph: GraphBuilder, colocate: bool) -> Callable[..., list[Grad]]:
+    """How a backward loop gets the gradients of one iteration of its forward loop."""
+
+    def walk(loop: WhileContext, xs: list[Tensor], ys: list[Tensor], dys: list[Tensor]) -> list[Grad]:
+        levels = loops_around(loop)
+        inner = _Backward(graph, xs, ys, {*xs, *loop.inputs}, colocate, levels)
+        for y, dy in zip(ys, dys, strict=True):
+            inner.add(y, dy)
+        inner.run()
+        return [inner.gradient(x) for x in xs]
+
+    return walk
+
+
+_Unit = Any  # an Operation, or a WhileContext: a loop that is passed as a whole
+
+
+class _Backward:
+    """The walk from ys to xs: partial gradients per tensor, and how many readers each unit still waits for.
+
+    A unit is an operation, a loop, or a `tf.recompute` scope; `levels` are the loops in which the walk itself
+    takes place.
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        xs: Sequence[Tensor],
+        ys: Sequence[Tensor],
+        stops: set[Tensor],
+        colocate: bool,
+        levels: tuple[WhileContext, ...],
+    ) -> None:
+        self.graph = graph
+        self.colocate = colocate
+        self.stops = stops
+        self.levels = levels
+        self.loop_variables = {m.op: loop for loop in levels for m in loop.merges}
+        self.partial: dict[Tensor, list[Grad]] = {}
+        self.repeated = {x.op.extra[RECOMPUTE] for x in xs if RECOMPUTE in x.op.extra}
+        self.between = set(found := operations_between(xs, ys, stops))
+        self.pending: dict[_Unit, int] = dict.fromkeys(map(self.unit, found), 0)
+        for unit in self.pending:
+            for t in self.inputs(unit):
+                before = self.unit(t.op)
+                if before in self.pending:
+                    self.pending[before] += 1
+        units = dict.fromkeys(self.unit(y.op) for y in ys)
+        self.ready = [unit for unit in units if self.pending.get(unit) == 0]
+        self.wanted = {x.op for x in xs}
+
+    def unit(self, op: Operation) -> _Unit:
+        """The operation itself, or the outermost loop in it that the walk is not in."""
+        loops = loops_around(context_of(op))
+        through = op.extra.get(LOOP)  # Enters and Exits belong to their loop
+        if through is not None and through not in self.levels:
+            loops = (*loops, through)
+        inner = [loop for loop in loops if loop not in self.levels]
+        if inner:
+            return inner[0]
+        scope = op.extra.get(RECOMPUTE)
+        return op if scope is None or scope in self.repeated or not scope.is_plain else scope
+
+    def inputs(self, unit: _Unit) -> list[Tensor]:
+        """The tensors from which gradients of the unit go on."""
+        if isinstance(unit, Operation):
+            return list(unit.inputs)
+        if isinstance(unit, RecomputeScope):
+            return unit.comes_in(self.between)
+        doors = [*unit.enters, *unit.entered.values()]
+        return [t.op.inputs[0] for t in doors if t.op in self.between]
+
+    def add(self, t: Tensor, grad: Grad) -> None:
+        if grad is not None:
+            self.partial.setdefault(t, []).append(grad)
+
+    def gradient(self, t: Tensor) -> Grad:
+        """The sum of what has arrived at `t`, kept."""
+        parts = self.partial.get(t)
+        if not parts:
+            return None
+        if len(parts) > 1:
+            self.partial[t] = parts = [_sum(parts)]
+        return parts[0]
+
+    def run(self) -> None:
+        while self.ready:
+            unit = self.ready.pop()
+            before = self.inputs(unit)
+            if before:
+                self._through(unit)
+            for t in before:
+                source = self.unit(t.op)
+                if source in self.pending:
+                    self.pending[source] -= 1
+                    if self.pending[source] == 0:
+                        self.ready.append(source)
+        stuck = [unit for unit, n in self.pending.items() if n > 0]
+        if stuck and any(unit in self.wanted for unit in stuck):
+            raise GraphError(f"gradients: {stuck[0].name} lies on a cycle")
+
+    def _through(self, unit: _Unit) -> None:
+        """Adds the gradient nodes of one unit."""
+        if isinstance(unit, RecomputeScope):
+            with self._named(unit.name):
+                self._repeat(unit)
+            return
+        outputs = unit.outputs if isinstance(unit, Operation) else unit.exits
+        arrived = [self.gradient(t) for t in outputs]
+        if all(g is None for g in arrived) or any(t in self.stops for t in outputs):
+            return
+        if not isinstance(unit, Operation):
+            with self._named(unit.name):
+                walk = _through_iteration(self.graph, self.colocate)
+                for t, g in differentiate(self.graph, unit, arrived, self.between, walk):
+                    self.add(t, g)
+            return
+        if unit in self.loop_variables:
+            loop = self.loop_variables[unit]
+            raise GraphError(
+                f"gradients: taken inside the loop {loop.name}, they reach its loop variable {unit.name} and would "
+                "have to go on into the iterations before. Take gradients by the arguments of the body or by tensors "
+                "that the loop only reads, put the loop variable into stop_gradients, or differentiate after the loop",
+                unit.inputs[0].op,
+            )
+        if UNCLEAR in unit.extra:
+            raise GraphError(
+                f"gradients: {unit.extra[UNCLEAR]}. Build the loop in this program, or export it together with its "
+                "gradients",
+                unit,
+            )
+        function = gradient_function(unit)
+        if function is not None:
+            with self._named(unit.name), self._placed(unit):
+                self._apply(unit, function, arrived)
+
+    def _repeat(self, scope: RecomputeScope) -> None:
+        """Computes the scope again, and goes back through the copy."""
+        ends = [t for op in scope.ops for t in op.outputs if t in self.partial]
+        dys = {t: self.gradient(t) for t in ends}
+        if not dys:
+            return
+        copies = scope.again(dys, self.between)
+        outside = [t for t in scope.comes_in(self.between) if t.op in self.between]
+        xs = [copies[t] for t in outside]
+        ys = [copies[t] for t in dys]
+        stops = {*xs, *(copies.get(t, t) for t in self.stops)}
+        here = loops_around(self.graph.scopes.control_flow)  # where the copies are made
+        inner = _Backward(self.graph, xs, ys, stops, self.colocate, (*self.levels, *here))
+        for y, dy in zip(ys, dys.values(), strict=True):
+            inner.add(y, dy)
+        inner.run()
+        for t, x in zip(outside, xs, strict=True):
+            self.add(t, inner.gradient(x))
+
+    def _apply(self, op: Operation, function: Callable[..., Any], arrived: list[Grad]) -> None:
+        full = arrived
+        if op.opdef.kind is not Kind.SWITCH:
+            full = [
+                zeros_like(t) if g is None and (t.dtype.is_floating or t.dtype.is_complex) else g
+                for t, g in zip(op.outputs, arrived, strict=True)
+            ]
+        found = function(op, *full)
+        parts = list(found) if isinstance(found, (list, tuple)) else [found]
+        if len(parts) != len(op.inputs):
+            raise GraphError(
+                f"the gradient of {op.type} gave {len(parts)} values for {len(op.inputs)} inputs",
+                op,
+            )
+        for t, g in zip(op.inputs, parts, strict=True):
+            self.add(t, _checked(op, t, g))
+
+    def _named(self, name: str) -> Any:
+        return self.graph.name_scope(f"{name.rpartition('gradients/')[2]}_grad")
+
+    def _placed(self, op: Operation) -> AbstractContextManager[Any]:
+        if self.colocate:
+            return self.graph.colocate_with(op)
+        return nullcontext()
+
+
+def _checked(op: Operation, t: Tensor, grad: Grad) -> Grad:
+    if grad is None:
+        return None
+    if not isinstance(grad, IndexedSlices):
+        grad = t.graph.to_tensor(grad, t.dtype)
+        if not grad.shape.is_compatible_with(t.shape):
+            raise ShapeError(
+                f"the gradient of {op.type} has shape {grad.shape}, its input {t.name} {t.shape}",
+                op,
+            )
+        if (
+            grad.shape != t.shape
+            and t.shape.dims is not None
+            and grad.op.opdef.kind is not Kind.CONST
+        ):
+            grad.set_shape(t.shape)
+    if grad.dtype is not t.dtype:
+        raise DTypeError(
+            f"the gradient of {op.type} is {grad.dtype.name}, its input {t.name} {t.dtype.name}", op
+        )
+    return grad
+
+
+def _sum(parts: Sequence[Grad]) -> Grad:
+    slices = [p for p in parts if isinstance(p, IndexedSlices)]
+    if len(slices) == len(parts):
+        return IndexedSlices(
+            concat([s.values for s in slices], 0),
+            concat(alike_indices([s.indices for s in slices]), 0),
+            slices[0].dense_shape,
+        )
+    dense = [p.__tensor__() if isinstance(p, IndexedSlices) else p for p in parts]
+    return VARIANT_ADD(dense) if dense[0].dtype is variant else ADD_N(dense)
+
+
+def hessians(ys: Any, xs: Any, name: str = "hessians", **kwargs: Any) -> list[Grad]:
+    """For each vector x the matrix of second derivatives of sum(ys).
+
+    Raises `InvalidArgumentError` when an x is not a vector of known length.
+    """
+    found: list[Grad] = []
+    for x in _listed(xs):
+        (first,) = gradients(ys, x, name=name, **kwargs)
+        n = x.shape.dims[0] if x.shape.dims is not None and len(x.shape.dims) == 1 else None
+        if n is None:
+            raise InvalidArgumentError(
+                f"hessians: x must be a vector of known length, got shape {x.shape}"
+            )
+        rows = [gradients(first[i], x, name=name, **kwargs)[0] for i in range(n)]
+        found.append(first.graph.to_tensor(rows))
+    return found
+
+
+API = {
+    "gradients": gradients,
+    "hessians": hessians,
+    "AggregationMethod": AggregationMethod,
+    "RegisterGradient": RegisterGradient,
+    "NoGradient": NoGradient,
+    "NotDifferentiable": NoGradient,
+}

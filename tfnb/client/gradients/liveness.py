@@ -1,0 +1,94 @@
+"""In which iterations of a loop a tensor of its body is computed (white paper, section 4.4).
+
+Inside a loop, a branch of a conditional is alive in some iterations and dead in others. A backward loop has to know in
+which iterations a tensor that it reads was alive. Invariant: conditions that others depend on come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tfnb.client.control_flow.control_context import context_of
+from tfnb.client.control_flow.while_context import LOOP
+from tfnb.errors import InternalError
+from tfnb.ir.opdef import Kind
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+
+__all__ = ["Condition", "Conditions", "conditions_of"]
+
+Condition = tuple[Tensor, int]  # a condition, and its value as 0 or 1
+Conditions = dict[Operation, tuple[Condition, ...]]
+
+
+def conditions_of(t: Tensor, loop: Any, known: Conditions) -> tuple[Condition, ...]:
+    """The conditions that all hold in just those iterations of `loop` in which `t` is computed.
+
+    `t` belongs to the body of the loop and to no inner loop. `known` keeps what was found for operations. Raises
+    `InternalError` for a tensor of an inner loop.
+    """
+    stack = [t.op]
+    while stack:
+        op = stack[-1]
+        if op in known:
+            stack.pop()
+            continue
+        missing = [before for before in _before(op, loop) if before not in known]
+        if missing:
+            stack.extend(missing)
+        else:
+            known[op] = _of_operation(op, loop, known)
+            stack.pop()
+    return _of_tensor(t, loop, known)
+
+
+def _before(op: Operation, loop: Any) -> list[Operation]:
+    """The operations of the body that must be known before `op` is."""
+    found = [pred.op for pred, _ in _branches(op, loop)]
+    found += [t.op for t in _data(op, loop)]
+    if op.opdef.kind not in (Kind.CONTROL_TRIGGER, Kind.MERGE):
+        found += op.control_inputs
+    return [before for before in found if loop.holds(before) and before.opdef.kind is not Kind.CONST]
+
+
+def _data(op: Operation, loop: Any) -> Iterable[Tensor]:
+    """The tensors of the body that an operation reads; an inner loop reads what enters it."""
+    if op.opdef.kind is Kind.EXIT:
+        return [enter.op.inputs[0] for enter in op.extra[LOOP].enters]
+    if op.opdef.kind is Kind.MERGE and any(t.op is op for t in loop.merges):
+        return []
+    return op.inputs
+
+
+def _branches(op: Operation, loop: Tensor) -> list[Condition]:
+    """The branches of conditionals between an operation and the loop around them, outermost first."""
+    found, context = [], context_of(op)
+    while context is not loop:
+        if context is None or context.is_loop:
+            raise InternalError("a gradient reads a tensor of an inner loop directly", op)
+        found.append((context.pred, context.branch))
+        context = context.outer
+    return found[::-1]
+
+
+def _of_operation(op: Operation, loop: Tensor, known: Conditions) -> tuple[Condition, ...]:
+    found: dict[Condition, None] = {}
+    for pred, branch in _branches(op, loop):
+        found.update(dict.fromkeys(_of_tensor(pred, loop, known)))
+        found[pred, branch] = None
+    groups = [_of_tensor(t, loop, known) for t in _data(op, loop)]
+    if op.opdef.kind is Kind.MERGE:  # alive when any input is
+        groups = [tuple(c for c in groups[0] if all(c in g for g in groups))] if groups else []
+    elif op.opdef.kind is not Kind.CONTROL_TRIGGER:
+        groups += [known.get(before, ()) for before in op.control_inputs]
+    for group in groups:
+        found.update(dict.fromkeys(group))
+    return tuple(found)
+
+
+def _of_tensor(t: Tensor, loop: Any, known: Conditions) -> tuple[Condition, ...]:
+    found = known.get(t.op, ())
+    if t.op.opdef.kind is Kind.SWITCH and t.op in known and t.op.inputs[1] != loop.pred:
+        return tuple(dict.fromkeys([*found, (t.op.inputs[1], t.index)]))
+    return found

@@ -1,0 +1,106 @@
+"""Gradients by what a loop reads from outside: sums over its iterations (white paper, section 4.1).
+
+A matrix that every iteration multiplies by has as gradient a sum of products, which is added to in place. Rows of a
+gather are kept as rows. All else is added up iteration by iteration. Invariant: each kind gives the same sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.control_flow.control_context import Detached, context_of
+from tfnb.client.control_flow.tensor_array import TensorArray
+from tfnb.client.control_flow.while_context import LOOP, WhileContext
+from tfnb.ir.builder import redefine
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import FILL, zeros_like
+from tfnb.ops.array.shape_ops import IDENTITY, shape_of
+from tfnb.ops.control_flow.loop_products import LOOP_PRODUCTS, LOOP_PRODUCTS_ADD, LOOP_PRODUCTS_SUM
+from tfnb.ops.linalg.matmul import MAT_MUL
+from tfnb.ops.math.binary import ADD
+from tfnb.types import Shape, float32, float64
+
+__all__ = ["add_one_by_one", "total"]
+
+Finish = Callable[[], Any]
+
+
+def total(back: Any, t: Tensor, grad: TensorLike) -> Finish:
+    """Adds to the loop `back`, inside which it is called, what sums up `grad`; the function gives the sum after it.
+
+    `t` is the tensor outside that the gradient is by; `grad` is its part of one iteration, or None.
+    """
+    if grad is None:
+        return lambda: None
+    if isinstance(grad, IndexedSlices) and _rows_known(grad.values) and grad.indices.shape.ndims == 1:
+        values, indices = _collected(back, grad.values), _collected(back, grad.indices)
+        return lambda: IndexedSlices(values(), indices(), shape_of(t))
+    if isinstance(grad, Tensor) and _is_product(back, grad):
+        return _product(back, t, grad)
+    with Detached(back.graph, back.outer):
+        zero = zeros_like(t)
+    k, value = _variable(back, zero)
+    back.close(k, ADD(value, back.graph.to_tensor(grad)))
+    return lambda: back.exits[k]
+
+
+def _variable(back: WhileContext, begin: Tensor) -> tuple[int, Tensor]:
+    """Another loop variable; the body is under construction."""
+    with Detached(back.graph, back.outer):
+        back.add_variable(begin)
+    k = len(back.merges) - 1
+    return k, back.take(back.merges[k])
+
+
+def _rows_known(x: Tensor) -> bool:
+    """Is the shape known but for the number of rows? Then what no iteration made is known too."""
+    dims = x.shape.dims
+    return dims is not None and len(dims) > 0 and None not in dims[1:]
+
+
+def _is_product(back: Any, grad: Tensor) -> bool:
+    """A sum over rows that are made in each iteration: their order does not matter."""
+    op = grad.op
+    if op.opdef is not MAT_MUL or context_of(op) is not back or grad.dtype not in (float32, float64):
+        return False
+    return op.attrs.transpose_a and not op.attrs.transpose_b and all(map(_rows_known, op.inputs))
+
+
+def _product(back: Any, t: Tensor, grad: Tensor) -> Finish:
+    """Sums the products that `grad` is one of."""
+    with Detached(back.graph, back.outer):
+        handle: Tensor = LOOP_PRODUCTS(graph=back.graph)
+        flow = back.graph.constant(np.float32(0))
+    k, value = _variable(back, flow)
+    left, right = grad.op.inputs
+    back.close(k, LOOP_PRODUCTS_ADD(back.enter(handle), value, left, right))
+    return lambda: LOOP_PRODUCTS_SUM(handle, back.exits[k], shape_of(t), T=grad.dtype, shape=grad.shape)
+
+
+def add_one_by_one(op: Operation) -> None:
+    """Makes a LoopProductsSum the sum of a loop variable to which the products are added, which gradients pass."""
+    _, flow, shape = op.inputs
+    back = flow.op.extra[LOOP]
+    _, _, left, right = back.results[back.exits.index(flow)].op.inputs
+    with Detached(back.graph, back.outer):
+        zero: Tensor = FILL(shape, back.graph.constant(np.zeros((), op.y.dtype.np)))
+        zero.set_shape(op.y.shape)
+    with Detached(back.graph, back):
+        k, value = _variable(back, zero)
+        back.close(k, ADD(value, MAT_MUL(left, right, transpose_a=True)))
+    redefine(op, IDENTITY, (back.exits[k],), IDENTITY.attrs(), {"T": op.y.dtype})
+
+
+def _collected(back: Any, x: Tensor) -> Callable[[], Tensor]:
+    """Keeps `x` of every iteration; the function gives them after the loop, along the first axis."""
+    dims = x.shape.dims or ()
+    with Detached(back.graph, back.outer):
+        kept = TensorArray(x.dtype, size=back.count, infer_shape=False, element_shape=Shape((None, *dims[1:])))
+    k, flow = _variable(back, kept.flow)
+    back.close(k, kept.with_flow(flow).write(back.index, x).flow)
+    return lambda: kept.with_flow(back.exits[k]).concat()

@@ -1,0 +1,93 @@
+"""Which operations gradients pass on the way from ys to xs (white paper, section 4.1).
+
+What a backward loop reads of its forward loop comes by no edge of the graph. Where such a value lies on the way, it is
+first moved to a place that gradients can pass. Invariant: only ops that lie on a path from an x to a y are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfnb.client.gradients.backward_loop import SAVED, has_gradient
+from tfnb.client.gradients.loop_sums import add_one_by_one
+from tfnb.errors import GraphError
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.control_flow.loop_products import LOOP_PRODUCTS_SUM
+from tfnb.ops.control_flow.loop_stack import LOOP_STACK_POP, LOOP_STACK_PUSH
+from tfnb.ops.state import stacks
+
+__all__ = ["open_paths", "operations_between"]
+
+_PUSHES = (LOOP_STACK_PUSH, stacks.PUSH)
+_POPS = (LOOP_STACK_POP, stacks.POP)
+
+
+def operations_between(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -> list[Operation]:
+    """The ops on some path from an x to a y, found backwards from ys among those that xs reach."""
+    reached = _reached(xs)
+    found: dict[Operation, None] = {}
+    back = [y.op for y in ys]
+    while back:
+        op = back.pop()
+        if op in reached and op not in found:
+            found[op] = None
+            if not any(t in stops for t in op.outputs):
+                back.extend(t.op for t in op.inputs)
+                if SAVED in op.extra:
+                    back.append(op.extra[SAVED].push)
+    return list(found)
+
+
+def _reached(xs: Sequence[Tensor]) -> set[Operation]:
+    """The operations that an x reaches."""
+    reached: set[Operation] = set()
+    stack = [x.op for x in xs]
+    while stack:
+        op = stack.pop()
+        if op not in reached:
+            reached.add(op)
+            stack.extend(c for t in op.outputs for c in t.consumers())
+            if SAVED in op.extra:
+                stack.append(op.extra[SAVED].pop)
+    return reached
+
+
+def open_paths(xs: Sequence[Tensor], ys: Sequence[Tensor], stops: set[Tensor]) -> None:
+    """Lets gradients pass what backward loops on the way read of their forward loops, and the sums they make.
+
+    Raises `GraphError` where that is not known: in a graph of a file whose backward loops were not understood.
+    """
+    _refuse_strange_stacks(xs, ys)
+    while True:
+        found = operations_between(xs, ys, stops)
+        saved = [op for op in found if op.opdef is LOOP_STACK_POP and SAVED in op.extra and has_gradient(op.y)]
+        sums = [op for op in found if op.opdef is LOOP_PRODUCTS_SUM]
+        if not saved and not sums:
+            return
+        for op in saved:
+            op.extra[SAVED].loop.let_gradients_pass(op.extra[SAVED])
+        for op in sums:
+            add_one_by_one(op)
+
+
+def _refuse_strange_stacks(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> None:
+    """No gradient passes a stack of which it is not known what is read where: that would drop terms."""
+    pushes = {op for op in _reached(xs) if op.opdef in _PUSHES and SAVED not in op.extra and has_gradient(op.y)}
+    if not pushes:
+        return
+    seen: set[Operation] = set()
+    stack = [y.op for y in ys]
+    while stack:
+        op = stack.pop()
+        if op in seen:
+            continue
+        seen.add(op)
+        stack.extend(t.op for t in op.inputs)
+        if op.opdef in _POPS and SAVED not in op.extra and has_gradient(op.y):
+            raise GraphError(
+                f"gradients: {op.name} takes from a stack what a loop of an imported graph saved for its gradient, and "
+                "gradients do not pass such stacks. Differentiate in the program that builds the loop, or import the "
+                "loop without its gradient and differentiate it here",
+                op,
+            )

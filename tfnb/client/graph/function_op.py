@@ -1,0 +1,273 @@
+"""`tf.function_op` and `tf.Defun`: a Python function of tensors becomes one op (TensorFlow's function.Defun).
+
+The Python function is called once to build its body. A gradient is a function too, made when first wanted: it builds
+the body again and its gradient behind it; what both compute is merged by the compiler. Invariant: a body is fixed by
+the dtypes and ranks it was built for, and its name says which body it is.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfnb.client.control_flow.imported_loops import restore_loops
+from tfnb.client.gradients.backprop import gradients
+from tfnb.client.gradients.backward_loop import has_gradient
+from tfnb.client.graph.nest import flatten
+from tfnb.client.variables.reads import read_again
+from tfnb.errors import DTypeError, GraphError, InvalidArgumentError, UnimplementedError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.function import Function, FunctionBuilder, copy_into
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.opdef import Infer
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.constants import ZEROS_LIKE
+from tfnb.types import DType, Shape, as_dtype, as_shape, unknown_shape
+
+__all__ = ["API", "Defun", "function_op", "like_arguments", "make_gradient", "symbolic_gradient"]
+
+Signature = tuple[tuple[DType, Shape], ...]
+
+
+class DefinedFunction:
+    """A Python function that adds one node to the graph when it is called with tensors.
+
+    `input_types`: the arguments' dtypes, or None to take those of each call. `grad_func`: another such function, of
+    (inputs..., gradients of outputs...) to gradients of inputs; `python_grad_func`: a gradient function `(op, *grads)`.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        input_types: Sequence[Any] | None,
+        func_name: str | None = None,
+        grad_func: Any = None,
+        python_grad_func: Callable[..., Any] | None = None,
+        shape_func: Callable[[Any], Any] | None = None,
+        out_names: Sequence[str] | None = None,
+    ) -> None:
+        if grad_func is not None and python_grad_func is not None:
+            raise InvalidArgumentError("Defun: give grad_func or python_grad_func, not both")
+        self.function = function
+        self.types = None if input_types is None else tuple(as_dtype(t) for t in input_types)
+        self.func_name = func_name
+        self.grad_func = grad_func
+        self.python_grad_func = python_grad_func
+        self.shape_func = shape_func
+        self.out_names = out_names
+        self._built: dict[tuple[Any, Signature], Function] = {}
+        self._listed: dict[Function, Any] = {}
+        self.__name__ = func_name or getattr(function, "__name__", "function").strip("<>")
+        self.__doc__ = function.__doc__
+        parameters = list(inspect.signature(function).parameters.values())
+        fixed = all(p.kind is not inspect.Parameter.VAR_POSITIONAL for p in parameters)
+        if self.types is not None and fixed and len(self.types) != len(parameters):
+            raise InvalidArgumentError(
+                f"Defun: {len(self.types)} dtypes for the {len(parameters)} arguments of {self.__name__}"
+            )
+        self._parameters = [p.name for p in parameters] if fixed else None
+
+    @property
+    def name(self) -> str:
+        """The op's name; with several dtypes or bodies, the name without what tells them apart."""
+        if self.types is not None:
+            return self.built([(t, unknown_shape) for t in self.types], get_default_graph()).name
+        return self.__name__
+
+    def __call__(self, *args: Any, name: str | None = None) -> Any:
+        """Adds a call: what the Python function returned, or the operation when that was nothing."""
+        graph = graph_of(args)
+        if self.types is not None and len(args) != len(self.types):
+            raise InvalidArgumentError(f"{self.__name__} takes {len(self.types)} arguments, got {len(args)}")
+        wanted = self.types or (None,) * len(args)
+        with graph.as_default():
+            tensors = [graph.to_tensor(a, t) for a, t in zip(args, wanted, strict=True)]
+            for t, dtype in zip(tensors, wanted, strict=True):
+                if dtype is not None and t.dtype is not dtype:
+                    raise DTypeError(f"{self.__name__}: {t.name} is {t.dtype.name}, needed {dtype.name}")
+            if self.types is not None:
+                signature = [(t.dtype, unknown_shape) for t in tensors]
+            else:
+                signature = [(t.dtype, _open(t.shape)) for t in tensors]
+            function = self.built(signature, graph)
+            captured = [read_again(t) for t in function.captured]
+            outputs = function.opdef(*tensors, *captured, name=name or self.__name__, graph=graph)
+        if not function.results:
+            return outputs
+        found = outputs if isinstance(outputs, list) else [outputs]
+        return found if self._listed[function] else found[0]
+
+    def built(self, signature: Sequence[tuple[DType, Shape]], graph: GraphBuilder) -> Function:
+        """The function for arguments of these dtypes and shapes, called from `graph`."""
+        key = (graph, tuple(signature))
+        if key not in self._built:
+            self._built[key] = self._build(tuple(signature), graph)
+        return self._built[key]
+
+    def _build(self, signature: Signature, graph: Any) -> Function:
+        body = FunctionBuilder(graph)
+        names = self._parameters or [f"arg{i}" for i in range(len(signature))]
+        if len(names) != len(signature):
+            raise InvalidArgumentError(
+                f"{self.__name__} takes {len(names)} arguments, got {len(signature)}"
+            )
+        with body.as_default():
+            args = [body.add_arg(t, s, n) for (t, s), n in zip(signature, names, strict=True)]
+            found = self.function(*args)
+            values = [] if found is None else list(flatten(found))
+            results = [body.to_tensor(v) for v in values]
+        given = self.func_name if self.types is not None else None
+        function = Function(
+            given or Function.unique_name(self.__name__, body),
+            body,
+            results,
+            self._gradient,
+            self.out_names,
+            self._shapes if self.shape_func is not None else None,
+            inspect.getdoc(self.function) or "",
+        )
+        self._listed[function] = isinstance(found, (list, tuple))
+        if isinstance(self.grad_func, DefinedFunction):
+            own = [(a.dtype, unknown_shape) for a in (*body.args, *results)]
+            function.gradient_function = lambda: self.grad_func.built(own, graph)
+        return function
+
+    def _shapes(self, c: Infer) -> list[Shape]:
+        return [as_shape(s) for s in self.shape_func(c)]  # type: ignore[misc]
+
+    def _gradient(self, function: Function) -> Callable[..., Any]:
+        if self.python_grad_func is not None:
+            return self.python_grad_func
+        if self.grad_func is not None:
+            grad_func = self.grad_func
+            return lambda op, *dys: grad_func(*op.inputs, *dys)
+        count = len(function.args) - len(function.captured)
+
+        def again(args: Sequence[Tensor]) -> list[Tensor]:
+            body = get_default_graph()
+            body.captured.update(zip(function.captured, args[count:], strict=True))
+            found = self.function(*args[:count])
+            return [body.to_tensor(v) for v in flatten(found)]
+
+        return make_gradient(function, again)
+
+
+def _open(shape: Shape) -> Shape:
+    """The rank alone: one body serves all sizes."""
+    return unknown_shape if shape.dims is None else Shape((None,) * len(shape.dims))
+
+
+def make_gradient(
+    function: Function, again: Callable[[Sequence[Tensor]], list[Tensor]] | None = None
+) -> Callable[..., Any]:
+    """The gradient function of calls of `function`: each gradient is a call of a function made here.
+
+    `again(args)` builds the results anew in the default graph; without it the body's nodes are copied.
+    """
+    if any(op.opdef.stateful and "seed" in getattr(op.attrs, "__slots__", ()) for op in function.body.get_operations()):
+        raise UnimplementedError(
+            f"the function {function.name} draws random numbers, and its gradient would draw others; "
+            "draw them outside and pass them"
+        )
+    if function.writes:
+        raise UnimplementedError(f"the function {function.name} changes a variable, and its gradient would again")
+    outside = function.body.outside
+    body = FunctionBuilder(outside)
+    with body.as_default():
+        args = like_arguments(function, body)
+        seeds = [body.add_arg(t.dtype, t.shape, f"grad_{i}") for i, t in enumerate(function.results)]
+        if again is not None:
+            results = again(args)
+        else:
+            before = body.version
+            table = copy_into(function, body, args)
+            restore_loops(body, body.get_operations()[before:])
+            results = [table[t] for t in function.results]
+        pairs = [(y, g) for y, g in zip(results, seeds, strict=True) if has_gradient(y)]
+        if not pairs:
+            return lambda op, *dys: [None] * len(op.inputs)
+        found = gradients([y for y, _ in pairs], args, [g for _, g in pairs])
+        found = [g.__tensor__() if isinstance(g, IndexedSlices) else g for g in found]
+        kept = [g for g in found if g is not None]
+    if len(body.args) != len(args) + len(seeds):
+        raise GraphError(f"the gradient of {function.name} reads tensors that the function does not")
+    name = Function.unique_name(f"{function.name}_grad", body)
+    made = Function(name, body, kept, make_gradient, description=f"The gradient of {function.name}.")
+    known = [g is not None for g in found]
+
+    def gradient(op: Operation, *dys: Any) -> list[Any]:
+        for t, g in zip(op.outputs, dys, strict=True):
+            if g is not None and not has_gradient(t):
+                raise UnimplementedError(
+                    f"{op.name}: gradients do not pass through a list of tensors that a function returns", op
+                )
+        full = [g if g is not None else s for g, s in zip(dys, op.outputs, strict=True)]
+        outputs = made.opdef(*op.inputs, *full, graph=op.graph) if kept else []
+        flat = iter(outputs if isinstance(outputs, list) else [outputs])
+        return [next(flat) if k else None for k in known]
+
+    return gradient
+
+
+def like_arguments(function: Function, body: FunctionBuilder) -> list[Tensor]:
+    """Arguments of `body` that are like those of `function`."""
+    return [body.add_arg(a.dtype, a.shape, a.op.name, a.spec.ref) for a in function.args]
+
+
+def symbolic_gradient(function: Function) -> Function:
+    """The function of TensorFlow's SymbolicGradient: (arguments, gradients of results) to gradients of arguments."""
+    body = FunctionBuilder(function.body.outside)
+    with body.as_default():
+        args = like_arguments(function, body)
+        seeds = [body.add_arg(t.dtype, t.shape, f"grad_{i}") for i, t in enumerate(function.results)]
+        outputs = function.opdef(*args, graph=body)
+        first = outputs[0] if isinstance(outputs, list) else outputs
+        found = function.gradient(first.op, *seeds)
+        results = [ZEROS_LIKE(a) if g is None else g for a, g in zip(args, found, strict=True)]
+    return Function(f"SymbolicGradient_{function.name}", body, results, make_gradient)
+
+
+class Defun:
+    """Decorator: `@tf.Defun(tf.float32, tf.float32)` makes an op of a Python function of tensors.
+
+    input_types: the arguments' dtypes; without any, those of each call. func_name: the op's name. grad_func,
+    python_grad_func: its gradient (by default it is derived). shape_func: gets a view of the call with `shapes` and
+    gives one shape per output. `noinline` is taken for compatibility: all calls are put in place. Errors are raised at
+    the first call, except for a number of dtypes that does not fit the function.
+    """
+
+    def __init__(
+        self, *input_types: Any, func_name: str | None = None, grad_func: Any = None,
+        python_grad_func: Callable[..., Any] | None = None, shape_func: Callable[[Any], Any] | None = None,
+        out_names: Sequence[str] | None = None, noinline: bool = False,
+    ) -> None:  # fmt: skip
+        self._types = input_types or None
+        self._options = {
+            "func_name": func_name, "grad_func": grad_func, "python_grad_func": python_grad_func,
+            "shape_func": shape_func, "out_names": out_names,
+        }  # fmt: skip
+
+    def __call__(self, function: Callable[..., Any]) -> DefinedFunction:
+        if not callable(function):
+            raise DTypeError(f"Defun decorates a function, got {function!r}")
+        types: Sequence[Any] | None = self._types
+        if types is None and not inspect.signature(function).parameters:
+            types = ()
+        return DefinedFunction(function, types, **self._options)
+
+
+def function_op(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Decorator: makes one op of a Python function of tensors; `options` are those of `Defun`.
+
+    A body is built for each combination of dtypes and ranks that it is called with, and its calls are put in place by
+    the compiler; the graph, its drawing and its GraphDef show one node per call. The gradient is derived.
+    """
+    if function is None:
+        return lambda f: function_op(f, **options)
+    return Defun(**options)(function)
+
+
+API: dict[str, Any] = {"Defun": Defun, "function_op": function_op, "function.Defun": Defun}

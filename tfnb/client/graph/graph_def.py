@@ -1,0 +1,115 @@
+"""Graphs as files: `tf.import_graph_def`, `tf.train.write_graph`, values as protobuf messages.
+
+Invariant: no protobuf is loaded before one of these functions is called.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from tfnb.client.control_flow.function_branches import FunctionalForms
+from tfnb.client.control_flow.imported_loops import restore_loops
+from tfnb.errors import DTypeError, GraphError, NotFoundError, refuse_given
+from tfnb.ir.builder import GraphBuilder, all_or_nothing
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.files import make_folder, replace_file
+from tfnb.ir.graphdef.decode import import_graph_def as decode_graph_def
+from tfnb.ir.graphdef.functions import Library
+from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.graphdef.tensor_proto import make_ndarray, make_tensor_proto
+from tfnb.ir.opdef import OpDef
+from tfnb.ops import CATALOG
+
+__all__ = ["API", "import_graph_def", "write_graph"]
+
+
+def find_op(name: str) -> OpDef:
+    """The op of this name. Raises `GraphError`."""
+    try:
+        return CATALOG[name]
+    except NotFoundError:
+        raise GraphError(f"no op is named {name[:200]!r}") from None
+
+
+def library(message: str) -> Library:
+    """The functions of a GraphDef's library, beside the catalogue."""
+    return Library(message, find_op, FunctionalForms())
+
+
+def import_graph_def(
+    graph_def: Any,
+    input_map: Mapping[str, Any] | None = None,
+    return_elements: Sequence[str] | None = None,
+    name: str | None = None,
+    op_dict: Any = None,
+    producer_op_list: Any = None,
+) -> list[Any] | None:
+    """Adds the nodes of a GraphDef (ours or TensorFlow's) to the default graph.
+
+    input_map: names of tensors in the file ("x:0") -> tensors to read in their place. return_elements: names of
+    operations ("x") and tensors ("x:0") to give back as a list. name: the name scope to put them in ("import" by
+    default, "" for none). `op_dict` and `producer_op_list` are refused: definitions are the catalogue's.
+    Raises `GraphError`, `DTypeError` and their like, which say which node is wrong; the graph is then as before.
+    """
+    refuse_given(
+        "import_graph_def", "leave it out, the operations are those of the catalogue", op_dict=op_dict,
+        producer_op_list=producer_op_list,
+    )  # fmt: skip
+    graph = get_default_graph()
+    with all_or_nothing(graph):
+        before = graph.version
+        if name == "":
+            found = decode_graph_def(graph, graph_def, library, input_map, return_elements)
+        else:
+            with graph.name_scope(name or "import") as scope:
+                found = decode_graph_def(graph, graph_def, library, input_map, return_elements, scope)
+        restore_loops(graph, graph.get_operations()[before:])
+        return found
+
+
+def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
+    """Writes a graph to the file `name` in `logdir` (made if needed), as protobuf's text or bytes; gives the path.
+
+    The file appears complete or not at all.
+    """
+    graph = getattr(graph_or_graph_def, "graph", graph_or_graph_def)
+    if isinstance(graph, GraphBuilder):
+        message = graph.as_graph_def()
+    else:
+        message = as_message("graph", "GraphDef", graph_or_graph_def)
+    if not isinstance(name, str):
+        raise DTypeError(f"write_graph: needed a file name, got {name!r}")
+    path = os.path.join(logdir, name)
+    write_message(message, path, as_text)
+    return path
+
+
+def write_message(message: Any, path: str, as_text: bool) -> None:
+    """Writes a message beside `path` and renames it: readers never see half a file."""
+    make_folder(os.path.dirname(path))
+    if as_text:
+        content = import_module("google.protobuf.text_format").MessageToString(message).encode()
+    else:
+        content = message.SerializeToString()
+
+    def write(made: str) -> None:
+        with open(made, "xb") as file:
+            file.write(content)
+
+    replace_file(path, write)
+
+
+VERSION = "1.12.0"  # the TensorFlow whose graphs are written, as MetaGraphs say
+
+API: dict[str, Any] = {
+    "VERSION": VERSION,
+    "import_graph_def": import_graph_def,
+    "make_tensor_proto": make_tensor_proto,
+    "make_ndarray": make_ndarray,
+    "contrib.util.make_tensor_proto": make_tensor_proto,
+    "contrib.util.make_ndarray": make_ndarray,
+    "train.write_graph": write_graph,
+}

@@ -1,0 +1,242 @@
+"""MetaGraphDef: a graph with what a program needs besides its nodes, its collections of variables and names.
+
+Variables are kept as VariableDef messages, so `tf.Variable` objects come back; loops and branches as WhileContextDef
+and CondContextDef, which TensorFlow needs for gradients of the graph. Invariant: what a collection holds that
+no message can hold (functions, Python objects) is left out, never pickled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tfnb.client.control_flow.control_context import Context
+from tfnb.client.control_flow.imported_loops import restore_loops
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.graph.control_flow_def import context_messages, restored_loops
+from tfnb.client.graph.graph_def import VERSION, library, write_message
+from tfnb.client.variables.variable import Variable
+from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
+from tfnb.ir.builder import GraphBuilder, all_or_nothing
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.graphdef.attrs import default_attrs
+from tfnb.ir.graphdef.decode import import_graph_def
+from tfnb.ir.graphdef.message import as_message
+from tfnb.ir.operation import Operation
+from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor
+from tfnb.ops import CATALOG
+
+__all__ = ["API", "export_meta_graph", "import_scoped_meta_graph", "read_meta_graph"]
+
+_VARIABLES = (
+    GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.MODEL_VARIABLES,
+    GraphKeys.METRIC_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.MOVING_AVERAGE_VARIABLES,
+)  # fmt: skip
+
+_CONTEXTS = {GraphKeys.COND_CONTEXT: "CondContextDef", GraphKeys.WHILE_CONTEXT: "WhileContextDef"}
+
+
+def export_meta_graph(
+    filename: str | None = None,
+    meta_info_def: Any = None,
+    graph_def: Any = None,
+    saver_def: Any = None,
+    collection_list: Iterable[str] | None = None,
+    as_text: bool = False,
+    graph: GraphBuilder | None = None,
+    export_scope: str | None = None,
+    clear_devices: bool = False,
+    clear_extraneous_savers: bool = False,
+    strip_default_attrs: bool = False,
+) -> Any:
+    """The MetaGraphDef of a graph (the default one), written to `filename` if given.
+
+    graph_def: nodes to store in place of the graph's. saver_def: how to restore checkpoints. collection_list: the
+    collections to keep (default: all). export_scope: only nodes, variables and names below it, without its prefix.
+    clear_devices: drops device names. strip_default_attrs: leaves out attributes that have their defaults. Raises
+    `InvalidArgumentError` when a node of the scope reads one outside.
+    """
+    graph = get_default_graph() if graph is None else graph
+    found = proto("meta_graph").MetaGraphDef()
+    if meta_info_def is not None:
+        found.meta_info_def.MergeFromString(meta_info_def.SerializeToString())
+    found.meta_info_def.tensorflow_version = found.meta_info_def.tensorflow_version or VERSION
+    scope = f"{export_scope.rstrip('/')}/" if export_scope else ""
+    given = graph.as_graph_def() if graph_def is None else as_message("graph", "GraphDef", graph_def)
+    found.graph_def.CopyFrom(_below(given, scope) if scope else given)
+    if clear_devices:
+        for node in found.graph_def.node:
+            node.device = ""
+    if strip_default_attrs:
+        _strip_default_attrs(found.graph_def)
+    if saver_def is not None:
+        found.saver_def.CopyFrom(as_message("saver", "SaverDef", saver_def))
+    for key in graph.get_all_collection_keys() if collection_list is None else collection_list:
+        if not (clear_extraneous_savers and key == GraphKeys.SAVERS):
+            _add_collection(found, key, graph.get_collection(key), scope)
+    if filename:
+        write_message(found, filename, as_text)
+    return found
+
+
+def _strip_default_attrs(graph_def: Any) -> None:
+    """Removes the attributes that have the defaults of their operations."""
+    functions = [node for function in graph_def.library.function for node in function.node_def]
+    for node in [*graph_def.node, *functions]:
+        opdef = CATALOG.get(node.op)
+        for name, default in ({} if opdef is None else default_attrs(opdef)).items():
+            if name in node.attr and node.attr[name] == default:
+                del node.attr[name]
+
+
+def _below(graph_def: Any, scope: str) -> Any:
+    """The nodes of a scope, under names without its prefix."""
+    found = proto("graph").GraphDef()
+    found.versions.CopyFrom(graph_def.versions)
+    found.library.CopyFrom(graph_def.library)
+    for node in graph_def.node:
+        if not node.name.startswith(scope):
+            continue
+        made = found.node.add()
+        made.CopyFrom(node)
+        made.name = node.name.removeprefix(scope)
+        for i, text in enumerate(node.input):
+            mark, name = ("^", text[1:]) if text.startswith("^") else ("", text)
+            if not name.startswith(scope):
+                raise InvalidArgumentError(f"the node {node.name!r} reads {name!r}, outside of the scope {scope!r}")
+            made.input[i] = mark + name.removeprefix(scope)
+        if "_class" in node.attr:
+            places = [s for s in node.attr["_class"].list.s if s.startswith(f"loc:@{scope}".encode())]
+            made.attr["_class"].list.s[:] = [s.replace(scope.encode(), b"", 1) for s in places]
+    return found
+
+
+def _add_collection(into: Any, key: str, items: list[Any], scope: str) -> None:
+    """Writes a collection in the one form that holds all its members; else it is left out."""
+    if not items:
+        return
+    names = [x.name for x in items if isinstance(x, (Variable, Tensor, Operation))]
+    if scope and names:
+        items = [x for x in items if getattr(x, "name", "").startswith(scope)]
+        names = [n.removeprefix(scope) for n in names if n.startswith(scope)]
+    found = proto("meta_graph").CollectionDef()
+    if items and key in _VARIABLES and all(isinstance(x, Variable) for x in items):
+        messages = [x.to_proto(scope.rstrip("/")) for x in items]
+        found.bytes_list.value.extend(m.SerializeToString() for m in messages)
+    elif items and all(isinstance(x, Context) for x in items):
+        found.bytes_list.value.extend(m.SerializeToString() for m in context_messages(items, scope))
+    elif names and len(names) == len(items):
+        found.node_list.value.extend(names)
+    elif all(isinstance(x, (str, bytes)) for x in items):
+        found.bytes_list.value.extend(x.encode() if isinstance(x, str) else x for x in items)
+    elif all(isinstance(x, int) for x in items):
+        found.int64_list.value.extend(items)
+    elif all(isinstance(x, float) for x in items):
+        found.float_list.value.extend(items)
+    elif all(hasattr(x, "to_proto") for x in items):
+        messages = [x.to_proto(scope.rstrip("/") or None) for x in items]
+        found.bytes_list.value.extend(m.SerializeToString() for m in messages if m is not None)
+    if found.WhichOneof("kind") is not None:
+        into.collection_def[key].CopyFrom(found)
+
+
+def read_meta_graph(meta_graph_or_file: Any) -> Any:
+    """A MetaGraphDef, or that of a file in protobuf's text or bytes.
+
+    Raises `NotFoundError` without the file, `DataLossError` when it holds no MetaGraphDef.
+    """
+    if not isinstance(meta_graph_or_file, (str, Path)):
+        return as_message("meta_graph", "MetaGraphDef", meta_graph_or_file)
+    path = Path(meta_graph_or_file)
+    try:
+        content = path.read_bytes()
+    except OSError as e:
+        raise NotFoundError(f"the MetaGraphDef {str(path)!r} cannot be read: {e.strerror}") from None
+    try:
+        return as_message("meta_graph", "MetaGraphDef", content)
+    except DataLossError:
+        text_format = import_module("google.protobuf.text_format")
+        try:
+            return text_format.Parse(content.decode(), proto("meta_graph").MetaGraphDef())
+        except (UnicodeDecodeError, RecursionError, text_format.ParseError):
+            raise DataLossError(f"{str(path)!r} is no MetaGraphDef, neither as bytes nor as text") from None
+
+
+def import_scoped_meta_graph(
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    graph: GraphBuilder | None = None,
+    import_scope: str | None = None,
+    input_map: Any = None,
+    makers: Mapping[str, Callable[[bytes, str | None], Any]] | None = None,
+) -> tuple[Any, str]:
+    """Adds a MetaGraphDef's nodes and collections to a graph (the default one); its message, and the scope used.
+
+    import_scope: the name scope to put all in. makers: how a collection's members are made of their bytes and the
+    scope, by key. Raises what `import_graph_def` and `read_meta_graph` raise, and `NotFoundError` when a
+    collection names what is not there; the graph is then as before.
+    """
+    graph = get_default_graph() if graph is None else graph
+    message = read_meta_graph(meta_graph_or_file)
+    nodes = message.graph_def
+    if clear_devices:
+        nodes = type(nodes).FromString(nodes.SerializeToString())
+        for node in nodes.node:
+            node.device = ""
+    scope = ""
+    with graph.as_default(), all_or_nothing(graph):
+        if import_scope:
+            with graph.name_scope(import_scope) as scope:
+                pass
+        before = graph.version
+        import_graph_def(graph, nodes, library, input_map, None, scope)
+        restore_loops(graph, graph.get_operations()[before:])
+        found = _collections(graph, message, scope, makers or {})
+        graph_collections = {key: items for key, items in found.items() if items}
+    for key, items in graph_collections.items():
+        for item in items:
+            graph.add_to_collection(key, item)
+    return message, scope.rstrip("/")
+
+
+def _collections(graph: Any, message: Any, scope: str, makers: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The collections' members; a variable that is in several is one object."""
+    variables: dict[str, Variable] = {}
+    found: dict[str, list[Any]] = {}
+    for key in sorted(message.collection_def):
+        stored = message.collection_def[key]
+        kind = stored.WhichOneof("kind")
+        if kind is None or kind == "any_list":
+            continue
+        values = list(getattr(stored, kind).value)
+        try:
+            if kind == "node_list":
+                found[key] = [graph.as_graph_element(scope + name) for name in values]
+            elif kind == "bytes_list" and key in _VARIABLES:
+                found[key] = [_variable(content, scope, variables) for content in values]
+            elif kind == "bytes_list" and key in makers:
+                found[key] = [makers[key](content, scope.rstrip("/") or None) for content in values]
+            elif kind == "bytes_list" and key in _CONTEXTS:
+                loops = restored_loops(graph, _CONTEXTS[key], values, scope)
+                found.setdefault(GraphKeys.WHILE_CONTEXT, []).extend(loops)
+            elif key not in (*_CONTEXTS, GraphKeys.QUEUE_RUNNERS):
+                found[key] = values
+        except OpError as e:
+            e.message = f"MetaGraphDef, collection {key[:80]!r}: {e.message}"
+            e.args = (e.message,)
+            raise
+    return found
+
+
+def _variable(content: bytes, scope: str, known: dict[str, Variable]) -> Variable:
+    message = as_message("variable", "VariableDef", content)
+    name = message.variable_name
+    if name not in known:
+        known[name] = Variable.from_proto(message, scope.rstrip("/"))
+    return known[name]
+
+
+API: dict[str, Any] = {"train.export_meta_graph": export_meta_graph}

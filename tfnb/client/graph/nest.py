@@ -1,0 +1,108 @@
+"""Nested structures of lists, tuples, named tuples, dicts and composites: what loops and branches return.
+
+A sparse tensor, indexed slices and a tensor array are made of tensors: these are the leaves. Invariant:
+`pack(s, flatten(s))` is equal to `s`; dicts are walked in the order of their sorted keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tfnb.client.control_flow.tensor_array import TensorArray
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.sparse import SparseTensor, SparseTensorValue, parts_of
+from tfnb.ir.tensor import Tensor
+from tfnb.types import Shape, scalar
+
+__all__ = ["COMPOSITES", "flatten", "pack", "part_shapes", "same_structure", "slice_indices"]
+
+COMPOSITES = (SparseTensor, IndexedSlices, TensorArray)
+
+
+def flatten(structure: Any) -> list[Any]:
+    """The leaves, in order."""
+    if isinstance(structure, Mapping):
+        return [leaf for key in sorted(structure) for leaf in flatten(structure[key])]
+    if isinstance(structure, (list, tuple)):
+        return [leaf for part in structure for leaf in flatten(part)]
+    if isinstance(structure, SparseTensor):
+        return list(parts_of(structure))
+    if isinstance(structure, IndexedSlices):
+        return [p for p in (structure.values, structure.indices, structure.dense_shape) if p is not None]
+    return [structure.flow] if isinstance(structure, TensorArray) else [structure]
+
+
+def slice_indices(structure: Any) -> list[bool]:
+    """Which leaves are the indices of IndexedSlices, in the order of `flatten`."""
+    if isinstance(structure, Mapping):
+        return [found for key in sorted(structure) for found in slice_indices(structure[key])]
+    if isinstance(structure, (list, tuple)):
+        return [found for part in structure for found in slice_indices(part)]
+    rows = isinstance(structure, IndexedSlices)
+    return [rows and k == 1 for k, _ in enumerate(flatten(structure))]
+
+
+def part_shapes(structure: Any, shape: Shape | None) -> list[Shape | None]:
+    """The shapes of a composite's tensors when that of what it stands for is `shape`; None where nothing is known."""
+    if isinstance(structure, TensorArray):
+        return [scalar]
+    if shape is None:
+        return [None] * len(flatten(structure))
+    if isinstance(structure, SparseTensor):
+        return [Shape((None, shape.ndims)), Shape((None,)), Shape((shape.ndims,))]
+    first = None if shape.dims is None else shape.dims[0]
+    found: list[Shape | None] = [shape, Shape((first,)), Shape((shape.ndims,))]
+    return found[: len(flatten(structure))]
+
+
+def pack(structure: Any, leaves: Sequence[Any]) -> Any:
+    """`leaves` in the form of `structure`. Raises `InvalidArgumentError` when their numbers differ."""
+    source = iter(leaves)
+    try:
+        found = _build(structure, source)
+    except RuntimeError:
+        raise InvalidArgumentError(f"{len(leaves)} values are too few for the structure") from None
+    if next(source, source) is not source:
+        raise InvalidArgumentError(f"{len(leaves)} values are too many for the structure")
+    return found
+
+
+def _build(structure: Any, source: Iterator[Any]) -> Any:
+    if isinstance(structure, Mapping):
+        parts = {key: _build(structure[key], source) for key in sorted(structure)}
+        return type(structure)((key, parts[key]) for key in structure)  # type: ignore[call-arg]
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*[_build(part, source) for part in structure])
+    if isinstance(structure, (list, tuple)):
+        return type(structure)([_build(part, source) for part in structure])
+    if isinstance(structure, SparseTensor):
+        return _sparse(structure, [_build(part, source) for part in parts_of(structure)])
+    if isinstance(structure, IndexedSlices):
+        return IndexedSlices(*[_build(None, source) for _ in flatten(structure)])
+    for leaf in source:
+        made = isinstance(structure, TensorArray) and isinstance(leaf, Tensor)
+        return structure.with_flow(leaf) if made else leaf
+    raise RuntimeError("no leaf left")
+
+
+def _sparse(structure: SparseTensor, parts: list[Any]) -> Any:
+    """Leaves that are no tensors (names, shapes) make a value."""
+    if not all(isinstance(part, Tensor) for part in parts):
+        return SparseTensorValue(*parts)
+    return SparseTensor(*parts)
+
+
+def same_structure(a: Any, b: Any, check_types: bool = True) -> bool:
+    """Do both have the same form? Lists and tuples are different forms with `check_types`, leaves are alike."""
+    if isinstance(a, Mapping) or isinstance(b, Mapping):
+        alike = isinstance(a, Mapping) and isinstance(b, Mapping) and set(a) == set(b)
+        return alike and all(same_structure(a[key], b[key], check_types) for key in a)
+    if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
+        if not isinstance(a, (list, tuple)) or not isinstance(b, (list, tuple)) or len(a) != len(b):
+            return False
+        if check_types and type(a) is not type(b):
+            return False
+        return all(same_structure(x, y, check_types) for x, y in zip(a, b, strict=True))
+    return all(isinstance(a, kind) == isinstance(b, kind) for kind in COMPOSITES)

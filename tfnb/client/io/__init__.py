@@ -1,0 +1,1 @@
+"""Readers, record files and tf.Example as users know them."""

@@ -1,0 +1,142 @@
+"""Readers as users know them: `tf.TFRecordReader` and its kin (white paper, section 4.5).
+
+A reader object names a resource of the session's; its methods add operations. `read(queue)` takes file names from a
+queue, as `tf.train.string_input_producer` makes one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.client.io.records import TFRecordOptions
+from tfnb.client.sync.queues import QueueBase
+from tfnb.errors import DTypeError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.io import readers as ops
+
+__all__ = ["API", "ReaderBase"]
+
+
+class ReaderBase:
+    """What all readers do. `supports_serialize`: their state can be kept and restored."""
+
+    def __init__(self, reader_ref: Tensor, supports_serialize: bool = True) -> None:
+        self._reader_ref = reader_ref
+        self._supports_serialize = supports_serialize
+
+    @property
+    def reader_ref(self) -> Tensor:
+        """The handle."""
+        return self._reader_ref
+
+    @property
+    def supports_serialize(self) -> bool:
+        return self._supports_serialize
+
+    def read(self, queue: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+        """(key, value): the next record, two string scalars; the next file's name comes from `queue`.
+
+        Running them raises `OutOfRangeError` when the queue is closed and empty.
+        """
+        key, value = ops.READ(self._reader_ref, _handle(queue), name=name)
+        return key, value
+
+    def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+        """(keys, values): the next records of one file, at least one and at most `num_records`; string vectors."""
+        keys, values = ops.READ_UP_TO(self._reader_ref, _handle(queue), num_records, name=name)
+        return keys, values
+
+    def num_records_produced(self, name: str | None = None) -> Any:
+        """How many records were read, an int64 scalar."""
+        return ops.NUM_PRODUCED(self._reader_ref, name=name)
+
+    def num_work_units_completed(self, name: str | None = None) -> Any:
+        """How many files are finished, an int64 scalar."""
+        return ops.NUM_COMPLETED(self._reader_ref, name=name)
+
+    def num_records_skipped(self, name: str | None = None) -> Any:
+        """How many damaged records were left out (`skip_corrupt`), an int64 scalar."""
+        return ops.NUM_SKIPPED(self._reader_ref, name=name)
+
+    def serialize_state(self, name: str | None = None) -> Any:
+        """Where the reader stands, a string scalar."""
+        return ops.SERIALIZE(self._reader_ref, name=name)
+
+    def restore_state(self, state: TensorLike, name: str | None = None) -> Any:
+        """An operation that brings the reader to a `state` that `serialize_state` gave."""
+        return ops.RESTORE(self._reader_ref, state, name=name)
+
+    def reset(self, name: str | None = None) -> Any:
+        """An operation that brings the reader back to its beginning."""
+        return ops.RESET(self._reader_ref, name=name)
+
+
+def _handle(queue: Any) -> Tensor:
+    if isinstance(queue, QueueBase):
+        return queue.queue_ref
+    if isinstance(queue, Tensor):
+        return queue
+    raise DTypeError(f"a reader needs a queue of file names, got {type(queue).__name__}")
+
+
+class WholeFileReader(ReaderBase):
+    """Gives each file as one record, with its name as the key."""
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(ops.WHOLE_FILE(name=name, graph=get_default_graph()))
+
+
+class TextLineReader(ReaderBase):
+    """Gives lines, without their ends; keys are "file:line number". The first `skip_header_lines` are left out."""
+
+    def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
+        lines = int(skip_header_lines or 0)
+        super().__init__(ops.TEXT_LINE(skip_header_lines=lines, name=name, graph=get_default_graph()))
+
+
+class FixedLengthRecordReader(ReaderBase):
+    """Gives records of `record_bytes`, every `hop_bytes` (by default a record's length), between header and footer."""
+
+    def __init__(
+        self, record_bytes: int, header_bytes: int | None = None, footer_bytes: int | None = None,
+        hop_bytes: int | None = None, name: str | None = None, encoding: str | None = None,
+    ) -> None:  # fmt: skip
+        handle = ops.FIXED_LENGTH(
+            record_bytes=int(record_bytes), header_bytes=int(header_bytes or 0), footer_bytes=int(footer_bytes or 0),
+            hop_bytes=int(hop_bytes or 0), encoding=encoding or "", name=name, graph=get_default_graph(),
+        )  # fmt: skip
+        super().__init__(handle)
+
+
+class TFRecordReader(ReaderBase):
+    """Gives the records of TFRecord files; keys are "file:offset".
+
+    options: a TFRecordOptions or compression type. skip_corrupt: damaged records are left out and counted
+    (`num_records_skipped`) instead of raising `DataLossError`.
+    """
+
+    def __init__(self, name: str | None = None, options: Any = None, skip_corrupt: bool = False) -> None:
+        kind = TFRecordOptions.get_compression_type_string(options)
+        handle = ops.TF_RECORD(
+            compression_type=kind, skip_corrupt=skip_corrupt, name=name, graph=get_default_graph()
+        )
+        super().__init__(handle)
+
+
+class IdentityReader(ReaderBase):
+    """Gives the work items themselves, as keys and values."""
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(ops.IDENTITY_READER(name=name, graph=get_default_graph()))
+
+
+API: dict[str, Any] = {
+    "ReaderBase": ReaderBase,
+    "WholeFileReader": WholeFileReader,
+    "TextLineReader": TextLineReader,
+    "FixedLengthRecordReader": FixedLengthRecordReader,
+    "TFRecordReader": TFRecordReader,
+    "IdentityReader": IdentityReader,
+}
+API |= {f"io.{name}": value for name, value in API.items()}

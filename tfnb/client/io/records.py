@@ -1,0 +1,148 @@
+"""`tf.python_io`: TFRecord files written and read in Python, outside of any graph (white paper, section 4.5).
+
+Invariant: what a closed writer wrote, TensorFlow reads, and the other way round.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from tfnb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from tfnb.ops.io.record_files import TFRecordFile, masked_crc
+
+__all__ = ["API", "TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
+
+_AT_ONCE = 256  # records
+
+
+class TFRecordCompressionType:
+    """How a TFRecord file is compressed."""
+
+    NONE = 0
+    ZLIB = 1
+    GZIP = 2
+
+
+class TFRecordOptions:
+    """Options of a TFRecord file: `compression_type` is a TFRecordCompressionType, or "", "ZLIB", "GZIP"."""
+
+    compression_type_map: ClassVar[dict[Any, str]] = {
+        TFRecordCompressionType.ZLIB: "ZLIB",
+        TFRecordCompressionType.GZIP: "GZIP",
+        TFRecordCompressionType.NONE: "",
+    }
+
+    def __init__(self, compression_type: Any = None, compression_level: int | None = None) -> None:
+        self.get_compression_type_string(compression_type)
+        self.compression_type = compression_type
+        self.compression_level = compression_level
+
+    @classmethod
+    def get_compression_type_string(cls, options: Any) -> str:
+        """"", "ZLIB" or "GZIP" of options, a compression type, or None. Raises `InvalidArgumentError`."""
+        if isinstance(options, TFRecordOptions):
+            return cls.get_compression_type_string(options.compression_type)
+        if options is None or options in ("", "NONE"):
+            return ""
+        if options in cls.compression_type_map:
+            return cls.compression_type_map[options]
+        if options in cls.compression_type_map.values():
+            return str(options)
+        raise InvalidArgumentError(f"Not a valid compression_type: {options!r}")
+
+
+class _Deflate:
+    """A file for writing a zlib stream."""
+
+    def __init__(self, file: Any, level: int) -> None:
+        self._file = file
+        self._deflate = zlib.compressobj(level)
+
+    def write(self, data: bytes) -> None:
+        self._file.write(self._deflate.compress(data))
+
+    def flush(self) -> None:
+        self._file.write(self._deflate.flush(zlib.Z_SYNC_FLUSH))
+
+    def close(self) -> None:
+        self._file.write(self._deflate.flush())
+
+
+class TFRecordWriter:
+    """Writes records to a TFRecord file, which is made anew. A context manager.
+
+    options: a TFRecordOptions or compression type. Raises `NotFoundError` where the folder is not there.
+    """
+
+    def __init__(self, path: Any, options: Any = None) -> None:
+        kind = TFRecordOptions.get_compression_type_string(options)
+        level = getattr(options, "compression_level", None)
+        try:
+            self._disk = open(os.fsdecode(path), "wb", buffering=1 << 18)  # noqa: SIM115
+        except FileNotFoundError as e:
+            raise NotFoundError(f"{os.fsdecode(path)}: {e.strerror}") from None
+        except OSError as e:
+            raise FailedPreconditionError(f"{os.fsdecode(path)}: {e.strerror}") from None
+        self._file: Any = self._disk
+        if kind == "GZIP":
+            self._file = gzip.GzipFile(fileobj=self._disk, mode="wb", compresslevel=6 if level is None else level)
+        elif kind == "ZLIB":
+            self._file = _Deflate(self._disk, -1 if level is None else level)
+
+    def write(self, record: bytes) -> None:
+        """Writes a record: bytes. Raises `FailedPreconditionError` when the writer is closed."""
+        if self._disk.closed:
+            raise FailedPreconditionError("Writer is closed.")
+        data = record.encode() if isinstance(record, str) else bytes(record)
+        head = struct.pack("<Q", len(data))
+        parts = head, struct.pack("<I", masked_crc(head)), data, struct.pack("<I", masked_crc(data))
+        self._file.write(b"".join(parts))
+
+    def flush(self) -> None:
+        """Hands what was written to the operating system."""
+        self._file.flush()
+        self._disk.flush()
+
+    def close(self) -> None:
+        if not self._disk.closed:
+            if self._file is not self._disk:
+                self._file.close()
+            self._disk.close()
+
+    def __enter__(self) -> TFRecordWriter:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_disk"):
+            self.close()
+
+
+def tf_record_iterator(path: Any, options: Any = None, skip_corrupt: bool = False) -> Iterator[bytes]:
+    """The records of a TFRecord file.
+
+    Raises `DataLossError`, with file and offset, at a damaged record, or leaves it out with `skip_corrupt`.
+    """
+    file = TFRecordFile(os.fsdecode(path), TFRecordOptions.get_compression_type_string(options), skip_corrupt)
+    try:
+        while records := file.take(_AT_ONCE):
+            yield from records
+    finally:
+        file.close()
+
+
+_NAMES: dict[str, Any] = {
+    "TFRecordCompressionType": TFRecordCompressionType,
+    "TFRecordOptions": TFRecordOptions,
+    "TFRecordWriter": TFRecordWriter,
+    "tf_record_iterator": tf_record_iterator,
+}
+API: dict[str, Any] = {f"python_io.{name}": value for name, value in _NAMES.items()}
+API |= {f"io.{name}": value for name, value in _NAMES.items()}

@@ -1,0 +1,1 @@
+"""Layers: tf.layers, fluent chains of them, and feature columns."""

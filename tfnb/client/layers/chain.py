@@ -1,0 +1,220 @@
+"""A fluent chain of layers, as PrettyTensor's (Goldsborough, "A Tour of TensorFlow", section on wrappers).
+
+`tf.chain(x).conv2d(5, 6).max_pool(2).flatten().fully_connected(10)` is plain graph: each link makes variables and ops
+in a scope of its own and records a histogram of its activations. Invariant: a chain never changes; a link gives a
+new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+from tfnb.client.layers import conv_layers, dense_layers, norm_layers
+from tfnb.client.layers.pool_layers import AveragePooling2D, MaxPooling2D
+from tfnb.client.logging import summaries
+from tfnb.client.variables.scope import variable_scope
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import RESHAPE
+from tfnb.ops.math.reduce_functions import reduce_mean
+from tfnb.ops.math.unary import SQUARE
+from tfnb.ops.nn.losses import (
+    softmax,
+    softmax_cross_entropy_with_logits,
+    sparse_softmax_cross_entropy_with_logits,
+)
+from tfnb.types import DType, ShapeLike
+
+__all__ = ["API", "Chain", "Classified", "chain", "chain_defaults"]
+
+_DEFAULTS: ContextVar[Mapping[str, Any]] = ContextVar("chain_defaults", default={})  # noqa: B039
+
+
+@contextmanager
+def chain_defaults(**options: Any) -> Iterator[None]:
+    """Options of all links made inside: `activation_fn`, `kernel_regularizer`, `summaries` (True or False)."""
+    unknown = set(options) - {"activation_fn", "kernel_regularizer", "summaries"}
+    if unknown:
+        raise InvalidArgumentError(f"chain_defaults: there is no option {', '.join(sorted(unknown))}")
+    token = _DEFAULTS.set({**_DEFAULTS.get(), **options})
+    try:
+        yield
+    finally:
+        _DEFAULTS.reset(token)
+
+
+class Classified(NamedTuple):
+    """What a classifier at the end of a chain gives: probabilities and logits [batch, classes], the mean loss."""
+
+    softmax: Tensor
+    logits: Tensor
+    loss: Tensor | None
+
+
+_UNSET: Any = object()
+
+
+class Chain:
+    """A tensor whose methods are layers; each gives the next chain. `tensor` is what it holds.
+
+    `activation_fn` None means the one of `chain_defaults`, else no activation.
+    """
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor: Tensor = graph_of([tensor]).to_tensor(tensor)
+
+    def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
+        return self.tensor
+
+    @property
+    def graph(self) -> Any:
+        return self.tensor.graph
+
+    @property
+    def op(self) -> Any:
+        return self.tensor.op
+
+    @property
+    def dtype(self) -> DType:
+        return self.tensor.dtype
+
+    @property
+    def shape(self) -> Any:
+        return self.tensor.shape
+
+    def __repr__(self) -> str:
+        return f"<tf.Chain of {self.tensor!r}>"
+
+    def _link(self, default_name: str, name: str | None, build: Callable[[Tensor], Any]) -> Chain:
+        with self.graph.as_default(), variable_scope(name, default_name):
+            y = build(self.tensor)
+            if _DEFAULTS.get().get("summaries", True) and y.dtype.is_floating:
+                summaries.histogram("activations", y)
+        return Chain(y)
+
+    def apply(self, function: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Chain:
+        """function(tensor, *args, **kwargs) as a link."""
+        return self._link(getattr(function, "__name__", "apply").strip("<>"), name,
+                          lambda x: self.graph.to_tensor(function(x, *args, **kwargs)))  # fmt: skip
+
+    def reshape(self, shape: ShapeLike) -> Chain:
+        """The same elements in another shape; one dimension may be -1."""
+        with self.graph.as_default():
+            return Chain(RESHAPE(self.tensor, self.graph.to_tensor(shape)))
+
+    def flatten(self) -> Chain:
+        """All dimensions but the first in one."""
+        return Chain(dense_layers.flatten(self.tensor))
+
+    def conv2d(
+        self,
+        kernel: Any,
+        depth: int,
+        activation_fn: Callable[[Any], Any] | None = _UNSET,
+        stride: int | Sequence[int] = 1,
+        edges: str = "SAME",
+        bias: bool = True,
+        name: str | None = None,
+    ) -> Chain:
+        """A convolution of `kernel` (an integer or a pair) to `depth` channels."""
+        return self._link("conv2d", name, lambda x: conv_layers.conv2d(
+            x, depth, kernel, stride, edges, activation=_activation(activation_fn), use_bias=bias,
+            kernel_regularizer=_DEFAULTS.get().get("kernel_regularizer"), name="layer"))  # fmt: skip
+
+    def deconv2d(
+        self,
+        kernel: Any,
+        depth: int,
+        activation_fn: Callable[[Any], Any] | None = _UNSET,
+        stride: int | Sequence[int] = 1,
+        edges: str = "SAME",
+        name: str | None = None,
+    ) -> Chain:
+        """The transposed convolution: `stride` times as large."""
+        return self._link("deconv2d", name, lambda x: conv_layers.Conv2DTranspose(
+            depth, kernel, stride, edges, activation=_activation(activation_fn),
+            kernel_regularizer=_DEFAULTS.get().get("kernel_regularizer"), name="layer")(x))  # fmt: skip
+
+    def max_pool(
+        self, kernel: Any, stride: int | Sequence[int] | None = None, edges: str = "SAME", name: str | None = None
+    ) -> Chain:
+        """The maximum of each window; the stride is the window unless given."""
+        stride = kernel if stride is None else stride
+        return Chain(MaxPooling2D(kernel, stride, edges, name=name)(self.tensor))
+
+    def average_pool(
+        self, kernel: Any, stride: int | Sequence[int] | None = None, edges: str = "SAME", name: str | None = None
+    ) -> Chain:
+        """The mean of each window; the stride is the window unless given."""
+        stride = kernel if stride is None else stride
+        return Chain(AveragePooling2D(kernel, stride, edges, name=name)(self.tensor))
+
+    def fully_connected(self, size: int, activation_fn: Callable[[Any], Any] | None = _UNSET, bias: bool = True,
+                        name: str | None = None) -> Chain:  # fmt: skip
+        """activation(x @ kernel + bias) of `size` columns."""
+        return self._link("fully_connected", name, lambda x: dense_layers.dense(
+            x, size, _activation(activation_fn), bias,
+            kernel_regularizer=_DEFAULTS.get().get("kernel_regularizer"), name="layer"))  # fmt: skip
+
+    def dropout(self, keep_prob: Any, training: Any = True, name: str | None = None) -> Chain:
+        """Keeps a share of the elements in training, scaled."""
+        return Chain(norm_layers.dropout(self.tensor, 1 - keep_prob, training=training, name=name))
+
+    def batch_normalize(self, training: TensorLike = True, name: str | None = None) -> Chain:
+        """Batch normalisation; run the collection UPDATE_OPS with the training op."""
+        return self._link(
+            "batch_normalize", name,
+            lambda x: norm_layers.batch_normalization(x, training=training, name="layer"),
+        )  # fmt: skip
+
+    def softmax(self, num_classes: int | None = None, name: str | None = None) -> Chain:
+        """The softmax over the last dimension, with `num_classes` of a last layer of so many columns."""
+        last = self if num_classes is None else self.fully_connected(num_classes, None, name=name)
+        with self.graph.as_default():
+            return Chain(softmax(last.tensor))
+
+    def softmax_classifier(
+        self, num_classes: int, labels: TensorLike | None = None, name: str | None = None
+    ) -> Classified:
+        """A last layer with its softmax and, given labels (classes, or probabilities), the mean cross entropy."""
+        logits = self.fully_connected(num_classes, None, name=name or "softmax_classifier").tensor
+        with self.graph.as_default(), self.graph.name_scope("softmax_classifier"):
+            return Classified(softmax(logits), logits, None if labels is None else _entropy(labels, logits))
+
+    def l2_regression(self, target: Any) -> Tensor:
+        """The mean of (x - target)^2: a scalar."""
+        with self.graph.as_default(), self.graph.name_scope("l2_regression"):
+            return _recorded(reduce_mean(SQUARE(self.tensor - self.graph.to_tensor(target))))
+
+
+def _activation(given: Any) -> Any:
+    return _DEFAULTS.get().get("activation_fn") if given is _UNSET else given
+
+
+def _recorded(loss: Tensor) -> Tensor:
+    if _DEFAULTS.get().get("summaries", True):
+        summaries.scalar("loss", loss)
+    return loss
+
+
+def _entropy(labels: Any, logits: Tensor) -> Tensor:
+    y = logits.graph.to_tensor(labels)
+    if y.dtype.is_floating:
+        each = softmax_cross_entropy_with_logits(labels=y, logits=logits)
+    else:
+        each = sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
+    return _recorded(reduce_mean(each))
+
+
+def chain(tensor: TensorLike) -> Chain:
+    """Begins a chain of layers at a tensor, variable or value."""
+    return tensor if isinstance(tensor, Chain) else Chain(tensor)
+
+
+API: dict[str, Any] = {"chain": chain, "Chain": Chain, "chain_defaults": chain_defaults}

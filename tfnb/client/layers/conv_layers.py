@@ -1,0 +1,256 @@
+"""Convolution layers in one to three dimensions, transposed and separable (`tf.layers`).
+
+A layer of `rank` spatial axes is one class; the functions follow from the classes' signatures. Invariant: names and
+shapes of variables are TensorFlow's (`conv2d/kernel`, `separable_conv2d/depthwise_kernel`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfnb.client.layers.dense_layers import Layer, functional
+from tfnb.client.variables.initializers import Zeros
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, SQUEEZE, shape_of
+from tfnb.ops.conv_pool.conv_functions import conv_transpose, convolution
+from tfnb.ops.conv_pool.depthwise import separable_conv2d as separable_op
+from tfnb.ops.nn.bias_dropout_moments import bias_add
+from tfnb.types import Shape
+
+__all__ = ["API", "Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D", "SeparableConv2D", "layout", "spatial"]  # fmt: skip
+
+_LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
+
+
+def spatial(value: Any, rank: int, what: str) -> tuple[int, ...]:
+    """A positive integer per spatial axis, from one or all. Raises `InvalidArgumentError`."""
+    found = (value,) * rank if isinstance(value, int) else tuple(value)
+    if len(found) != rank or not all(isinstance(v, int) and v > 0 for v in found):
+        several = {1: "a list of one", 2: "a pair of them"}.get(rank, f"{rank} of them")
+        raise InvalidArgumentError(
+            f"{what} must be a positive integer or {several}, got {value!r}"
+        )
+    return found
+
+
+def layout(data_format: str, rank: int) -> str:
+    """The ops' name of "channels_last" or "channels_first". Raises `InvalidArgumentError` for another."""
+    formats = ("channels_last", "channels_first")
+    if data_format not in formats:
+        raise InvalidArgumentError(
+            f"data_format must be one of {list(formats)}, got {data_format!r}"
+        )
+    return _LAYOUTS[rank][formats.index(data_format)]
+
+
+class _Conv(Layer):
+    """activation(convolution(inputs, kernel) + bias); the number of channels must be known."""
+
+    rank = 2
+
+    def __init__(self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
+                 data_format: str = "channels_last", dilation_rate: Any = 1,
+                 activation: Callable[[Any], Any] | None = None, use_bias: bool = True, kernel_initializer: Any = None,
+                 bias_initializer: Any = None, kernel_regularizer: Any = None, bias_regularizer: Any = None,
+                 activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None,
+                 trainable: bool = True, name: str | None = None, **kw: Any) -> None:  # fmt: skip
+        super().__init__(name, trainable, activity_regularizer, **kw)
+        self.filters = int(filters)
+        self.kernel_size = spatial(kernel_size, self.rank, "kernel_size")
+        self.strides = spatial(strides, self.rank, "strides")
+        self.dilation_rate = spatial(dilation_rate, self.rank, "dilation_rate")
+        self.padding, self.data_format = padding.upper(), layout(data_format, self.rank)
+        self.activation, self.use_bias = activation, use_bias
+        self.kernel_options = (kernel_initializer, kernel_regularizer, True, kernel_constraint)
+        self.bias_options = (bias_initializer or Zeros(), bias_regularizer, True, bias_constraint)
+
+    @property
+    def channels_first(self) -> bool:
+        return self.data_format.startswith("NC")
+
+    def _channels(self, shape: Shape) -> int:
+        dims = shape.with_rank(self.rank + 2).as_list()
+        channels = dims[1 if self.channels_first else -1]
+        if channels is None:
+            raise ShapeError(
+                f"{self.default_name}: the number of channels must be known, got shape {shape}"
+            )
+        return channels
+
+    def _add_bias(self) -> None:
+        self.bias = (
+            self.add_variable("bias", [self.filters], None, *self.bias_options)
+            if self.use_bias
+            else None
+        )
+
+    def build(self, shape: Shape) -> None:
+        kernel = [*self.kernel_size, self._channels(shape), self.filters]
+        self.kernel = self.add_variable("kernel", kernel, None, *self.kernel_options)
+        self._add_bias()
+
+    def _finish(self, y: Tensor) -> Tensor:
+        """Bias and activation."""
+        if self.bias is not None:
+            y = bias_add(y, self.bias, data_format="NCHW" if self.channels_first else "NHWC")
+        return y if self.activation is None else self.activation(y)
+
+    def call(self, inputs: Tensor) -> Tensor:
+        return self._finish(
+            convolution(
+                inputs, self.kernel, self.padding, self.strides, self.dilation_rate,
+                data_format=self.data_format,
+            )
+        )  # fmt: skip
+
+
+class Conv1D(_Conv):
+    """activation(convolution + bias) of (batch, width, channels), or channels second for "channels_first"."""
+
+    default_name, rank = "conv1d", 1
+
+
+class Conv2D(_Conv):
+    """activation(convolution + bias) of (batch, height, width, channels), or channels second."""
+
+    default_name, rank = "conv2d", 2
+
+
+class Conv3D(_Conv):
+    """activation(convolution + bias) of (batch, depth, height, width, channels), or channels second."""
+
+    default_name, rank = "conv3d", 3
+
+
+class _Transposed(_Conv):
+    """activation(transposed convolution + bias): each side becomes `strides` times longer, and by what a valid
+    kernel reaches over."""
+
+    def __init__(self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
+                 data_format: str = "channels_last", activation: Callable[[Any], Any] | None = None,
+                 use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = None,
+                 kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
+                 kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True,
+                 name: str | None = None, **kw: Any) -> None:  # fmt: skip
+        super().__init__(
+            filters, kernel_size, strides, padding, data_format, 1, activation, use_bias, kernel_initializer,
+            bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
+            bias_constraint, trainable, name, **kw,
+        )  # fmt: skip
+
+    def build(self, shape: Shape) -> None:
+        kernel = [*self.kernel_size, self.filters, self._channels(shape)]
+        self.kernel = self.add_variable("kernel", kernel, None, *self.kernel_options)
+        self._add_bias()
+
+    def _longer(self, side: Any, axis: int) -> Any:
+        size, step = self.kernel_size[axis], self.strides[axis]
+        return side * step + (max(size - step, 0) if self.padding == "VALID" else 0)
+
+    def call(self, inputs: Tensor) -> Tensor:
+        known = inputs.shape.with_rank(self.rank + 2).as_list()
+        dims = [shape_of(inputs)[i] if d is None else d for i, d in enumerate(known)]
+        first = self.channels_first
+        sides = [self._longer(d, i) for i, d in enumerate(dims[2:] if first else dims[1:-1])]
+        made = [dims[0], self.filters, *sides] if first else [dims[0], *sides, self.filters]
+        sizes = made if all(isinstance(d, int) for d in made) else inputs.graph.to_tensor(made)
+        y = conv_transpose(
+            inputs, self.kernel, sizes, self.strides, self.padding, data_format=self.data_format
+        )
+        y.set_shape([d if isinstance(d, int) else None for d in made])
+        return self._finish(y)
+
+
+class Conv2DTranspose(_Transposed):
+    """The transpose of a `Conv2D` layer; see `tf.nn.conv2d_transpose`."""
+
+    default_name, rank = "conv2d_transpose", 2
+
+
+class Conv3DTranspose(_Transposed):
+    """The transpose of a `Conv3D` layer; see `tf.nn.conv3d_transpose`."""
+
+    default_name, rank = "conv3d_transpose", 3
+
+
+class SeparableConv2D(_Conv):
+    """A convolution of each channel by itself, then one of 1 x 1 that mixes them; see `tf.nn.separable_conv2d`."""
+
+    default_name, rank = "separable_conv2d", 2
+
+    def __init__(self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
+                 data_format: str = "channels_last", dilation_rate: Any = 1, depth_multiplier: int = 1,
+                 activation: Callable[[Any], Any] | None = None, use_bias: bool = True,
+                 depthwise_initializer: Any = None, pointwise_initializer: Any = None, bias_initializer: Any = None,
+                 depthwise_regularizer: Any = None, pointwise_regularizer: Any = None, bias_regularizer: Any = None,
+                 activity_regularizer: Any = None, depthwise_constraint: Any = None, pointwise_constraint: Any = None,
+                 bias_constraint: Any = None, trainable: bool = True, name: str | None = None,
+                 **kw: Any) -> None:  # fmt: skip
+        super().__init__(
+            filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, None,
+            bias_initializer, None, bias_regularizer, activity_regularizer, None, bias_constraint, trainable, name,
+            **kw,
+        )  # fmt: skip
+        self.depth_multiplier = int(depth_multiplier)
+        self.depthwise_options = (
+            depthwise_initializer,
+            depthwise_regularizer,
+            True,
+            depthwise_constraint,
+        )
+        self.pointwise_options = (
+            pointwise_initializer,
+            pointwise_regularizer,
+            True,
+            pointwise_constraint,
+        )
+
+    def build(self, shape: Shape) -> None:
+        channels = self._channels(shape)
+        taps = [*self.kernel_size, channels, self.depth_multiplier]
+        point = [*(1,) * self.rank, channels * self.depth_multiplier, self.filters]
+        self.depthwise_kernel = self.add_variable(
+            "depthwise_kernel", taps, None, *self.depthwise_options
+        )
+        self.pointwise_kernel = self.add_variable(
+            "pointwise_kernel", point, None, *self.pointwise_options
+        )
+        self._add_bias()
+
+    def _separable(
+        self, x: Tensor, taps: Any, point: Any, strides: tuple[int, ...], rate: tuple[int, ...]
+    ) -> Any:
+        steps = (1, 1, *strides) if self.channels_first else (1, *strides, 1)
+        name = _LAYOUTS[2][self.channels_first]
+        return separable_op(x, taps, point, steps, self.padding, rate, data_format=name)
+
+    def call(self, inputs: Tensor) -> Tensor:
+        kernels = (self.depthwise_kernel, self.pointwise_kernel)
+        return self._finish(self._separable(inputs, *kernels, self.strides, self.dilation_rate))
+
+
+class SeparableConv1D(SeparableConv2D):
+    """`SeparableConv2D` along one axis."""
+
+    default_name, rank = "separable_conv1d", 1
+
+    def call(self, inputs: Tensor) -> Tensor:
+        axis = 2 if self.channels_first else 1
+        taps, point = (EXPAND_DIMS(k, 0) for k in (self.depthwise_kernel, self.pointwise_kernel))
+        steps = (*self.strides, *self.strides)  # the ops want equal ones; an image of height 1 has one row anyway
+        rate = (1, *self.dilation_rate)
+        y = self._separable(EXPAND_DIMS(inputs, axis), taps, point, steps, rate)
+        return self._finish(SQUEEZE(y, squeeze_dims=[axis]))
+
+
+_CLASSES = {
+    "conv1d": Conv1D, "conv2d": Conv2D, "conv3d": Conv3D, "conv2d_transpose": Conv2DTranspose,
+    "conv3d_transpose": Conv3DTranspose, "separable_conv1d": SeparableConv1D, "separable_conv2d": SeparableConv2D,
+}  # fmt: skip
+conv2d = functional(Conv2D)
+API: dict[str, Any] = {
+    **{f"layers.{layer.__name__}": layer for layer in _CLASSES.values()},
+    **{f"layers.{name}": functional(layer) for name, layer in _CLASSES.items()},
+}

@@ -1,0 +1,233 @@
+"""Layers: `tf.layers`, functions and classes that make variables and the ops over them.
+
+A layer is plain graph: variables under its scope, ops under its name. Invariant: names are TensorFlow's
+(`dense/kernel`, `dense/bias`, `dense_1/kernel`), so checkpoints and collections fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, Signature, signature
+from typing import Any
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.variables.initializers import Zeros
+from tfnb.client.variables.partitioned import PartitionedVariable
+from tfnb.client.variables.scope import get_variable, variable_scope
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import RESHAPE, shape_of
+from tfnb.ops.linalg.matmul import matmul, tensordot
+from tfnb.ops.nn.bias_dropout_moments import bias_add
+from tfnb.types import DType, DTypeLike, Shape, ShapeLike, as_dtype
+
+__all__ = [
+    "API",
+    "Dense",
+    "Flatten",
+    "Layer",
+    "dense",
+    "flatten",
+    "functional",
+]
+
+
+class Layer:
+    """Base: builds variables on the first call, in a scope of its own, and shares them on later calls."""
+
+    default_name = "layer"
+
+    def __init__(self, name: str | None = None, trainable: bool = True, activity_regularizer: Any = None,
+                 dtype: Any = None, _scope: Any = None, _reuse: bool | None = None) -> None:  # fmt: skip
+        self._given_name = name
+        self.trainable = trainable
+        self.activity_regularizer = activity_regularizer
+        self.dtype: DType | None = None if dtype is None else as_dtype(dtype)
+        self._reuse = _reuse
+        self._scope: Any = _scope
+        self.built = False
+        self.variables: list[Any] = []
+        self._losses: list[Any] = []
+
+    @property
+    def scope_name(self) -> str:
+        """The full name of the layer's variable scope; known after the first call."""
+        return self._scope.name if self._scope is not None else ""
+
+    @property
+    def name(self) -> str:
+        return self.scope_name.rpartition("/")[2] or self._given_name or self.default_name
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        return [v for v in self.variables if v.trainable]
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        return [v for v in self.variables if not v.trainable]
+
+    @property
+    def losses(self) -> list[Any]:
+        """The penalties of this layer's activity and variables."""
+        scope = self.scope_name
+        if not self.variables and not self._losses:
+            return []
+        graph = self.variables[0].graph if self.variables else self._losses[0].graph
+        found = graph.get_collection(GraphKeys.REGULARIZATION_LOSSES)
+        return [t for t in found if t in self._losses or t.op.name.startswith(f"{scope}/")]
+
+    def add_loss(self, losses: Any, inputs: TensorLike | None = None) -> None:
+        """Adds a loss, or a list of them, to the layer's and to the collection REGULARIZATION_LOSSES."""
+        for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
+            self._losses.append(loss)
+            loss.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+    def count_params(self) -> int:
+        """How many numbers the variables hold. Raises `InvalidArgumentError` before the layer is built."""
+        if not self.built:
+            raise InvalidArgumentError(f"{self.name} is not built: call it first")
+        return sum(v.shape.num_elements() for v in self.variables)
+
+    weights = property(lambda self: self.variables)
+    trainable_weights = trainable_variables
+
+    def use_scope(self, scope: Any) -> None:
+        """Makes the variables in this open variable scope instead of one of the layer's own."""
+        self._scope = scope
+        self._reuse = scope.reuse
+
+    def build(self, shape: Shape) -> None:
+        """Makes the variables for inputs of this static shape."""
+        self.built = True
+
+    def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        """The layer's ops."""
+        raise InvalidArgumentError(f"{type(self).__name__} has no call")
+
+    def __call__(self, inputs: Any, **kwargs: Any) -> Tensor:
+        inputs = graph_of([inputs]).to_tensor(inputs)
+        with inputs.graph.as_default(), self._open() as scope:
+            self._scope = self._scope or scope
+            if self.dtype is None and inputs.dtype.is_floating:
+                self.dtype = inputs.dtype
+            if not self.built:
+                self.build(inputs.shape)
+                self.built = True
+            outputs = self.call(inputs, **kwargs)
+            if self.activity_regularizer is not None:
+                self.add_loss(self.activity_regularizer(outputs))
+        return outputs
+
+    apply = __call__
+
+    def _open(self) -> Any:
+        if self._scope is not None:
+            return variable_scope(self._scope, reuse=True if self.built else self._reuse)
+        return variable_scope(self._given_name, self.default_name, reuse=self._reuse)
+
+    def add_variable(
+        self,
+        name: str,
+        shape: ShapeLike,
+        dtype: DTypeLike | None = None,
+        initializer: Any = None,
+        regularizer: Callable[[Tensor], Any] | None = None,
+        trainable: bool = True,
+        constraint: Callable[[Tensor], Any] | None = None,
+        partitioner: Callable[..., Any] | None = None,
+    ) -> Any:
+        """A variable in the layer's scope, of the layer's dtype unless another is given."""
+        found = get_variable(name, shape, dtype or self.dtype, initializer, regularizer, trainable and self.trainable,
+                             constraint=constraint, partitioner=partitioner)  # fmt: skip
+        self.variables += found if isinstance(found, PartitionedVariable) else [found]
+        return found
+
+    add_weight = add_variable
+
+
+def functional(layer: type[Layer]) -> Callable[..., Tensor]:
+    """The function of a layer class: `f(inputs, ..., reuse=None)` makes a layer of its arguments and applies it."""
+    inputs, reuse = (
+        Parameter("inputs", Parameter.POSITIONAL_OR_KEYWORD),
+        Parameter("reuse", Parameter.POSITIONAL_OR_KEYWORD, default=None),
+    )
+    own = [
+        p for p in signature(layer).parameters.values() if p.kind is not Parameter.VAR_KEYWORD
+    ]
+    shown = Signature([inputs, *own, reuse])
+
+    def call(*args: Any, **options: Any) -> Tensor:
+        given = shown.bind(*args, **options).arguments
+        x = given.pop("inputs")
+        return layer(_reuse=given.pop("reuse", None), **given)(x)
+
+    call.__name__ = call.__qualname__ = layer.default_name
+    call.__doc__ = f"{layer.__doc__}\n\n    Applies a new layer `{layer.__name__}` to `inputs`."
+    call.__signature__ = shown  # type: ignore[attr-defined]
+    return call
+
+
+class Dense(Layer):
+    """activation(inputs @ kernel + bias) over the last dimension, which must be known."""
+
+    default_name = "dense"
+
+    def __init__(self, units: int, activation: Callable[[Any], Any] | None = None, use_bias: bool = True,
+                 kernel_initializer: Any = None, bias_initializer: Any = None, kernel_regularizer: Any = None,
+                 bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None,
+                 bias_constraint: Any = None, trainable: bool = True, name: str | None = None,
+                 **kw: Any) -> None:  # fmt: skip
+        super().__init__(name, trainable, activity_regularizer, **kw)
+        self.units, self.activation, self.use_bias = int(units), activation, use_bias
+        self.kernel_options = (kernel_initializer, kernel_regularizer, True, kernel_constraint)
+        self.bias_options = (bias_initializer or Zeros(), bias_regularizer, True, bias_constraint)
+
+    def build(self, shape: Shape) -> None:
+        n = shape.dims[-1] if shape.dims else None
+        if n is None:
+            raise ShapeError(
+                f"dense: the last dimension of the inputs must be known, got shape {shape}"
+            )
+        self.kernel = self.add_variable("kernel", [n, self.units], None, *self.kernel_options)
+        self.bias = (
+            self.add_variable("bias", [self.units], None, *self.bias_options)
+            if self.use_bias
+            else None
+        )
+
+    def call(self, inputs: Tensor) -> Tensor:
+        rank = inputs.shape.ndims
+        if rank is not None and rank > 2:
+            y = tensordot(inputs, self.kernel, [[rank - 1], [0]])
+        else:
+            y = matmul(inputs, self.kernel)
+        y = y if self.bias is None else bias_add(y, self.bias)
+        return y if self.activation is None else self.activation(y)
+
+
+class Flatten(Layer):
+    """All dimensions but the first in one."""
+
+    default_name = "flatten"
+
+    def call(self, inputs: Tensor) -> Tensor:
+        dims = inputs.shape.dims
+        size = None if not dims else Shape(dims[1:]).num_elements()
+        if not dims or size is None:
+            rows = shape_of(inputs)[0] if not dims or dims[0] is None else dims[0]
+            found = RESHAPE(inputs, inputs.graph.to_tensor([rows, -1]))
+            found.set_shape([dims[0] if dims else None, size])
+            return found
+        return RESHAPE(inputs, [-1 if dims[0] is None else dims[0], size])
+
+
+dense, flatten = functional(Dense), functional(Flatten)
+API: dict[str, Any] = {
+    "layers.Layer": Layer,
+    "layers.Dense": Dense,
+    "layers.Flatten": Flatten,
+    "layers.dense": dense,
+    "layers.flatten": flatten,
+    "python.layers.core.Dense": Dense,
+}

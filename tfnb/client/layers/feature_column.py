@@ -1,0 +1,122 @@
+"""`tf.feature_column`: how the entries of a features dict become the columns of one matrix.
+
+Invariant: columns stand in the order of their names, whatever order they were given in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.concat import concat
+from tfnb.ops.array.constants import constant
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE
+from tfnb.ops.io.example_functions import FixedLenFeature
+from tfnb.ops.linalg.diag import one_hot
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.compare import GREATER_EQUAL
+from tfnb.ops.math.reduce_functions import reduce_sum
+from tfnb.types import DType, DTypeLike, as_dtype, float32, int32
+
+__all__ = ["API", "input_layer", "numeric_column"]
+
+
+@dataclass(frozen=True)
+class NumericColumn:
+    """Numbers as they are: `shape` per example."""
+
+    key: str
+    shape: tuple[int, ...]
+    dtype: DType
+    normalizer_fn: Callable[[Any], Any] | None
+    default_value: Any = None
+
+    @property
+    def name(self) -> str:
+        return self.key
+
+    def matrix(self, features: Mapping[str, Any]) -> Tensor:
+        """[batch, number of elements], float32."""
+        if self.key not in features:
+            raise NotFoundError(f"there is no feature {self.key!r}, only {', '.join(map(repr, features))}")
+        x = cast(features[self.key], float32)
+        x = x if self.normalizer_fn is None else self.normalizer_fn(x)
+        found: Tensor = RESHAPE(x, [-1, math.prod(self.shape)])
+        return found
+
+
+@dataclass(frozen=True)
+class BucketizedColumn:
+    """Which interval between `boundaries` a number lies in, as one-hot columns."""
+
+    source_column: NumericColumn
+    boundaries: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.source_column.name}_bucketized"
+
+    def matrix(self, features: Mapping[str, Any]) -> Tensor:
+        """[batch, elements * (boundaries + 1)], float32."""
+        x = self.source_column.matrix(features)
+        over = GREATER_EQUAL(EXPAND_DIMS(x, -1), constant(list(self.boundaries), float32))
+        n = len(self.boundaries) + 1
+        width = math.prod(self.source_column.shape) * n
+        found: Tensor = RESHAPE(one_hot(reduce_sum(cast(over, int32), -1), n), [-1, width])
+        return found
+
+
+def numeric_column(key: str, shape: Any = (1,), default_value: Any = None, dtype: DTypeLike = float32,
+                   normalizer_fn: Callable[[Any], Any] | None = None) -> NumericColumn:  # fmt: skip
+    """The feature `key`, numbers of `shape` per example, after `normalizer_fn` if given.
+
+    `default_value` stands for the feature in examples without it, when they are parsed by the result of
+    `make_parse_example_spec`.
+    """
+    dims = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    if not isinstance(key, str) or any(n < 1 for n in dims):
+        raise InvalidArgumentError(f"numeric_column: key {key!r} and shape {shape!r}; needed text and positive numbers")
+    return NumericColumn(key, dims, as_dtype(dtype), normalizer_fn, default_value)
+
+
+def bucketized_column(source_column: NumericColumn, boundaries: Sequence[float]) -> BucketizedColumn:
+    """One-hot columns for the interval a number lies in. Raises `InvalidArgumentError` unless boundaries rise."""
+    cuts = tuple(float(b) for b in boundaries)
+    if not cuts or any(a >= b for a, b in zip(cuts, cuts[1:], strict=False)):
+        raise InvalidArgumentError(f"bucketized_column: boundaries must rise, got {list(boundaries)}")
+    return BucketizedColumn(source_column, cuts)
+
+
+def make_parse_example_spec(feature_columns: Any) -> dict[str, FixedLenFeature]:
+    """What `tf.parse_example` needs to know of the features that the columns read."""
+    found: dict[str, FixedLenFeature] = {}
+    for column in feature_columns:
+        source = column.source_column if isinstance(column, BucketizedColumn) else column
+        feature = FixedLenFeature(list(source.shape), source.dtype, source.default_value)
+        if found.setdefault(source.key, feature) != feature:
+            raise InvalidArgumentError(f"two columns read the feature {source.key!r} in different ways")
+    return found
+
+
+def input_layer(features: Any, feature_columns: Any) -> Tensor:
+    """All columns side by side: [batch, columns], float32."""
+    columns = [feature_columns] if hasattr(feature_columns, "matrix") else list(feature_columns)
+    if not columns:
+        raise InvalidArgumentError("input_layer needs at least one column")
+    graph = graph_of(list(features.values()))
+    with graph.as_default(), graph.name_scope("input_layer"):
+        found: Tensor = concat([c.matrix(features) for c in sorted(columns, key=lambda c: c.name)], 1)
+    return found
+
+
+API: dict[str, Any] = {
+    "feature_column.numeric_column": numeric_column,
+    "feature_column.bucketized_column": bucketized_column,
+    "feature_column.input_layer": input_layer,
+    "feature_column.make_parse_example_spec": make_parse_example_spec,
+}

@@ -1,0 +1,1 @@
+"""Summaries, and checks of numbers over a whole graph."""

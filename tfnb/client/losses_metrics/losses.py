@@ -1,0 +1,312 @@
+"""Losses (`tf.losses`): elementwise losses, weighted and reduced to a scalar, and the collection that sums them.
+
+Invariant: each function adds its result to the collection LOSSES unless told otherwise; `get_total_loss` is their
+sum plus the regularisation losses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.losses_metrics.weights import of_rank, weighted
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import ones_like
+from tfnb.ops.array.shape_ops import RESHAPE, STOP_GRADIENT, size
+from tfnb.ops.math.binary import ADD_N, DIV_NO_NAN, MINIMUM, SQUARED_DIFFERENCE
+from tfnb.ops.math.cast import cast, cast_to
+from tfnb.ops.math.compare import NOT_EQUAL
+from tfnb.ops.math.reduce_functions import reduce_sum
+from tfnb.ops.math.unary import ABS, LOG
+from tfnb.ops.nn.activations import RELU
+from tfnb.ops.nn.losses import (
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v2,
+    sparse_softmax_cross_entropy_with_logits,
+)
+from tfnb.types import float32
+
+__all__ = ["API", "Reduction", "compute_weighted_loss"]
+
+
+class Reduction:
+    """How elementwise weighted losses become one number."""
+
+    NONE = "none"
+    SUM = "weighted_sum"
+    SUM_OVER_BATCH_SIZE = "weighted_sum_over_batch_size"
+    MEAN = "weighted_mean"
+    SUM_BY_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
+    SUM_OVER_NONZERO_WEIGHTS = SUM_BY_NONZERO_WEIGHTS
+
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        return (cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_BY_NONZERO_WEIGHTS)
+
+    @classmethod
+    def validate(cls, key: str) -> None:
+        """Raises `InvalidArgumentError` for what is not a reduction."""
+        if key not in cls.all():
+            raise InvalidArgumentError(
+                f"{key!r} is not a loss reduction; needed one of {cls.all()}"
+            )
+
+
+def compute_weighted_loss(losses: Any, weights: TensorLike = 1.0, scope: str | None = None,
+                          loss_collection: str | None = GraphKeys.LOSSES,
+                          reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+    """`losses * weights`, reduced; a scalar of the dtype of `losses`, or its shape for Reduction.NONE.
+
+    `weights`: a scalar, or of the rank of `losses` with dimensions equal to its or 1. Raises `ShapeError` for other
+    weights, `InvalidArgumentError` for an unknown reduction.
+    """
+    Reduction.validate(reduction)
+    graph = graph_of([losses, weights])
+    with graph.as_default(), graph.name_scope(scope or "weighted_loss"):
+        given = graph.to_tensor(losses)
+        each = given if given.dtype.is_floating and given.dtype.size > 2 else cast(given, float32)
+        w = cast(weights, each.dtype)
+        product = weighted(each, w)
+        if reduction == Reduction.NONE:
+            loss = product
+        else:
+            loss = reduce_sum(product)
+            if reduction != Reduction.SUM:
+                loss = DIV_NO_NAN(loss, _divisor(reduction, product, w), name="value")
+        loss = cast_to(loss, given.dtype) if given.dtype.is_floating else loss
+        add_loss(loss, loss_collection)
+        return loss
+
+
+def _divisor(reduction: str, product: Tensor, w: Tensor) -> Tensor:
+    if reduction == Reduction.SUM_OVER_BATCH_SIZE:
+        return cast(size(product), product.dtype)
+    if reduction == Reduction.SUM_BY_NONZERO_WEIGHTS:
+        w = cast(NOT_EQUAL(w, 0), product.dtype)
+    if w.shape.ndims == 0:
+        return w * cast(size(product), product.dtype)
+    return reduce_sum(ones_like(product) * w)
+
+
+def _pair(name: str, a: Any, b: Any, scope: str | None) -> Any:
+    """The graph, and a name scope for a loss."""
+    if a is None or b is None:
+        raise InvalidArgumentError(f"{name}: labels and predictions must not be None")
+    graph = graph_of([b, a])
+    return graph, graph.name_scope(scope or name)
+
+
+def _floats(graph: Any, labels: Any, predictions: Any) -> tuple[Any, Any]:
+    """Labels in the dtype of the predictions, of the same shape."""
+    p = graph.to_tensor(predictions)
+    p = p if p.dtype.is_floating else cast(p, float32)
+    y = cast(graph.to_tensor(labels), p.dtype)
+    if not y.shape.is_compatible_with(p.shape):
+        raise ShapeError(f"labels have shape {y.shape}, predictions {p.shape}")
+    return y, p
+
+
+def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
+                       loss_collection: str | None = GraphKeys.LOSSES,
+                       reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+    """(predictions - labels)^2. Raises `ShapeError` unless both have the same shape."""
+    graph, opened = _pair("mean_squared_error", labels, predictions, scope)
+    with graph.as_default(), opened as scope:
+        y, p = _floats(graph, labels, predictions)
+        return compute_weighted_loss(
+            SQUARED_DIFFERENCE(p, y), weights, scope, loss_collection, reduction
+        )
+
+
+def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
+                        loss_collection: str | None = GraphKeys.LOSSES,
+                        reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+    """|predictions - labels|. Raises `ShapeError` unless both have the same shape."""
+    graph, opened = _pair("absolute_difference", labels, predictions, scope)
+    with graph.as_default(), opened as scope:
+        y, p = _floats(graph, labels, predictions)
+        return compute_weighted_loss(ABS(p - y), weights, scope, loss_collection, reduction)
+
+
+def mean_pairwise_squared_error(labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
+                                loss_collection: str | None = GraphKeys.LOSSES) -> Tensor:  # fmt: skip
+    """The mean of (d_i - d_j)^2 over the pairs of a row's differences d = predictions - labels, summed over rows.
+
+    labels, predictions: shape (batch, ...). weights: a scalar or one number per row, shape (batch,) or (batch, 1, ...).
+    Rows of fewer than two elements, or of weight 0, count nothing. Raises `ShapeError` unless the shapes are the same.
+    """
+    graph, opened = _pair("mean_pairwise_squared_error", labels, predictions, scope)
+    with graph.as_default(), opened:
+        y, p = _floats(graph, labels, predictions)
+        d = p - y
+        if d.shape.ndims is None:
+            raise ShapeError("mean_pairwise_squared_error needs labels of known rank")
+        w = cast(graph.to_tensor(weights), d.dtype)
+        if w.shape.ndims == 1 and d.shape.ndims > 1:
+            w = RESHAPE(w, [-1, *(1,) * (d.shape.ndims - 1)])
+        row = list(range(1, d.shape.ndims))
+        present = cast(NOT_EQUAL(w, 0), d.dtype) * ones_like(d)
+        n = reduce_sum(present, row, keepdims=True)
+        squares, total = reduce_sum(d * d, row, keepdims=True), reduce_sum(d, row, keepdims=True)
+        # the pairs' sum of squares is n * sum d^2 - (sum d)^2, counted twice, over n * (n - 1) pairs
+        others = RELU(n - 1)
+        each = DIV_NO_NAN(squares, others) - DIV_NO_NAN(total * total, n * others)
+        loss = reduce_sum(2 * each * w)
+        add_loss(loss, loss_collection)
+        return loss
+
+
+def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0, scope: str | None = None,
+               loss_collection: str | None = GraphKeys.LOSSES,
+               reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+    """Half the squared error up to an error of `delta`, linear beyond."""
+    graph, opened = _pair("huber_loss", labels, predictions, scope)
+    with graph.as_default(), opened as scope:
+        y, p = _floats(graph, labels, predictions)
+        error = ABS(p - y)
+        quadratic = MINIMUM(error, delta)
+        loss = quadratic * quadratic * 0.5 + (error - quadratic) * delta
+        return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
+
+
+def log_loss(labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7, scope: str | None = None,
+             loss_collection: str | None = GraphKeys.LOSSES,
+             reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+    """-labels * log(predictions + epsilon) - (1 - labels) * log(1 - predictions + epsilon)."""
+    graph, opened = _pair("log_loss", labels, predictions, scope)
+    with graph.as_default(), opened as scope:
+        y, p = _floats(graph, labels, predictions)
+        loss = -y * LOG(p + epsilon) - (1 - y) * LOG(1 - p + epsilon)
+        return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
+
+
+def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
+               loss_collection: str | None = GraphKeys.LOSSES,
+               reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+    """max(0, 1 - (2 * labels - 1) * logits), labels being 0 or 1."""
+    graph, opened = _pair("hinge_loss", labels, logits, scope)
+    with graph.as_default(), opened as scope:
+        y, z = _floats(graph, labels, logits)
+        loss = RELU(1 - (2 * y - 1) * z)
+        return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
+
+
+def cosine_distance(labels: Any, predictions: Any, axis: int | None = None, weights: Any = 1.0,
+                    scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
+                    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS, dim: int | None = None) -> Tensor:  # fmt: skip
+    """1 - sum(labels * predictions) along `axis`; both are taken to have unit length."""
+    chosen = dim if axis is None else axis
+    if chosen is None:
+        raise InvalidArgumentError("cosine_distance needs an axis")
+    graph, opened = _pair("cosine_distance_loss", labels, predictions, scope)
+    with graph.as_default(), opened as scope:
+        y, p = _floats(graph, labels, predictions)
+        loss = 1 - reduce_sum(y * p, chosen, keepdims=True)
+        return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
+
+
+def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0,
+                          scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
+                          reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+    """Cross entropy of independent classes; smoothing draws the labels towards 1/2."""
+    graph, opened = _pair("sigmoid_cross_entropy_loss", multi_class_labels, logits, scope)
+    with graph.as_default(), opened as scope:
+        y, z = _floats(graph, multi_class_labels, logits)
+        if label_smoothing > 0:
+            y = y * (1 - label_smoothing) + 0.5 * label_smoothing
+        loss = sigmoid_cross_entropy_with_logits(labels=y, logits=z)
+        return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
+
+
+def softmax_cross_entropy(onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0,
+                          scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
+                          reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+    """Cross entropy of exclusive classes (..., classes), a loss per row; smoothing draws labels to 1 / classes."""
+    graph, opened = _pair("softmax_cross_entropy_loss", onehot_labels, logits, scope)
+    with graph.as_default(), opened as scope:
+        y, z = _floats(graph, onehot_labels, logits)
+        if label_smoothing > 0:
+            n = y.shape.as_list()[-1]
+            if n is None:
+                raise ShapeError(
+                    f"softmax_cross_entropy: smoothing needs a known number of classes, got {y.shape}"
+                )
+            y = y * (1 - label_smoothing) + label_smoothing / n
+        loss = softmax_cross_entropy_with_logits_v2(labels=STOP_GRADIENT(y), logits=z)
+        return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
+
+
+def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
+                                 loss_collection: str | None = GraphKeys.LOSSES,
+                                 reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:  # fmt: skip
+    """Cross entropy of exclusive classes given by integer labels, a loss per row; labels (n, 1) become (n)."""
+    graph, opened = _pair("sparse_softmax_cross_entropy_loss", labels, logits, scope)
+    with graph.as_default(), opened as scope:
+        y, z = graph.to_tensor(labels), graph.to_tensor(logits)
+        rank = None if z.shape.ndims is None else z.shape.ndims - 1
+        y = of_rank(y, rank)
+        loss = sparse_softmax_cross_entropy_with_logits(labels=y, logits=z)
+        if isinstance(weights, Tensor) or hasattr(weights, "__tensor__"):
+            weights = of_rank(graph.to_tensor(weights), rank)
+        return compute_weighted_loss(loss, weights, scope, loss_collection, reduction)
+
+
+def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
+    """Adds a loss to a collection; None adds it nowhere."""
+    if loss_collection:
+        loss.graph.add_to_collection(loss_collection, loss)
+
+
+def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
+    """The collected losses; with `scope`, those whose name begins with a match of it."""
+    return get_default_graph().get_collection(loss_collection, scope)
+
+
+def get_regularization_losses(scope: str | None = None) -> list[Any]:
+    return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
+
+
+def get_regularization_loss(
+    scope: str | None = None, name: str = "total_regularization_loss"
+) -> Tensor:
+    """The sum of the regularisation losses; 0 when there are none."""
+    found = get_regularization_losses(scope)
+    return ADD_N(found, name=name) if found else get_default_graph().to_tensor(0.0)
+
+
+def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss",
+                   scope: str | None = None) -> Tensor:  # fmt: skip
+    """The sum of the collected losses and, unless told otherwise, the regularisation losses.
+
+    Raises `InvalidArgumentError` when nothing was collected.
+    """
+    found = get_losses(scope)
+    if add_regularization_losses:
+        found += get_regularization_losses(scope)
+    if not found:
+        raise InvalidArgumentError("get_total_loss: no losses were collected")
+    return ADD_N(found, name=name)
+
+
+_FUNCTIONS: dict[str, Any] = {
+    "Reduction": Reduction,
+    "compute_weighted_loss": compute_weighted_loss,
+    "mean_squared_error": mean_squared_error,
+    "absolute_difference": absolute_difference,
+    "mean_pairwise_squared_error": mean_pairwise_squared_error,
+    "huber_loss": huber_loss,
+    "log_loss": log_loss,
+    "hinge_loss": hinge_loss,
+    "cosine_distance": cosine_distance,
+    "sigmoid_cross_entropy": sigmoid_cross_entropy,
+    "softmax_cross_entropy": softmax_cross_entropy,
+    "sparse_softmax_cross_entropy": sparse_softmax_cross_entropy,
+    "add_loss": add_loss,
+    "get_losses": get_losses,
+    "get_regularization_losses": get_regularization_losses,
+    "get_regularization_loss": get_regularization_loss,
+    "get_total_loss": get_total_loss,
+}
+API: dict[str, Any] = {f"losses.{name}": function for name, function in _FUNCTIONS.items()}

@@ -1,0 +1,304 @@
+"""Metrics over many batches: `tf.metrics.*`, each a pair (value, update op) over local variables.
+
+Running the update op adds a batch and gives the value with it. Invariant: the counts live in LOCAL_VARIABLES and
+METRIC_VARIABLES; `tf.local_variables_initializer()` starts them anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.losses_metrics.weights import of_rank, weighted
+from tfnb.client.variables.scope import variable_scope
+from tfnb.client.variables.variable import Variable
+from tfnb.errors import ShapeError
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.array_functions import confusion_matrix
+from tfnb.ops.array.constants import ones_like, zeros
+from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE, squeeze
+from tfnb.ops.linalg.diag import DIAG_PART
+from tfnb.ops.math.binary import DIV_NO_NAN
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.compare import EQUAL, GREATER, LESS
+from tfnb.ops.math.reduce_functions import reduce_mean, reduce_sum
+from tfnb.ops.math.unary import ABS, NEG, SQRT, SQUARE
+from tfnb.types import DType, float32, float64, int64
+
+__all__ = ["API", "accuracy", "alike", "counter", "finished", "mean", "metric_scope"]
+
+Pair = tuple[Any, Any]
+
+
+def counter(name: str, shape: Any, dtype: DType = float32) -> Variable:
+    """A local variable of zeros that a metric counts in."""
+    keys = [GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES]
+    return Variable(lambda: zeros(shape, dtype), trainable=False, collections=keys, name=name)
+
+
+@contextmanager
+def metric_scope(name: str | None, default: str, *given: Any) -> Iterator[list[Any]]:
+    """Opens the metric's scope; yields the given values as tensors (None stays None)."""
+    graph = graph_of([v for v in given if v is not None])
+    with graph.as_default(), variable_scope(name, default):
+        yield [None if v is None else graph.to_tensor(v) for v in given]
+
+
+def finished(value: Any, update: Any, metrics_collections: Any, updates_collections: Any) -> Pair:
+    """The pair, added to the collections asked for."""
+    graph = value.graph
+    for keys, tensor in ((metrics_collections, value), (updates_collections, update)):
+        if keys:
+            graph.add_to_collections([keys] if isinstance(keys, str) else keys, tensor)
+    return value, update
+
+
+def alike(labels: Tensor, predictions: Tensor) -> tuple[Any, Any]:
+    """Both in one shape: a last dimension of one that only one of them has goes."""
+    a, b = labels.shape.ndims, predictions.shape.ndims
+    if a is not None and b is not None:
+        if a == b + 1:
+            labels = squeeze(labels, [-1])
+        elif b == a + 1:
+            predictions = squeeze(predictions, [-1])
+    if not labels.shape.is_compatible_with(predictions.shape):
+        raise ShapeError(
+            f"metrics: labels of shape {labels.shape} and predictions of shape {predictions.shape} do not fit"
+        )
+    return labels, predictions
+
+
+def spread_weights(values: Any, weights: Any) -> Any:
+    """The weights in the shape and dtype of `values`. A last dimension of 1 that is too much goes, and a missing one is
+    added. Raises `ShapeError` for weights that do not fit."""
+    return weighted(ones_like(values), of_rank(cast(weights, values.dtype), values.shape.ndims))
+
+
+def _weighted(values: Any, weights: Any) -> tuple[Any, Any]:
+    """(values * weights, weights of the values' shape); weights broadcast."""
+    if weights is None:
+        return values, ones_like(values)
+    w = spread_weights(values, weights)
+    return values * w, w
+
+
+def _added(*more: tuple[Variable, Tensor]) -> list[Tensor]:
+    """Adds to counters: to all or, where a batch has ended before it gave all the values, to none."""
+    with get_default_graph().control_dependencies([value for _, value in more]):
+        return [count.assign_add(value) for count, value in more]
+
+
+def _mean(values: Tensor, weights: Tensor | None, then: Callable[[Any], Any] = IDENTITY) -> Pair:
+    values, w = _weighted(cast(values, float32), weights)
+    total, count = counter("total", []), counter("count", [])
+    more = _added((total, reduce_sum(values)), (count, reduce_sum(w)))
+    return then(DIV_NO_NAN(total.value(), count.value())), then(DIV_NO_NAN(*more))
+
+
+def mean(
+    values: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
+    """The (weighted) mean of all values seen: two float32 scalars, value and update op."""
+    with metric_scope(name, "mean", values, weights) as (v, w):
+        return finished(*_mean(v, w), metrics_collections, updates_collections)
+
+
+def accuracy(
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
+    """How often predictions equal labels. Raises `ShapeError` when their shapes do not fit."""
+    with metric_scope(name, "accuracy", labels, predictions, weights) as (y, p, w):
+        y, p = alike(y, p)
+        y = y if y.dtype is p.dtype else cast(y, p.dtype)
+        return finished(*_mean(EQUAL(p, y), w), metrics_collections, updates_collections)
+
+
+def _of_errors(default: str, error: Callable[[Any, Any], Any], then: Any, doc: str) -> Any:
+    def metric(
+        labels: Tensor,
+        predictions: Tensor,
+        weights: Tensor | None = None,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
+        with metric_scope(name, default, labels, predictions, weights) as (y, p, w):
+            y, p = alike(cast(y, float32), cast(p, float32))
+            pair = _mean(error(p, y), w, then)
+            return finished(*pair, metrics_collections, updates_collections)
+
+    metric.__name__ = metric.__qualname__ = default
+    metric.__doc__ = doc
+    return metric
+
+
+mean_squared_error = _of_errors(
+    "mean_squared_error", lambda p, y: SQUARE(p - y), IDENTITY, "The mean of (predictions - labels)^2."
+)
+mean_absolute_error = _of_errors(
+    "mean_absolute_error", lambda p, y: ABS(p - y), IDENTITY, "The mean of |predictions - labels|."
+)
+root_mean_squared_error = _of_errors(
+    "root_mean_squared_error", lambda p, y: SQUARE(p - y), SQRT,
+    "The root of the mean of (predictions - labels)^2.",
+)  # fmt: skip
+
+
+def mean_relative_error(
+    labels: TensorLike,
+    predictions: TensorLike,
+    normalizer: Any,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
+    """The mean of |labels - predictions| / normalizer, 0 where the normalizer is 0."""
+    with metric_scope(name, "mean_relative_error", labels, predictions, normalizer, weights) as given:
+        y, p, n, w = given
+        y, p = alike(cast(y, float32), cast(p, float32))
+        pair = _mean(DIV_NO_NAN(ABS(y - p), cast(n, float32)), w)
+        return finished(*pair, metrics_collections, updates_collections)
+
+
+def percentage_below(
+    values: TensorLike,
+    threshold: float,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
+    """The share of values below the threshold."""
+    with metric_scope(name, "percentage_below_threshold", values, weights) as (v, w):
+        return finished(*_mean(LESS(v, threshold), w), metrics_collections, updates_collections)
+
+
+def mean_tensor(
+    values: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
+    """The elementwise mean of all tensors seen; their shape must be known."""
+    with metric_scope(name, "mean", values, weights) as (v, w):
+        v, w = _weighted(cast(v, float32), w)
+        total, count = counter("total_tensor", v.shape), counter("count_tensor", v.shape)
+        pair = DIV_NO_NAN(total.value(), count.value()), DIV_NO_NAN(*_added((total, v), (count, w)))
+        return finished(*pair, metrics_collections, updates_collections)
+
+
+def mean_cosine_distance(
+    labels: TensorLike,
+    predictions: TensorLike,
+    dim: int,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
+    """One minus the mean of the inner products along `dim`; both are expected to have length one."""
+    with metric_scope(name, "mean_cosine_distance", labels, predictions, weights) as (y, p, w):
+        y, p = alike(cast(y, float32), cast(p, float32))
+        closeness = reduce_sum(y * p, [dim], keepdims=True)
+        value, update = _mean(closeness, w)
+        return finished(NEG(value) + 1.0, NEG(update) + 1.0, metrics_collections, updates_collections)
+
+
+def _confusion(labels: Tensor, predictions: Tensor, n: int, weights: Tensor | None) -> Tensor:
+    """How often each class (row) was taken for each (column), float64."""
+    y, p = (RESHAPE(cast(v, int64), [-1]) for v in (labels, predictions))
+    w = None if weights is None else RESHAPE(cast(weights, float64), [-1])
+    return confusion_matrix(y, p, n, float64, weights=w)
+
+
+def mean_iou(
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: int,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
+    """The mean over the classes seen of (both) / (either): intersection over union, float32.
+
+    The update op gives the confusion matrix [num_classes, num_classes].
+    """
+    with metric_scope(name, "mean_iou", labels, predictions, weights) as (y, p, w):
+        total = counter("total_confusion_matrix", [num_classes, num_classes], float64)
+        update = total.assign_add(_confusion(y, p, num_classes, w))
+        both = DIAG_PART(total.value())
+        either = reduce_sum(total.value(), 0) + reduce_sum(total.value(), 1) - both
+        seen = reduce_sum(cast(GREATER(either, 0.0), float64))
+        value = DIV_NO_NAN(reduce_sum(DIV_NO_NAN(both, either)), seen)
+        return finished(cast(value, float32), update, metrics_collections, updates_collections)
+
+
+def mean_per_class_accuracy(
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: int,
+    weights: TensorLike | None = None,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    name: str | None = None,
+) -> Pair:
+    """The mean over all classes of how often each was found. The update op gives the accuracy of each class."""
+    with metric_scope(name, "mean_accuracy", labels, predictions, weights) as (y, p, w):
+        matrix = cast(_confusion(y, p, num_classes, w), float32)
+        total, count = counter("total", [num_classes]), counter("count", [num_classes])
+        update = DIV_NO_NAN(*_added((total, DIAG_PART(matrix)), (count, reduce_sum(matrix, 1))))
+        value = reduce_mean(DIV_NO_NAN(total.value(), count.value()))
+        return finished(value, update, metrics_collections, updates_collections)
+
+
+def _swapped(function: Any) -> Any:
+    """`tf.contrib.metrics` has predictions before labels."""
+
+    def streaming(predictions: Tensor, labels: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return function(labels, predictions, *args, **kwargs)
+
+    streaming.__name__ = streaming.__qualname__ = f"streaming_{function.__name__}"
+    streaming.__doc__ = f"`tf.metrics.{function.__name__}` with predictions first."
+    return streaming
+
+
+def batch_accuracy(predictions: TensorLike, labels: TensorLike, weights: Any = None, name: str | None = None) -> Tensor:
+    """The accuracy of one batch alone (`tf.contrib.metrics.accuracy`)."""
+    graph = graph_of([predictions, labels])
+    with graph.as_default(), get_default_graph().name_scope(name or "accuracy"):
+        p, y = graph.to_tensor(predictions), graph.to_tensor(labels)
+        hits, w = _weighted(cast(EQUAL(p, cast(y, p.dtype)), float32), weights)
+        return DIV_NO_NAN(reduce_sum(hits), reduce_sum(w))
+
+
+_LABELLED = (
+    accuracy, mean_squared_error, mean_absolute_error, root_mean_squared_error, mean_iou, mean_per_class_accuracy,
+    mean_relative_error, mean_cosine_distance,
+)  # fmt: skip
+API: dict[str, Any] = {
+    "metrics.mean": mean,
+    "metrics.mean_tensor": mean_tensor,
+    "metrics.percentage_below": percentage_below,
+    "contrib.metrics.accuracy": batch_accuracy,
+    "contrib.metrics.streaming_mean": mean,
+    "contrib.metrics.streaming_mean_tensor": mean_tensor,
+    "contrib.metrics.streaming_percentage_less": percentage_below,
+}
+for _function in _LABELLED:
+    API[f"metrics.{_function.__name__}"] = _function
+    API[f"contrib.metrics.streaming_{_function.__name__}"] = _swapped(_function)

@@ -1,0 +1,281 @@
+"""Metrics of yes or no: true and false positives and negatives, precision, recall, areas under curves (`tf.metrics`).
+
+Invariant: all are made of weighted counts of the four outcomes, at one cut or at each of several thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfnb.client.losses_metrics.metrics import (
+    alike,
+    counter,
+    finished,
+    metric_scope,
+    spread_weights,
+)
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import constant, ones_like
+from tfnb.ops.array.gather import gather
+from tfnb.ops.array.shape_ops import RESHAPE
+from tfnb.ops.math.binary import DIV_NO_NAN, MAXIMUM, MINIMUM
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.compare import GREATER, LOGICAL_AND, LOGICAL_NOT
+from tfnb.ops.math.reduce_functions import argmin, reduce_sum
+from tfnb.ops.math.unary import ABS
+from tfnb.types import bool_, float32
+
+__all__ = ["API", "auc", "precision", "recall"]
+
+OUTCOMES: dict[str, Callable[[Any, Any], Any]] = {
+    "true_positives": lambda y, p: LOGICAL_AND(y, p),
+    "false_positives": lambda y, p: LOGICAL_AND(LOGICAL_NOT(y), p),
+    "true_negatives": lambda y, p: LOGICAL_AND(LOGICAL_NOT(y), LOGICAL_NOT(p)),
+    "false_negatives": lambda y, p: LOGICAL_AND(y, LOGICAL_NOT(p)),
+}
+SMALL = 1e-6  # TensorFlow's, against divisions by nothing
+Pair = tuple[Any, Any]
+
+
+def _count(name: str, y: Tensor, p: Tensor, weights: Tensor | None) -> Pair:
+    hits = cast(OUTCOMES[name](y, p), float32)
+    if weights is not None:
+        hits = hits * spread_weights(hits, weights)
+    count = counter("count", [])
+    return count.value(), count.assign_add(reduce_sum(hits))
+
+
+def _yes_or_no(labels: Tensor, predictions: Tensor) -> tuple[Any, Any]:
+    return alike(cast(labels, bool_), cast(predictions, bool_))
+
+
+def _of_one(outcome: str, doc: str) -> Any:
+    def metric(
+        labels: Tensor,
+        predictions: Tensor,
+        weights: Tensor | None = None,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
+        with metric_scope(name, outcome, labels, predictions, weights) as (y, p, w):
+            return finished(*_count(outcome, *_yes_or_no(y, p), w), metrics_collections, updates_collections)
+
+    metric.__name__ = metric.__qualname__ = outcome
+    metric.__doc__ = doc
+    return metric
+
+
+true_positives = _of_one("true_positives", "The weight of what is true and was predicted to be.")
+false_positives = _of_one("false_positives", "The weight of what is false, but was predicted to be true.")
+true_negatives = _of_one("true_negatives", "The weight of what is false and was predicted to be.")
+false_negatives = _of_one("false_negatives", "The weight of what is true, but was predicted to be false.")
+
+
+def _ratio(name: str, other: str, doc: str) -> Any:
+    def metric(
+        labels: Tensor,
+        predictions: Tensor,
+        weights: Tensor | None = None,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
+        with metric_scope(name, metric.__name__, labels, predictions, weights) as (y, p, w):
+            sides = []
+            for outcome in ("true_positives", other):
+                with get_default_graph().name_scope(outcome):
+                    sides.append(_count(outcome, *_yes_or_no(y, p), w))
+            (hit, hits), (miss, misses) = sides
+            pair = DIV_NO_NAN(hit, hit + miss), DIV_NO_NAN(hits, hits + misses)
+            return finished(*pair, metrics_collections, updates_collections)
+
+    metric.__name__ = metric.__qualname__ = name
+    metric.__doc__ = doc
+    return metric
+
+
+precision = _ratio("precision", "false_positives", "The share of the predicted that is true; 0 if none was predicted.")
+recall = _ratio("recall", "false_negatives", "The share of the true that was predicted; 0 if there is none.")
+
+
+def _at_thresholds(
+    labels: Tensor, predictions: Tensor, thresholds: Any, weights: Tensor, names: Sequence[str]
+) -> dict[str, Pair]:
+    """Value and update of the wanted counts, each [thresholds]."""
+    y, p = alike(cast(labels, bool_), cast(predictions, float32))
+    cuts = RESHAPE(constant(thresholds, float32), [-1, 1])
+    over = GREATER(RESHAPE(p, [1, -1]), cuts)
+    true = LOGICAL_AND(RESHAPE(y, [1, -1]), ones_like(over, dtype=bool_))
+    w = None
+    if weights is not None:
+        w = RESHAPE(spread_weights(p, weights), [1, -1])
+    found = {}
+    for name in names:
+        hits = cast(OUTCOMES[name](true, over), float32)
+        count = counter(name, [len(thresholds)])
+        more = reduce_sum(hits if w is None else hits * w, 1)
+        found[name] = count.value(), count.assign_add(more)
+    return found
+
+
+def _list_of(outcome: str) -> Any:
+    full = f"{outcome}_at_thresholds"
+
+    def metric(
+        labels: Tensor,
+        predictions: Tensor,
+        thresholds: Any,
+        weights: Tensor | None = None,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
+        with metric_scope(name, outcome, labels, predictions, weights) as (y, p, w):
+            pair = _at_thresholds(y, p, list(thresholds), w, [outcome])[outcome]
+            return finished(*pair, metrics_collections, updates_collections)
+
+    metric.__name__ = metric.__qualname__ = full
+    metric.__doc__ = f"`{outcome}` of predictions above each threshold: [thresholds]."
+    return metric
+
+
+def _ratios(name: str, other: str) -> Any:
+    def metric(
+        labels: Tensor,
+        predictions: Tensor,
+        thresholds: Any,
+        weights: Tensor | None = None,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
+        with metric_scope(name, metric.__name__, labels, predictions, weights) as (y, p, w):
+            found = _at_thresholds(y, p, list(thresholds), w, ["true_positives", other])
+            (hit, hits), (miss, misses) = found["true_positives"], found[other]
+            pair = hit / (1e-7 + hit + miss), hits / (1e-7 + hits + misses)
+            return finished(*pair, metrics_collections, updates_collections)
+
+    metric.__name__ = metric.__qualname__ = name
+    metric.__doc__ = f"`{name.partition('_')[0]}` of predictions above each threshold: [thresholds]."
+    return metric
+
+
+precision_at_thresholds = _ratios("precision_at_thresholds", "false_positives")
+recall_at_thresholds = _ratios("recall_at_thresholds", "false_negatives")
+
+
+def _spread(num_thresholds: int) -> list[float]:
+    """Thresholds over [0, 1], the outer ones just outside."""
+    if num_thresholds < 3:
+        raise InvalidArgumentError(f"needed at least 3 thresholds, got {num_thresholds}")
+    inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
+    return [-1e-7, *inner, 1 + 1e-7]
+
+
+HEIGHTS: dict[str, Callable[[Any, Any], Any]] = {
+    "trapezoidal": lambda a, b: (a + b) / 2.0,
+    "minoring": MINIMUM,
+    "majoring": MAXIMUM,
+}
+
+
+def auc(
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    num_thresholds: int = 200,
+    metrics_collections: Sequence[str] | str | None = None,
+    updates_collections: Sequence[str] | str | None = None,
+    curve: str = "ROC",
+    name: str | None = None,
+    summation_method: str = "trapezoidal",
+    thresholds: Any = None,
+) -> Pair:
+    """The area under the ROC curve, or the precision-recall curve (`curve="PR"`), from counts at thresholds.
+
+    predictions: from 0 to 1. The more thresholds, the better. Raises `InvalidArgumentError` for an unknown curve or
+    `summation_method` (trapezoidal, minoring, majoring).
+    """
+    if curve not in ("ROC", "PR") or summation_method not in HEIGHTS:
+        raise InvalidArgumentError(
+            f"auc: curve {curve!r} and summation_method {summation_method!r}; needed ROC or PR, "
+            f"and one of {', '.join(HEIGHTS)}"
+        )
+    cuts = _spread(num_thresholds) if thresholds is None else [-1e-7, *thresholds, 1 + 1e-7]
+    with metric_scope(name, "auc", labels, predictions, weights) as (y, p, w):
+        found = _at_thresholds(y, p, cuts, w, list(OUTCOMES))
+
+        def area(k: int) -> Any:
+            tp, fp, tn, fn = (found[n][k] for n in OUTCOMES)
+            reached = (tp + SMALL) / (tp + fn + SMALL)
+            if curve == "ROC":
+                x, height = fp / (fp + tn + SMALL), reached
+            else:
+                x, height = reached, (tp + SMALL) / (tp + fp + SMALL)
+            n = len(cuts)
+            steps = (x[: n - 1] - x[1:]) * HEIGHTS[summation_method](height[: n - 1], height[1:])
+            return reduce_sum(steps)
+
+        return finished(area(0), area(1), metrics_collections, updates_collections)
+
+
+def _one_given_other(full: str, wanted: tuple[str, str], held: tuple[str, str], last: bool) -> Any:
+    def metric(
+        labels: Tensor,
+        predictions: Tensor,
+        target: float,
+        weights: Tensor | None = None,
+        num_thresholds: int = 200,
+        metrics_collections: Sequence[str] | str | None = None,
+        updates_collections: Sequence[str] | str | None = None,
+        name: str | None = None,
+    ) -> Pair:
+        if not 0 <= target <= 1:
+            raise InvalidArgumentError(f"{full}: needed a number from 0 to 1, got {target}")
+        with metric_scope(name, full, labels, predictions, weights) as (y, p, w):
+            found = _at_thresholds(y, p, _spread(num_thresholds), w, list(OUTCOMES))
+
+            def at(k: int) -> Any:
+                a, b = (found[n][k] for n in held)
+                away = ABS(a / (a + b + 1e-7) - target)
+                # of equally near ones TensorFlow takes the first here, the last there
+                nearest = num_thresholds - 1 - argmin(away[::-1], 0) if last else argmin(away, 0)
+                c, d = (gather(found[n][k], nearest) for n in wanted)
+                return c / (c + d + 1e-7)
+
+            return finished(at(0), at(1), metrics_collections, updates_collections)
+
+    metric.__name__ = metric.__qualname__ = full
+    metric.__doc__ = f"{full.replace('_', ' ')}: at the threshold where the latter is nearest to the number given."
+    return metric
+
+
+_SENSITIVITY, _SPECIFICITY = ("true_positives", "false_negatives"), ("true_negatives", "false_positives")
+sensitivity_at_specificity = _one_given_other("sensitivity_at_specificity", _SENSITIVITY, _SPECIFICITY, False)
+specificity_at_sensitivity = _one_given_other("specificity_at_sensitivity", _SPECIFICITY, _SENSITIVITY, True)
+
+
+def _swapped(function: Any) -> Any:
+    """`tf.contrib.metrics` has predictions before labels."""
+
+    def streaming(predictions: Tensor, labels: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return function(labels, predictions, *args, **kwargs)
+
+    streaming.__name__ = streaming.__qualname__ = f"streaming_{function.__name__}"
+    streaming.__doc__ = f"`tf.metrics.{function.__name__}` with predictions first."
+    return streaming
+
+
+_FUNCTIONS = (
+    true_positives, false_positives, true_negatives, false_negatives, precision, recall, auc,
+    *(_list_of(outcome) for outcome in OUTCOMES), precision_at_thresholds, recall_at_thresholds,
+    sensitivity_at_specificity, specificity_at_sensitivity,
+)  # fmt: skip
+API: dict[str, Any] = {}
+for _function in _FUNCTIONS:
+    API[f"metrics.{_function.__name__}"] = _function
+    API[f"contrib.metrics.streaming_{_function.__name__}"] = _swapped(_function)

@@ -1,0 +1,160 @@
+"""Losses over a sample of the classes: noise-contrastive estimation and sampled softmax (OSDI'16, sections 4.2,
+6.4).
+
+The true classes and a few drawn ones stand for all; logits are corrected by how often each class was expected.
+Invariant: only the rows of those classes are read from `weights` and `biases`, and their gradients are sparse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.variables.embedding import embedding_lookup
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.concat import concat
+from tfnb.ops.array.constants import ones_like, zeros_like
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE, STOP_GRADIENT, shape
+from tfnb.ops.linalg.matmul import matmul
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import EQUAL, SELECT
+from tfnb.ops.math.reduce import ANY_OF
+from tfnb.ops.math.reduce_sum import SUM
+from tfnb.ops.math.unary import LOG
+from tfnb.ops.nn.losses import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits
+from tfnb.ops.random.candidate_samplers import API as SAMPLERS
+from tfnb.types import int64
+
+__all__ = ["API", "nce_loss", "sampled_softmax_loss"]
+
+
+def _labels_and_inputs(graph: GraphBuilder, labels: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
+    """The integer labels and the float inputs: 1.x has them in this order, 0.x in the other."""
+    a, b = graph.to_tensor(labels), graph.to_tensor(inputs)
+    if a.dtype.is_floating and b.dtype.is_integer:
+        a, b = b, a
+    if not (a.dtype.is_integer and b.dtype.is_floating):
+        raise InvalidArgumentError(
+            f"needed integer labels and float inputs, got {a.dtype.name} and {b.dtype.name}"
+        )
+    return cast_to(a, int64), b
+
+
+def _without_hits(logits: Tensor, labels: Tensor, sampled: Tensor) -> Tensor:
+    """The sampled logits, with the lowest number where a sampled class is a true one."""
+    hits = ANY_OF(EQUAL(EXPAND_DIMS(labels, 2), sampled), np.int32(1))
+    lowest = zeros_like(logits) + logits.dtype.np.type(np.finfo(np.float32).min)
+    return SELECT(hits, lowest, logits)
+
+
+def _sampled_logits(
+    graph: GraphBuilder,
+    weights: Tensor,
+    biases: Any,
+    labels: Tensor,
+    inputs: Tensor,
+    num_true: int,
+    samples: Sequence[Tensor],
+    remove_accidental_hits: bool,
+    strategy: str,
+) -> tuple[Tensor, Tensor]:
+    """Logits (batch, num_true + num_sampled) and their target probabilities."""
+    sampled, true_count, sampled_count = (STOP_GRADIENT(t) for t in samples)
+    flat = RESHAPE(labels, np.asarray([-1], np.int32))
+    sampled_w = embedding_lookup(weights, sampled, strategy)
+    sampled_b = embedding_lookup(biases, sampled, strategy)
+    dims = sampled_w.shape.dims
+    width = dims[1] if dims is not None and dims[1] is not None else shape(sampled_w)[1]
+    true_w = embedding_lookup(weights, flat, strategy)
+    true_w = RESHAPE(true_w, graph.to_tensor([-1, num_true, width]))
+    true_b = RESHAPE(embedding_lookup(biases, flat, strategy), np.asarray([-1, num_true], np.int32))
+    true_logits = SUM(EXPAND_DIMS(inputs, 1) * true_w, np.int32(2)) + true_b
+    sampled_logits = matmul(inputs, sampled_w, transpose_b=True) + sampled_b
+    if remove_accidental_hits:
+        sampled_logits = _without_hits(sampled_logits, labels, sampled)
+    dtype = inputs.dtype
+    true_logits = true_logits - LOG(cast_to(true_count, dtype))
+    sampled_logits = sampled_logits - LOG(cast_to(sampled_count, dtype))
+    wanted = concat([ones_like(true_logits) / float(num_true), zeros_like(sampled_logits)], 1)
+    return concat([true_logits, sampled_logits], 1), wanted
+
+
+def _sampled(
+    weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: int, num_classes: int, num_true: int,
+    sampled_values: Any, remove_accidental_hits: bool, strategy: str, seed: int | None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    shards = list(weights) if isinstance(weights, (list, tuple)) else [weights]
+    graph = graph_of([*shards, labels, inputs])
+    at, x = _labels_and_inputs(graph, labels, inputs)
+    if at.shape.ndims == 1:
+        at = EXPAND_DIMS(at, -1)
+    if sampled_values is None:
+        draw = SAMPLERS["nn.log_uniform_candidate_sampler"]
+        sampled_values = draw(at, num_true, num_sampled, True, num_classes, seed)
+    samples = [graph.to_tensor(t) for t in sampled_values]
+    return _sampled_logits(
+        graph, weights, biases, at, x, num_true, samples, remove_accidental_hits, strategy
+    )
+
+
+def nce_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = False,
+    partition_strategy: str = "mod",
+    name: str = "nce_loss",
+) -> Tensor:
+    """The noise-contrastive loss per example: logistic regression of the true classes against drawn ones.
+
+    weights: (classes, dim), or a list of its shards, or partitioned. biases: (classes,), likewise. labels: integers
+    (batch, num_true). inputs: (batch, dim). In 0.x `inputs` stood before `labels`: both orders are taken, told apart by
+    their dtypes. sampled_values: what a candidate sampler gave; log-uniform by default, which suits classes sorted by
+    falling frequency. Gives shape (batch,). Raises `InvalidArgumentError` for labels that are no integers."""
+    graph = graph_of([labels, inputs])
+    with graph.as_default(), graph.name_scope(name or "nce_loss"):
+        logits, wanted = _sampled(
+            weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
+            remove_accidental_hits, partition_strategy, None,
+        )  # fmt: skip
+        return SUM(sigmoid_cross_entropy_with_logits(logits=logits, labels=wanted), np.int32(1))
+
+
+def sampled_softmax_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = True,
+    partition_strategy: str = "mod",
+    name: str = "sampled_softmax_loss",
+    seed: int | None = None,
+) -> Tensor:
+    """The softmax cross entropy per example over the true classes and drawn ones; arguments as `nce_loss`'s.
+
+    Gives shape (batch,). An estimate for training only: evaluate with the full softmax.
+    """
+    graph = graph_of([labels, inputs])
+    with graph.as_default(), graph.name_scope(name or "sampled_softmax_loss"):
+        logits, wanted = _sampled(
+            weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
+            remove_accidental_hits, partition_strategy, seed,
+        )  # fmt: skip
+        return softmax_cross_entropy_with_logits(logits=logits, labels=wanted)
+
+
+API: dict[str, Any] = {"nn.nce_loss": nce_loss, "nn.sampled_softmax_loss": sampled_softmax_loss}

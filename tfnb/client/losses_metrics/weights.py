@@ -1,0 +1,50 @@
+"""Weights of losses and metrics: a scalar, or as many dimensions as the values, each of them 1 or the values' own.
+
+Invariant: weighting values never gives them another shape.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.errors import ShapeError
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.shape_ops import IDENTITY, RANK, SHAPE, SIZE, expand_dims, squeeze
+from tfnb.ops.logging.print_assert import assert_that
+from tfnb.ops.math.compare import EQUAL, LOGICAL_AND, LOGICAL_OR
+from tfnb.types import int32
+
+__all__ = ["of_rank", "weighted"]
+
+
+def of_rank(t: Tensor, rank: int | None) -> Tensor:
+    """`t` without, or with, a last dimension of 1, if that gives it the rank."""
+    if rank is None or t.shape.ndims in (None, 0, rank):
+        return t
+    if t.shape.ndims == rank + 1 and t.shape.as_list()[-1] in (1, None):
+        return squeeze(t, [-1])
+    return expand_dims(t, -1) if t.shape.ndims == rank - 1 else t
+
+
+def weighted(values: Any, weights: Any) -> Any:
+    """`values * weights`. Raises `ShapeError` for weights that do not fit; where only a run knows the ranks, the run
+    raises `InvalidArgumentError`."""
+    dims, own = weights.shape.dims, values.shape.dims
+    if dims == ():
+        return values * weights
+    if dims is not None and own is not None:
+        pairs = zip(dims, own, strict=False)
+        if len(dims) != len(own) or not all(a == 1 or a is None or b is None or a == b for a, b in pairs):
+            raise ShapeError(f"weights of shape {weights.shape} cannot be broadcast to values of shape {values.shape}")
+        return values * weights
+    product = values * weights
+    rank = RANK(weights)
+    alike = LOGICAL_AND(
+        EQUAL(rank, RANK(values)), EQUAL(SIZE(product, out_type=int32), SIZE(values, out_type=int32))
+    )
+    fits = assert_that(
+        LOGICAL_OR(EQUAL(rank, 0), alike),
+        ["weights can not be broadcast to values", SHAPE(weights, out_type=int32), SHAPE(values, out_type=int32)],
+    )
+    with values.graph.control_dependencies([fits]):
+        return IDENTITY(product)

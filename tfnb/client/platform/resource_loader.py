@@ -1,0 +1,71 @@
+"""Files beside a program, libraries of ops, and the one op of `tf.user_ops`.
+
+Invariant: nothing that TensorFlow compiled is loaded into this process; such libraries are refused by name.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from tfnb.errors import NotFoundError, UnimplementedError
+from tfnb.ir.default import get_default_graph
+from tfnb.ops.array.constants import constant
+from tfnb.ops.array.shape_ops import IDENTITY
+
+__all__ = ["API", "load_op_library"]
+
+
+def _caller() -> Path:
+    """The folder of the program that calls the function which calls this one."""
+    name = sys._getframe(2).f_globals.get("__file__")
+    return Path(name).resolve().parent if name else Path.cwd()
+
+
+def get_data_files_path() -> str:
+    """The folder of the calling program's file."""
+    return str(_caller())
+
+
+def get_path_to_datafile(path: str) -> str:
+    """A path beside the calling program's file."""
+    return str(_caller() / path)
+
+
+def load_resource(path: str) -> bytes:
+    """The bytes of a file beside the calling program's. Raises `NotFoundError`."""
+    file = _caller() / path
+    try:
+        return file.read_bytes()
+    except OSError as e:
+        raise NotFoundError(f"cannot read the resource {file}: {e}") from None
+
+
+def load_op_library(library_filename: str) -> Any:
+    """Refuses: a shared library holds kernels for TensorFlow's own runtime.
+
+    Raises `NotFoundError` where there is no such file, else `UnimplementedError`, which says what to do instead.
+    """
+    if not Path(library_filename).exists():
+        raise NotFoundError(f"{library_filename}: there is no such library")
+    raise UnimplementedError(
+        f"{library_filename} is a library of TensorFlow's kernels, which need TensorFlow's own runtime. Define the op "
+        "here instead, with its kernel as OpenCL or Python text (docs: add an op), or wrap a function by tf.py_func"
+    )
+
+
+def my_fact(name: str | None = None) -> Any:
+    """A scalar string: the fact of `tf.user_ops`."""
+    with get_default_graph().name_scope(name or "Fact"):
+        return IDENTITY(constant(b"0! == 1"))
+
+
+API: dict[str, Any] = {
+    "resource_loader.get_data_files_path": get_data_files_path,
+    "resource_loader.get_path_to_datafile": get_path_to_datafile,
+    "resource_loader.load_resource": load_resource,
+    "load_op_library": load_op_library,
+    "load_library": load_op_library,
+    "user_ops.my_fact": my_fact,
+}

@@ -1,0 +1,1 @@
+"""Recurrent cells and networks, and sequence-to-sequence models."""

@@ -1,0 +1,266 @@
+"""Cells around cells: dropout, residual connection, embedding, projections, devices (`tf.nn.rnn_cell`).
+
+Invariant: a wrapper's state is the inner cell's, and the wrappers without variables (dropout, residual, device) leave
+the names of the inner cell's variables as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tfnb.client.graph import nest
+from tfnb.client.rnn.cells import LSTMStateTuple, RNNCell, like_cell
+from tfnb.client.variables.embedding import embedding_lookup
+from tfnb.client.variables.initializers import RandomUniform, Zeros
+from tfnb.client.variables.scope import get_variable, get_variable_scope
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ops.array.shape_ops import RESHAPE
+from tfnb.ops.linalg.matmul import matmul
+from tfnb.ops.math.unary import FLOOR
+from tfnb.ops.nn.bias_dropout_moments import bias_add, dropout
+from tfnb.ops.random.functions import random_uniform
+from tfnb.types import DTypeLike, as_dtype, as_shape, float32
+
+__all__ = [
+    "API",
+    "DeviceWrapper",
+    "DropoutWrapper",
+    "EmbeddingWrapper",
+    "InputProjectionWrapper",
+    "OutputProjectionWrapper",
+    "ResidualWrapper",
+]
+
+
+class _Wrapper(RNNCell):
+    """A cell around another one, with its sizes."""
+
+    def __init__(self, cell: Any, **kw: Any) -> None:
+        if not like_cell(cell):
+            raise InvalidArgumentError(f"{type(self).__name__}: {cell!r} is not a cell")
+        super().__init__(**kw)
+        self._cell = cell
+
+    def clone(self) -> RNNCell:
+        made: Any = super().clone()
+        made._cell = self._cell.clone() if isinstance(self._cell, RNNCell) else self._cell
+        return made
+
+    wrapped_cell = property(lambda self: self._cell)
+    state_size = property(lambda self: self._cell.state_size)
+    output_size = property(lambda self: self._cell.output_size)
+
+    def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
+        """The inner cell's."""
+        if hasattr(self._cell, "zero_state"):
+            return self._cell.zero_state(batch_size, dtype)
+        return super().zero_state(batch_size, dtype)
+
+
+class _Transparent(_Wrapper):
+    """A wrapper without a variable scope of its own."""
+
+    variables = property(lambda self: self._cell.variables, lambda self, value: None)
+
+    def __call__(self, inputs: TensorLike, state: TensorLike | None = None, scope: Any = None, **kwargs: Any) -> Any:
+        return self.wrapped(lambda x, s: self._cell(x, s, scope=scope, **kwargs), inputs, state)
+
+    def wrapped(self, step: Callable[[Any, Any], Any], inputs: Any, state: Any) -> Any:
+        """(output, new state), where `step` is the inner cell."""
+        return step(inputs, state)
+
+
+class ResidualWrapper(_Transparent):
+    """output = inputs + cell(inputs), or `residual_fn(inputs, outputs)`. Raises `ShapeError` if they do not fit."""
+
+    def __init__(
+        self, cell: Any, residual_fn: Callable[[Any, Any], Any] | None = None, **kw: Any
+    ) -> None:
+        super().__init__(cell, **kw)
+        self._residual_fn = residual_fn
+
+    def wrapped(self, step: Callable[[Any, Any], Any], inputs: Any, state: Any) -> Any:
+        outputs, new = step(inputs, state)
+        if self._residual_fn is not None:
+            return self._residual_fn(inputs, outputs), new
+        ins, outs = nest.flatten(inputs), nest.flatten(outputs)
+        for x, y in zip(ins, outs, strict=True):
+            if not x.shape.is_compatible_with(y.shape):
+                raise ShapeError(
+                    f"ResidualWrapper: inputs of shape {x.shape} and outputs of shape {y.shape} cannot be added"
+                )
+        sums = [x + y for x, y in zip(ins, outs, strict=True)]
+        return nest.pack(outputs, sums), new
+
+
+class DeviceWrapper(_Transparent):
+    """The cell on a device."""
+
+    def __init__(self, cell: Any, device: Any, **kw: Any) -> None:
+        super().__init__(cell, **kw)
+        self._device = device
+
+    def wrapped(self, step: Callable[[Any, Any], Any], inputs: Any, state: Any) -> Any:
+        with get_default_graph().device(self._device):
+            return step(inputs, state)
+
+
+def _dropped(keep: Any) -> bool:
+    return is_tensor_like(keep) or float(keep) < 1.0
+
+
+class DropoutWrapper(_Transparent):
+    """Dropout on inputs, outputs and state of a cell; each keep probability is a number or a scalar tensor.
+
+    The memory `c` of an LSTM is spared. `variational_recurrent` uses the same mask in every step and needs `dtype`,
+    and `input_size` if inputs are dropped. Raises `InvalidArgumentError` for probabilities outside (0, 1].
+    """
+
+    def __init__(self, cell: Any, input_keep_prob: Any = 1.0, output_keep_prob: Any = 1.0, state_keep_prob: Any = 1.0,
+                 variational_recurrent: bool = False, input_size: Any = None, dtype: Any = None,
+                 seed: int | None = None, dropout_state_filter_visitor: Any = None, **kw: Any) -> None:  # fmt: skip
+        super().__init__(cell, **kw)
+        keeps = {"input": input_keep_prob, "output": output_keep_prob, "state": state_keep_prob}
+        for what, keep in keeps.items():
+            if not is_tensor_like(keep) and not 0.0 < float(keep) <= 1.0:
+                raise InvalidArgumentError(
+                    f"DropoutWrapper: {what}_keep_prob must be in (0, 1], got {keep}"
+                )
+        self._keeps, self._seed = keeps, seed
+        self._spare = dropout_state_filter_visitor or _spares_memory
+        self._masks: dict[str, list[Any]] | None = None
+        if variational_recurrent:
+            if dtype is None or (input_size is None and _dropped(input_keep_prob)):
+                raise InvalidArgumentError(
+                    "DropoutWrapper: variational_recurrent needs dtype, and input_size for dropped inputs"
+                )
+            sizes = {
+                "input": input_size,
+                "output": cell.output_size,
+                "state": cell.state_size,
+            }
+            self._masks = {what: self._noise(what, sizes[what], dtype) for what in keeps}
+
+    def _seed_for(self, what: str, k: int) -> int | None:
+        if self._seed is None:
+            return None
+        text = f"{self._seed}{what}_{k}".encode()
+        return int(hashlib.md5(text).hexdigest()[:8], 16) & 0x7FFFFFFF
+
+    def _noise(self, what: str, sizes: TensorLike, dtype: DTypeLike) -> list[Any]:
+        return [
+            random_uniform(
+                [1, *as_shape(size).known()], dtype=as_dtype(dtype), seed=self._seed_for(what, k)
+            )
+            for k, size in enumerate(nest.flatten(sizes))
+            if size is not None
+        ]
+
+    def _drop(self, what: str, values: Any, keep_flags: list[bool] | None = None) -> Any:
+        keep = self._keeps[what]
+        if not _dropped(keep):
+            return values
+        found = []
+        for k, x in enumerate(nest.flatten(values)):
+            if keep_flags is not None and not keep_flags[k]:
+                found.append(x)
+            elif self._masks is not None:
+                found.append(x / keep * FLOOR(self._masks[what][k] + keep))
+            else:
+                found.append(dropout(x, keep, seed=self._seed_for(what, k)))
+        return nest.pack(values, found)
+
+    def wrapped(self, step: Callable[[Any, Any], Any], inputs: Any, state: Any) -> Any:
+        output, new = step(self._drop("input", inputs), state)
+        return self._drop("output", output), self._drop("state", new, _flags(new, self._spare))
+
+
+def _spares_memory(state: Tensor) -> Any:
+    """Which parts of the state may be dropped: not the memory `c` of an LSTM."""
+    return LSTMStateTuple(False, True) if isinstance(state, LSTMStateTuple) else True
+
+
+def _flags(state: Tensor, visitor: Callable[[Any], Any]) -> list[bool]:
+    found = visitor(state)
+    if found is True and isinstance(state, (tuple, list)):
+        return [flag for part in state for flag in _flags(part, visitor)]
+    return [bool(flag) for flag in nest.flatten(found)]
+
+
+def linear(x: Any, size: int) -> Any:
+    """x @ kernel + bias with variables of the current scope."""
+    n = x.shape.as_list()[-1]
+    if n is None:
+        raise ShapeError(f"a projection needs a known last dimension, got shape {x.shape}")
+    kernel = get_variable("kernel", [n, size], x.dtype)
+    return bias_add(matmul(x, kernel), get_variable("bias", [size], x.dtype, Zeros()))
+
+
+class InputProjectionWrapper(_Wrapper):
+    """The cell on inputs @ kernel + bias, of `num_proj` columns."""
+
+    def __init__(self, cell: Any, num_proj: int, activation: Any = None, input_size: Any = None,
+                 reuse: Any = None) -> None:  # fmt: skip
+        super().__init__(cell, _reuse=reuse)
+        self._num_proj, self._activation = int(num_proj), activation
+
+    def call(self, inputs: Any, state: Any = None) -> Any:
+        projected = linear(inputs, self._num_proj)
+        if self._activation is not None:
+            projected = self._activation(projected)
+        return self._cell(projected, state)
+
+
+class OutputProjectionWrapper(_Wrapper):
+    """output @ kernel + bias, of `output_size` columns; the state is not projected."""
+
+    def __init__(
+        self, cell: Any, output_size: int, activation: Any = None, reuse: Any = None
+    ) -> None:
+        super().__init__(cell, _reuse=reuse)
+        self._size, self._activation = int(output_size), activation
+
+    output_size = property(lambda self: self._size)
+
+    def call(self, inputs: Any, state: Any = None) -> Any:
+        output, new = self._cell(inputs, state)
+        projected = linear(output, self._size)
+        return projected if self._activation is None else self._activation(projected), new
+
+
+class EmbeddingWrapper(_Wrapper):
+    """The cell on the embeddings of integer inputs [batch] or [batch, 1]."""
+
+    def __init__(self, cell: Any, embedding_classes: int, embedding_size: int, initializer: Any = None,
+                 reuse: Any = None) -> None:  # fmt: skip
+        if embedding_classes <= 0 or embedding_size <= 0:
+            raise InvalidArgumentError(
+                f"EmbeddingWrapper: classes and size must be positive, got {embedding_classes}, {embedding_size}"
+            )
+        super().__init__(cell, _reuse=reuse)
+        self._shape, self._initializer = [embedding_classes, embedding_size], initializer
+
+    def call(self, inputs: Any, state: Any = None) -> Any:
+        # the default has variance one
+        default = get_variable_scope().initializer or RandomUniform(-math.sqrt(3), math.sqrt(3))
+        parts = nest.flatten(state)
+        dtype = parts[0].dtype if parts else float32
+        table = get_variable("embedding", self._shape, dtype, self._initializer or default)
+        return self._cell(embedding_lookup(table, RESHAPE(inputs, [-1])), state)
+
+
+_WRAPPERS: dict[str, Any] = {
+    "DropoutWrapper": DropoutWrapper, "ResidualWrapper": ResidualWrapper, "DeviceWrapper": DeviceWrapper,
+    "InputProjectionWrapper": InputProjectionWrapper, "OutputProjectionWrapper": OutputProjectionWrapper,
+    "EmbeddingWrapper": EmbeddingWrapper,
+}  # fmt: skip
+API: dict[str, Any] = {
+    f"{place}.{name}": wrapper
+    for place in ("nn.rnn_cell", "contrib.rnn", "models.rnn.rnn_cell", "python.ops.rnn_cell")
+    for name, wrapper in _WRAPPERS.items()
+}

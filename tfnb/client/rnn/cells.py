@@ -1,0 +1,403 @@
+"""Recurrent cells: one step of a recurrent network, `(inputs, state) -> (output, state)` (`tf.nn.rnn_cell`).
+
+A cell is a layer, so its variables are made on the first call and shared by all later ones. Invariant: variables have
+TensorFlow 1.x's names, shapes and layouts (`basic_lstm_cell/kernel`: [inputs + units, 4 units], gates i, j, f, o).
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tfnb.client.graph import nest
+from tfnb.client.layers.dense_layers import Layer
+from tfnb.client.variables.initializers import Constant, Zeros
+from tfnb.client.variables.partitioners import fixed_size_partitioner
+from tfnb.client.variables.scope import variable_scope
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.concat import concat, split
+from tfnb.ops.array.constants import zeros
+from tfnb.ops.linalg.matmul import matmul
+from tfnb.ops.math.clip import clip_by_value
+from tfnb.ops.math.unary import SIGMOID, TANH
+from tfnb.ops.nn.bias_dropout_moments import bias_add
+from tfnb.types import DTypeLike, Shape, as_shape
+
+__all__ = [
+    "API",
+    "BasicLSTMCell",
+    "BasicRNNCell",
+    "GRUCell",
+    "LSTMCell",
+    "LSTMStateTuple",
+    "MultiRNNCell",
+    "RNNCell",
+    "like_cell",
+]
+
+
+class LSTMStateTuple(NamedTuple):
+    """The state of an LSTM: the cell `c` and the output `h`, each [batch, units]."""
+
+    c: Any
+    h: Any
+
+    @property
+    def dtype(self) -> Any:
+        return self.c.dtype
+
+
+def like_cell(cell: Any) -> bool:
+    """Is it something to step with: callable, and it says how large state and output are?"""
+    return callable(cell) and hasattr(cell, "state_size") and hasattr(cell, "output_size")
+
+
+def snake_case(name: str) -> str:
+    """BasicLSTMCell -> basic_lstm_cell."""
+    words = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", words).lower()
+
+
+class RNNCell(Layer):
+    """Base of the cells. A subclass has `state_size`, `output_size` and `call(inputs, state)`.
+
+    `cell(inputs [batch, n], state, scope=None)` gives (output [batch, output_size], new state of the same structure).
+    `state_size` is an integer, a shape, or a nested tuple of them.
+    """
+
+    def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None,
+                 _reuse: Any = None) -> None:  # fmt: skip
+        super().__init__(name, trainable, dtype=dtype, _reuse=_reuse)
+
+    def __init_subclass__(cls, **kw: Any) -> None:
+        super().__init_subclass__(**kw)
+        cls.default_name = cls.__dict__.get("default_name", snake_case(cls.__name__))
+
+    @property
+    def state_size(self) -> Any:
+        raise InvalidArgumentError(f"{type(self).__name__} does not say its state_size")
+
+    @property
+    def output_size(self) -> Any:
+        raise InvalidArgumentError(f"{type(self).__name__} does not say its output_size")
+
+    def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
+        """Zeros in the structure of `state_size`, each [batch_size, *size]; the batch size may be a tensor."""
+        with graph_of([batch_size]).as_default(), get_default_graph().name_scope(
+            type(self).__name__ + "ZeroState"
+        ):
+            made = [
+                _batch_of_zeros(batch_size, size, dtype)
+                for size in nest.flatten(self.state_size)
+            ]
+            return nest.pack(self.state_size, made)
+
+    def clone(self) -> RNNCell:
+        """The same cell with variables of its own."""
+        return copy.copy(self)
+
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """(output, new state) of one step."""
+        raise InvalidArgumentError(f"{type(self).__name__} has no call(inputs, state)")
+
+    def __call__(self, inputs: Any, state: Any = None, scope: Any = None, **kwargs: Any) -> Any:
+        inputs = graph_of(nest.flatten([inputs, state])).to_tensor(inputs)
+        with inputs.graph.as_default():
+            if scope is None or self._scope is not None:
+                return self._step(inputs, state, **kwargs)
+            with variable_scope(scope) as opened:
+                self._scope = opened
+                return self._step(inputs, state, **kwargs)
+
+    def _step(self, inputs: Tensor, state: Any, **kwargs: Any) -> Any:
+        with self._open() as opened:
+            self._scope = self._scope or opened
+            if self.dtype is None and inputs.dtype.is_floating:
+                self.dtype = inputs.dtype
+            if not self.built:
+                self.build(inputs.shape)
+                self.built = True
+            return self.call(inputs, state, **kwargs)
+
+    def _columns(self, shape: Shape) -> int:
+        """The known size of the inputs' last dimension."""
+        n = shape.dims[-1] if shape.dims else None
+        if n is None:
+            raise ShapeError(
+                f"{type(self).__name__}: the last dimension of the inputs must be known, got shape {shape}"
+            )
+        return n
+
+
+def _batch_of_zeros(batch_size: Any, size: TensorLike, dtype: Any) -> Tensor:
+    dims = list(as_shape(size).known())
+    if not isinstance(batch_size, Tensor):
+        return zeros([int(batch_size), *dims], dtype)
+    made = zeros([batch_size, *dims], dtype)
+    made.set_shape([None, *dims])
+    return made
+
+
+def _activation(given: Any) -> Callable[[Any], Any]:
+    if given is None:
+        return TANH
+    if not callable(given):
+        raise InvalidArgumentError(f"a cell's activation must be a function, got {given!r}")
+    return given
+
+
+def _units(num_units: Any) -> int:
+    n = int(num_units)
+    if n < 1:
+        raise InvalidArgumentError(f"a cell needs at least one unit, got {num_units}")
+    return n
+
+
+class BasicRNNCell(RNNCell):
+    """output = state = activation([inputs, state] @ kernel + bias)."""
+
+    def __init__(self, num_units: int, activation: Any = None, reuse: Any = None, name: str | None = None,
+                 dtype: Any = None, input_size: Any = None, **kw: Any) -> None:  # fmt: skip
+        super().__init__(name=name, dtype=dtype, _reuse=reuse, **kw)
+        self._num_units, self._activation = _units(num_units), _activation(activation)
+
+    state_size = property(lambda self: self._num_units)
+    output_size = property(lambda self: self._num_units)
+
+    def build(self, shape: Shape) -> None:
+        n = self._num_units
+        self._kernel = self.add_variable("kernel", [self._columns(shape) + n, n])
+        self._bias = self.add_variable("bias", [n], initializer=Zeros())
+
+    def call(self, inputs: Any, state: Any = None) -> Any:
+        gate = bias_add(matmul(concat([inputs, state], 1), self._kernel), self._bias)
+        output = self._activation(gate)
+        return output, output
+
+
+class GRUCell(RNNCell):
+    """Cho et al.'s gated unit: state = u * state + (1 - u) * activation([inputs, r * state] @ candidate + bias).
+
+    r and u are sigmoids of [inputs, state] @ gates + bias; that bias begins at one, so that the state is kept.
+    """
+
+    def __init__(self, num_units: int, activation: Any = None, reuse: Any = None, kernel_initializer: Any = None,
+                 bias_initializer: Any = None, name: str | None = None, dtype: Any = None, input_size: Any = None,
+                 **kw: Any) -> None:  # fmt: skip
+        super().__init__(name=name, dtype=dtype, _reuse=reuse, **kw)
+        self._num_units, self._activation = _units(num_units), _activation(activation)
+        self._initializers = (kernel_initializer, bias_initializer)
+
+    state_size = property(lambda self: self._num_units)
+    output_size = property(lambda self: self._num_units)
+
+    def build(self, shape: Shape) -> None:
+        n, rows = self._num_units, self._columns(shape) + self._num_units
+        kernel, bias = self._initializers
+        self._gates = (
+            self.add_variable("gates/kernel", [rows, 2 * n], initializer=kernel),
+            self.add_variable("gates/bias", [2 * n], initializer=bias or Constant(1.0)),
+        )
+        self._candidate = (
+            self.add_variable("candidate/kernel", [rows, n], initializer=kernel),
+            self.add_variable("candidate/bias", [n], initializer=bias or Zeros()),
+        )
+
+    def call(self, inputs: Any, state: Any = None) -> Any:
+        kernel, bias = self._gates
+        gates = SIGMOID(bias_add(matmul(concat([inputs, state], 1), kernel), bias))
+        r, u = split(gates, 2, 1)
+        kernel, bias = self._candidate
+        c = self._activation(bias_add(matmul(concat([inputs, r * state], 1), kernel), bias))
+        new = u * state + (1.0 - u) * c
+        return new, new
+
+
+class LSTMCell(RNNCell):
+    """Hochreiter and Schmidhuber's cell with forget gate, peepholes, projection and clipping (Sak et al. 2014).
+
+    i, j, f, o = [inputs, h] @ kernel + bias; c = sigmoid(f + forget_bias) * c + sigmoid(i) * activation(j);
+    h = sigmoid(o) * activation(c). `use_peepholes` adds w * c to the gates, `num_proj` projects h to that size,
+    `cell_clip` and `proj_clip` bound c and h. With `state_is_tuple` the state is `LSTMStateTuple(c, h)`, otherwise
+    both side by side in one tensor. `num_unit_shards` and `num_proj_shards` cut the kernel and the projection into so
+    many parts. `input_size` is deprecated and has no effect, as in TensorFlow.
+    """
+
+    def __init__(self, num_units: int, use_peepholes: bool = False, cell_clip: float | None = None,
+                 initializer: Any = None, num_proj: int | None = None, proj_clip: float | None = None,
+                 num_unit_shards: Any = None, num_proj_shards: Any = None, forget_bias: float = 1.0,
+                 state_is_tuple: bool = True, activation: Any = None, reuse: Any = None, name: str | None = None,
+                 dtype: Any = None, input_size: Any = None, **kw: Any) -> None:  # fmt: skip
+        super().__init__(name=name, dtype=dtype, _reuse=reuse, **kw)
+        self._num_units, self._activation = _units(num_units), _activation(activation)
+        self._use_peepholes, self._cell_clip, self._initializer = (
+            use_peepholes,
+            cell_clip,
+            initializer,
+        )
+        self._num_proj = None if not num_proj else _units(num_proj)
+        self._proj_clip, self._forget_bias = proj_clip, forget_bias
+        self._state_is_tuple = state_is_tuple
+        self._unit_shards, self._proj_shards = num_unit_shards, num_proj_shards
+
+    @property
+    def state_size(self) -> Any:
+        c, h = self._num_units, self.output_size
+        return LSTMStateTuple(c, h) if self._state_is_tuple else c + h
+
+    @property
+    def output_size(self) -> Any:
+        return self._num_proj or self._num_units
+
+    def build(self, shape: Shape) -> None:
+        n = self._num_units
+        rows = self._columns(shape) + self.output_size
+        self._kernel = self.add_variable(
+            "kernel", [rows, 4 * n], initializer=self._initializer, partitioner=_shards(self._unit_shards)
+        )
+        self._bias = self.add_variable("bias", [4 * n], initializer=Zeros())
+        self._peepholes: dict[str, Any] = {}
+        if self._use_peepholes:
+            for gate in "fio":
+                self._peepholes[gate] = self.add_variable(
+                    f"w_{gate}_diag", [n], initializer=self._initializer
+                )
+        if self._num_proj:
+            self._projection = self.add_variable(
+                "projection/kernel", [n, self._num_proj], initializer=self._initializer,
+                partitioner=_shards(self._proj_shards),
+            )  # fmt: skip
+
+    def _peep(self, gate: str, c: Any) -> Any:
+        return self._peepholes[gate] * c if self._use_peepholes else 0.0
+
+    def call(self, inputs: Any, state: Any = None) -> Any:
+        c, h = self._parts(state)
+        i, j, f, o = split(
+            bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias), 4, 1
+        )
+        if self._use_peepholes:
+            f, i = f + self._peep("f", c), i + self._peep("i", c)
+        new_c = SIGMOID(f + self._forget_bias) * c + SIGMOID(i) * self._activation(j)
+        new_c = _clipped(new_c, self._cell_clip)
+        o = o + self._peep("o", new_c) if self._use_peepholes else o
+        new_h = SIGMOID(o) * self._activation(new_c)
+        if self._num_proj:
+            new_h = _clipped(matmul(new_h, self._projection), self._proj_clip)
+        new = LSTMStateTuple(new_c, new_h)
+        return new_h, new if self._state_is_tuple else concat(list(new), 1)
+
+    def _parts(self, state: Any) -> tuple[Any, Any]:
+        if self._state_is_tuple:
+            if not isinstance(state, (tuple, list)) or len(state) != 2:
+                raise InvalidArgumentError(
+                    f"{type(self).__name__}: the state must be a pair (c, h), got {state!r}; "
+                    "for one tensor say state_is_tuple=False"
+                )
+            return state[0], state[1]
+        c, h = split(state, [self._num_units, self.output_size], 1)
+        return c, h
+
+
+def _clipped(x: Tensor, bound: float | None) -> Any:
+    return x if bound is None else clip_by_value(x, -bound, bound)
+
+
+class BasicLSTMCell(LSTMCell):
+    """The LSTM without peepholes, projection and clipping; see `LSTMCell`."""
+
+    def __init__(self, num_units: int, forget_bias: float = 1.0, state_is_tuple: bool = True, activation: Any = None,
+                 reuse: Any = None, name: str | None = None, dtype: Any = None, input_size: Any = None,
+                 **kw: Any) -> None:  # fmt: skip
+        super().__init__(num_units, forget_bias=forget_bias, state_is_tuple=state_is_tuple, activation=activation,
+                         reuse=reuse, name=name, dtype=dtype, **kw)  # fmt: skip
+
+
+class MultiRNNCell(RNNCell):
+    """Cells on top of each other: the output of one is the input of the next; the state is the tuple of theirs.
+
+    With `state_is_tuple=False` the states, each one tensor, stand side by side. The same cell object given several
+    times (`[cell] * 3`) makes layers with variables of their own, as in TensorFlow up to 1.0.
+    """
+
+    def __init__(self, cells: Sequence[Any], state_is_tuple: bool = True, name: str | None = None,
+                 **kw: Any) -> None:  # fmt: skip
+        if not isinstance(cells, (list, tuple)) or not cells:
+            raise InvalidArgumentError(
+                f"MultiRNNCell needs a list of at least one cell, got {cells!r}"
+            )
+        for cell in cells:
+            if not like_cell(cell):
+                raise InvalidArgumentError(f"MultiRNNCell: {cell!r} is not a cell")
+        super().__init__(name=name, **kw)
+        self._cells = [
+            c.clone() if isinstance(c, RNNCell) and any(c is d for d in cells[:i]) else c
+            for i, c in enumerate(cells)
+        ]
+        self._state_is_tuple = state_is_tuple
+        if not state_is_tuple and any(isinstance(c.state_size, tuple) for c in self._cells):
+            raise InvalidArgumentError(
+                "MultiRNNCell: with state_is_tuple=False each cell's state must be one tensor"
+            )
+
+    def clone(self) -> RNNCell:
+        return type(self)([c.clone() for c in self._cells], self._state_is_tuple)
+
+    @property
+    def state_size(self) -> Any:
+        sizes = tuple(c.state_size for c in self._cells)
+        return sizes if self._state_is_tuple else sum(sizes)
+
+    @property
+    def output_size(self) -> Any:
+        return self._cells[-1].output_size
+
+    def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
+        """As for every cell; cells may say how theirs is made."""
+        if not self._state_is_tuple:
+            return super().zero_state(batch_size, dtype)
+        return tuple(
+            c.zero_state(batch_size, dtype)
+            if hasattr(c, "zero_state")
+            else nest.pack(
+                c.state_size,
+                [_batch_of_zeros(batch_size, s, dtype) for s in nest.flatten(c.state_size)],
+            )
+            for c in self._cells
+        )
+
+    def call(self, inputs: Any, state: Any = None) -> Any:
+        if self._state_is_tuple:
+            if not isinstance(state, (tuple, list)) or len(state) != len(self._cells):
+                raise InvalidArgumentError(
+                    f"MultiRNNCell: the state must be a tuple of {len(self._cells)}, got {state!r}"
+                )
+            states = list(state)
+        else:
+            states = split(state, [c.state_size for c in self._cells], 1)
+        news = []
+        for k, cell in enumerate(self._cells):
+            with variable_scope(f"cell_{k}"):
+                inputs, new = cell(inputs, states[k])
+            news.append(new)
+        return inputs, tuple(news) if self._state_is_tuple else concat(news, 1)
+
+
+def _shards(count: int | None) -> Any:
+    """The partitioner that cuts a matrix into so many parts, or None."""
+    return None if count is None else fixed_size_partitioner(count)
+
+
+_CELLS: dict[str, Any] = {
+    "RNNCell": RNNCell, "BasicRNNCell": BasicRNNCell, "BasicLSTMCell": BasicLSTMCell, "LSTMCell": LSTMCell,
+    "GRUCell": GRUCell, "MultiRNNCell": MultiRNNCell, "LSTMStateTuple": LSTMStateTuple,
+}  # fmt: skip
+API: dict[str, Any] = {
+    f"{place}.{name}": cell
+    for place in ("nn.rnn_cell", "contrib.rnn", "models.rnn.rnn_cell", "python.ops.rnn_cell")
+    for name, cell in _CELLS.items()
+}

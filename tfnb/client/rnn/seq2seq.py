@@ -1,0 +1,400 @@
+"""Sequence to sequence as lists of steps: `tf.nn.seq2seq`, `tf.contrib.legacy_seq2seq` (Sutskever 2014, Bahdanau 2014).
+
+An encoder reads a list of inputs, a decoder writes a list of outputs, step by step. Invariant: with a loop function a
+decoder's input after the first step is made of its own output.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfnb.client.control_flow.cond import cond
+from tfnb.client.graph import nest
+from tfnb.client.rnn.cell_wrappers import EmbeddingWrapper, OutputProjectionWrapper
+from tfnb.client.rnn.cells import RNNCell
+from tfnb.client.rnn.static_rnn import static_rnn
+from tfnb.client.variables.embedding import embedding_lookup
+from tfnb.client.variables.initializers import Zeros
+from tfnb.client.variables.scope import get_variable, get_variable_scope, variable_scope
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.tensor import Tensor, is_tensor_like
+from tfnb.ops.array.concat import concat
+from tfnb.ops.array.constants import zeros
+from tfnb.ops.array.shape_ops import RESHAPE, STOP_GRADIENT, shape_of
+from tfnb.ops.linalg.matmul import matmul
+from tfnb.ops.math.binary import add_n
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.reduce_functions import argmax, reduce_sum
+from tfnb.ops.math.unary import TANH
+from tfnb.ops.nn.bias_dropout_moments import bias_add, xw_plus_b
+from tfnb.ops.nn.losses import softmax, sparse_softmax_cross_entropy_with_logits
+from tfnb.types import DTypeLike, float32
+
+__all__ = ["API", "attention_decoder", "model_with_buckets", "rnn_decoder", "sequence_loss"]
+
+Steps = Sequence[Any]
+
+
+def rnn_decoder(decoder_inputs: Steps, initial_state: Any, cell: Any,
+                loop_function: Callable[[Any, int], Any] | None = None,
+                scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+    """Steps `cell` through the inputs from a state: (outputs, last state).
+
+    `loop_function(previous output, step)` makes each input but the first.
+    """
+    with variable_scope(scope or "rnn_decoder"):
+        state, outputs = initial_state, list[Any]()
+        for i, x in enumerate(decoder_inputs):
+            if loop_function is not None and outputs:
+                with variable_scope("loop_function", reuse=True):
+                    x = loop_function(outputs[-1], i)
+            if i > 0:
+                get_variable_scope().reuse_variables()
+            output, state = cell(x, state)
+            outputs.append(output)
+    return outputs, state
+
+
+def _another(cell: Any) -> Any:
+    """The same kind of cell for the decoder, with variables of its own."""
+    return cell.clone() if isinstance(cell, RNNCell) else copy.copy(cell)
+
+
+def basic_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, dtype: DTypeLike = float32,
+                      scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+    """A decoder that begins with the encoder's last state; both are cells of one kind."""
+    with variable_scope(scope or "basic_rnn_seq2seq"):
+        decoder = _another(cell)
+        _, state = static_rnn(cell, encoder_inputs, dtype=dtype)
+        return rnn_decoder(decoder_inputs, state, decoder)
+
+
+def tied_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, loop_function: Any = None,
+                     dtype: DTypeLike = float32, scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+    """As `basic_rnn_seq2seq` with the same variables in encoder and decoder."""
+    with variable_scope(scope or "combined_tied_rnn_seq2seq"):
+        where = scope or "tied_rnn_seq2seq"
+        _, state = static_rnn(cell, encoder_inputs, dtype=dtype, scope=where)
+        get_variable_scope().reuse_variables()
+        return rnn_decoder(decoder_inputs, state, cell, loop_function, where)
+
+
+def _own_symbols(embedding: Any, output_projection: Any, update_embedding: bool = True) -> Any:
+    """A loop function: the embedding of the most likely symbol of the output before."""
+
+    def loop(previous: Any, _: int) -> Any:
+        if output_projection is not None:
+            previous = xw_plus_b(previous, output_projection[0], output_projection[1])
+        found = embedding_lookup(embedding, argmax(previous, 1))
+        return found if update_embedding else STOP_GRADIENT(found)
+
+    return loop
+
+
+def embedding_rnn_decoder(decoder_inputs: Steps, initial_state: Any, cell: Any, num_symbols: int,
+                          embedding_size: int, output_projection: Any = None, feed_previous: bool = False,
+                          update_embedding_for_previous: bool = True,
+                          scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+    """`rnn_decoder` on embeddings of integer inputs [batch]; `feed_previous` feeds back its own symbols."""
+    with variable_scope(scope or "embedding_rnn_decoder"):
+        embedding = get_variable("embedding", [num_symbols, embedding_size])
+        inputs = [embedding_lookup(embedding, i) for i in decoder_inputs]
+        own = _own_symbols(embedding, output_projection, update_embedding_for_previous)
+        loop = own if feed_previous else None
+        return rnn_decoder(inputs, initial_state, cell, loop)
+
+
+def _decoded(decode: Callable[[bool], tuple[list[Any], Any]], feed_previous: Any) -> tuple[list[Any], Any]:
+    """The decoder with or without feeding back; a bool tensor chooses in each step between both, which share."""
+    if not is_tensor_like(feed_previous):
+        return decode(bool(feed_previous))
+    form: list[Any] = []
+
+    def branch(feed: bool) -> Callable[[], list[Any]]:
+        def build() -> list[Any]:
+            with variable_scope(get_variable_scope(), reuse=True if form else None):
+                found = decode(feed)
+            form.append(found)
+            return nest.flatten(found)
+
+        return build
+
+    flat = cond(feed_previous, branch(True), branch(False))
+    outputs, state = nest.pack(form[0], list(flat))
+    return list(outputs), state
+
+
+def embedding_rnn_seq2seq(encoder_inputs: Steps, decoder_inputs: Steps, cell: Any, num_encoder_symbols: int,
+                          num_decoder_symbols: int, embedding_size: int, output_projection: Any = None,
+                          feed_previous: bool = False, dtype: DTypeLike | None = None,
+                          scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+    """Encoder and decoder on embeddings of integers [batch]: (outputs, last state).
+
+    Outputs are logits [batch, num_decoder_symbols], or with `output_projection=(w, b)` what is to be projected.
+    `feed_previous`: a bool, or a bool tensor that chooses in each step.
+    """
+    with variable_scope(scope or "embedding_rnn_seq2seq"):
+        decoder = _another(cell)
+        encoder = EmbeddingWrapper(cell, num_encoder_symbols, embedding_size)
+        _, state = static_rnn(encoder, encoder_inputs, dtype=dtype or float32)
+        if output_projection is None:
+            decoder = OutputProjectionWrapper(decoder, num_decoder_symbols)
+        return _decoded(
+            lambda feed: embedding_rnn_decoder(
+                decoder_inputs, state, decoder, num_decoder_symbols, embedding_size, output_projection, feed
+            ),
+            feed_previous,
+        )
+
+
+def embedding_tied_rnn_seq2seq(
+    encoder_inputs: Steps,
+    decoder_inputs: Steps,
+    cell: Any,
+    num_symbols: int,
+    embedding_size: int,
+    num_decoder_symbols: int | None = None,
+    output_projection: Any = None,
+    feed_previous: bool = False,
+    dtype: DTypeLike | None = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
+    """`embedding_rnn_seq2seq` with one embedding and one cell for both sides."""
+    with variable_scope(scope or "embedding_tied_rnn_seq2seq"):
+        embedding = get_variable("embedding", [num_symbols, embedding_size], dtype or float32)
+        if output_projection is None:
+            cell = OutputProjectionWrapper(cell, num_decoder_symbols or num_symbols)
+        heard = [embedding_lookup(embedding, x) for x in encoder_inputs]
+        said = [embedding_lookup(embedding, x) for x in decoder_inputs]
+        loop = _own_symbols(embedding, output_projection)
+        return _decoded(
+            lambda feed: tied_rnn_seq2seq(heard, said, cell, loop if feed else None, dtype or float32),
+            feed_previous,
+        )
+
+
+def _linear(parts: Sequence[Any], size: int) -> Any:
+    """The parts side by side @ kernel + bias, with variables of the current scope."""
+    x = parts[0] if len(parts) == 1 else concat(list(parts), 1)
+    kernel = get_variable("kernel", [x.shape.as_list()[1], size], x.dtype)
+    return bias_add(matmul(x, kernel), get_variable("bias", [size], x.dtype, Zeros()))
+
+
+class _Attention:
+    """Bahdanau's attention over [batch, length, size] states: what is read is a weighted sum of them."""
+
+    def __init__(self, states: Tensor, heads: int) -> None:
+        dims = states.shape.as_list()
+        if len(dims) != 3 or dims[1] is None or dims[2] is None:
+            raise ShapeError(
+                f"attention: needed states [batch, length, size] of known length and size, got {states.shape}"
+            )
+        self.states, self.heads = states, heads
+        self.length, self.size = dims[1], dims[2]
+        flat = RESHAPE(states, [-1, self.size])
+        self.keys, self.scorers = [], []
+        for a in range(heads):
+            w = get_variable(f"AttnW_{a}", [1, 1, self.size, self.size], states.dtype)
+            keys = matmul(flat, RESHAPE(w, [self.size, self.size]))
+            self.keys.append(RESHAPE(keys, [-1, self.length, self.size]))
+            self.scorers.append(get_variable(f"AttnV_{a}", [self.size], states.dtype))
+
+    def read(self, query: Any) -> list[Any]:
+        """What each head reads for a state."""
+        parts = nest.flatten(query)
+        found = []
+        for a in range(self.heads):
+            with variable_scope(f"Attention_{a}"):
+                y = RESHAPE(_linear(parts, self.size), [-1, 1, self.size])
+                weights = softmax(reduce_sum(self.scorers[a] * TANH(self.keys[a] + y), 2))
+                found.append(reduce_sum(RESHAPE(weights, [-1, self.length, 1]) * self.states, 1))
+        return found
+
+    def nothing(self, batch: Any) -> list[Any]:
+        made = []
+        for _ in range(self.heads):
+            made.append(zeros([batch, self.size], self.states.dtype))
+            made[-1].set_shape([None, self.size])
+        return made
+
+
+def attention_decoder(decoder_inputs: Steps, initial_state: Any, attention_states: Any, cell: Any,
+                      output_size: int | None = None, num_heads: int = 1, loop_function: Any = None,
+                      dtype: DTypeLike | None = None, scope: Any = None,
+                      initial_state_attention: bool = False) -> tuple[list[Any], Any]:  # fmt: skip
+    """`rnn_decoder` that reads `attention_states` [batch, length, size] by soft attention before each output.
+
+    Raises `InvalidArgumentError` without inputs or heads, `ShapeError` unless length and size are known.
+    """
+    if not decoder_inputs or num_heads < 1:
+        raise InvalidArgumentError("attention_decoder needs at least one input and one head")
+    size = output_size or cell.output_size
+    with variable_scope(scope or "attention_decoder", dtype=dtype):
+        attention = _Attention(get_default_graph().to_tensor(attention_states), num_heads)
+        state, outputs = initial_state, list[Any]()
+        reads = attention.nothing(shape_of(decoder_inputs[0])[0])
+        if initial_state_attention:
+            reads = attention.read(initial_state)
+        for i, x in enumerate(decoder_inputs):
+            if i > 0:
+                get_variable_scope().reuse_variables()
+            if loop_function is not None and outputs:
+                with variable_scope("loop_function", reuse=True):
+                    x = loop_function(outputs[-1], i)
+            x = _linear([x, *reads], x.shape.as_list()[1])
+            output, state = cell(x, state)
+            if i == 0 and initial_state_attention:
+                with variable_scope(get_variable_scope(), reuse=True):
+                    reads = attention.read(state)
+            else:
+                reads = attention.read(state)
+            with variable_scope("AttnOutputProjection"):
+                outputs.append(_linear([output, *reads], size))
+    return outputs, state
+
+
+def embedding_attention_decoder(decoder_inputs: Steps, initial_state: Any, attention_states: Any, cell: Any,
+                                num_symbols: int, embedding_size: int, num_heads: int = 1,
+                                output_size: int | None = None, output_projection: Any = None,
+                                feed_previous: bool = False, update_embedding_for_previous: bool = True,
+                                dtype: DTypeLike | None = None, scope: Any = None,
+                                initial_state_attention: bool = False) -> tuple[list[Any], Any]:  # fmt: skip
+    """`attention_decoder` on embeddings of integer inputs [batch]."""
+    with variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
+        embedding = get_variable("embedding", [num_symbols, embedding_size])
+        inputs = [embedding_lookup(embedding, i) for i in decoder_inputs]
+        own = _own_symbols(embedding, output_projection, update_embedding_for_previous)
+        loop = own if feed_previous else None
+        return attention_decoder(inputs, initial_state, attention_states, cell, output_size, num_heads, loop,
+                                 initial_state_attention=initial_state_attention)  # fmt: skip
+
+
+def embedding_attention_seq2seq(
+    encoder_inputs: Steps,
+    decoder_inputs: Steps,
+    cell: Any,
+    num_encoder_symbols: int,
+    num_decoder_symbols: int,
+    embedding_size: int,
+    num_heads: int = 1,
+    output_projection: Any = None,
+    feed_previous: bool = False,
+    dtype: DTypeLike | None = None,
+    scope: Any = None,
+    initial_state_attention: bool = False,
+) -> tuple[list[Any], Any]:
+    """`embedding_rnn_seq2seq` whose decoder reads the encoder's outputs by attention."""
+    with variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype):
+        decoder = _another(cell)
+        encoder = EmbeddingWrapper(cell, num_encoder_symbols, embedding_size)
+        outputs, state = static_rnn(encoder, encoder_inputs, dtype=dtype or float32)
+        states = concat([RESHAPE(e, [-1, 1, cell.output_size]) for e in outputs], 1)
+        size = None
+        if output_projection is None:
+            decoder = OutputProjectionWrapper(decoder, num_decoder_symbols)
+            size = num_decoder_symbols
+        return _decoded(
+            lambda feed: embedding_attention_decoder(
+                decoder_inputs, state, states, decoder, num_decoder_symbols, embedding_size, num_heads, size,
+                output_projection, feed, initial_state_attention=initial_state_attention,
+            ),
+            feed_previous,
+        )  # fmt: skip
+
+
+def sequence_loss_by_example(logits: Steps, targets: Steps, weights: Steps, average_across_timesteps: bool = True,
+                             softmax_loss_function: Any = None, name: str | None = None) -> Any:  # fmt: skip
+    """The weighted cross entropy of each sequence [batch], per step if averaged.
+
+    logits: list of [batch, symbols]; targets: list of int [batch]; weights: list of float [batch].
+    `softmax_loss_function(labels=..., logits=...)` replaces the cross entropy. Raises `InvalidArgumentError` unless
+    the lists are of one length.
+    """
+    if not len(logits) == len(targets) == len(weights):
+        raise InvalidArgumentError(
+            f"sequence_loss: {len(logits)} logits, {len(targets)} targets, {len(weights)} weights; needed equally many"
+        )
+    graph = graph_of([*logits, *targets, *weights])
+    with graph.as_default(), graph.name_scope(name or "sequence_loss_by_example"):
+        losses = []
+        for logit, target, weight in zip(logits, targets, weights, strict=True):
+            if softmax_loss_function is None:
+                flat = RESHAPE(graph.to_tensor(target), [-1])
+                loss = sparse_softmax_cross_entropy_with_logits(labels=flat, logits=logit)
+            else:
+                loss = _called(softmax_loss_function, logit, target)
+            losses.append(loss * weight)
+        total = add_n(losses)
+        if average_across_timesteps:
+            # a row whose weights are all zero has no loss
+            total = total / (add_n([graph.to_tensor(w) for w in weights]) + 1e-12)
+        return total
+
+
+def _called(function: Callable[..., Any], logits: Tensor, labels: Tensor) -> Any:
+    """1.x calls with keywords, 0.x with (inputs, labels)."""
+    try:
+        return function(labels=labels, logits=logits)
+    except TypeError as error:
+        if "argument" not in str(error):
+            raise
+        return function(logits, labels)
+
+
+def sequence_loss(logits: Steps, targets: Steps, weights: Steps, average_across_timesteps: bool = True,
+                  average_across_batch: bool = True, softmax_loss_function: Any = None,
+                  name: str | None = None) -> Any:  # fmt: skip
+    """The sum of `sequence_loss_by_example` over the batch, or its mean: a scalar."""
+    graph = graph_of([*logits, *targets, *weights])
+    with graph.as_default(), graph.name_scope(name or "sequence_loss"):
+        each = sequence_loss_by_example(
+            logits, targets, weights, average_across_timesteps, softmax_loss_function
+        )
+        cost = reduce_sum(each)
+        return cost / cast(shape_of(graph.to_tensor(targets[0]))[0], cost.dtype) if average_across_batch else cost
+
+
+def model_with_buckets(encoder_inputs: Steps, decoder_inputs: Steps, targets: Steps, weights: Steps,
+                       buckets: Sequence[tuple[int, int]], seq2seq: Callable[[Any, Any], tuple[Any, Any]],
+                       softmax_loss_function: Any = None, per_example_loss: bool = False,
+                       name: str | None = None) -> tuple[list[Any], list[Any]]:  # fmt: skip
+    """One model per bucket (encoder length, decoder length), all with the same variables: (outputs, losses).
+
+    `seq2seq(encoder inputs, decoder inputs)` builds the model. Raises `InvalidArgumentError` when there are fewer
+    inputs, targets or weights than the largest bucket takes.
+    """
+    longest = max(b[0] for b in buckets), max(b[1] for b in buckets)
+    for what, given, needed in (
+        ("encoder inputs", encoder_inputs, longest[0]), ("targets", targets, longest[1]),
+        ("weights", weights, longest[1]), ("decoder inputs", decoder_inputs, longest[1]),
+    ):  # fmt: skip
+        if len(given) < needed:
+            raise InvalidArgumentError(f"model_with_buckets: {len(given)} {what}, the largest bucket needs {needed}")
+    outputs: list[Any] = []
+    losses: list[Any] = []
+    graph = graph_of([*encoder_inputs, *decoder_inputs, *targets, *weights])
+    loss = sequence_loss_by_example if per_example_loss else sequence_loss
+    with graph.as_default(), graph.name_scope(name or "model_with_buckets"):
+        for j, (heard, said) in enumerate(buckets):
+            with variable_scope(get_variable_scope(), reuse=True if j else None):
+                found, _ = seq2seq(list(encoder_inputs[:heard]), list(decoder_inputs[:said]))
+                outputs.append(found)
+                losses.append(
+                    loss(found, targets[:said], weights[:said], softmax_loss_function=softmax_loss_function)
+                )
+    return outputs, losses
+
+
+_FUNCTIONS = (
+    rnn_decoder, basic_rnn_seq2seq, tied_rnn_seq2seq, embedding_rnn_decoder, embedding_rnn_seq2seq,
+    embedding_tied_rnn_seq2seq, attention_decoder, embedding_attention_decoder, embedding_attention_seq2seq,
+    sequence_loss, sequence_loss_by_example, model_with_buckets,
+)  # fmt: skip
+API: dict[str, Any] = {
+    f"{place}.{function.__name__}": function
+    for place in ("nn.seq2seq", "contrib.legacy_seq2seq", "models.rnn.seq2seq", "python.ops.seq2seq")
+    for function in _FUNCTIONS
+}

@@ -1,0 +1,168 @@
+"""Unrolled recurrent networks: one step of a cell per input of a list (`tf.nn.static_rnn`, `tf.nn.rnn`).
+
+Invariant: beyond a row's `sequence_length` its output is zero and its state stays what it was at its last step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfnb.client.graph import nest
+from tfnb.client.rnn.cells import like_cell
+from tfnb.client.variables.scope import get_variable_scope, variable_scope
+from tfnb.client.variables.variable import group
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.concat import concat, stack, unstack
+from tfnb.ops.array.constants import range_, zeros_like
+from tfnb.ops.array.gather_nd import GATHER_ND
+from tfnb.ops.array.shape_ops import IDENTITY, shape_of
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.compare import GREATER, SELECT
+from tfnb.types import as_dtype, int32
+
+__all__ = ["API", "static_bidirectional_rnn", "static_rnn", "state_saving_rnn"]
+
+
+def static_rnn(cell: Any, inputs: Sequence[Any], initial_state: Any = None, dtype: Any = None,
+               sequence_length: Any = None, scope: Any = None) -> tuple[list[Any], Any]:  # fmt: skip
+    """Steps `cell` through the list `inputs` of [batch, n] tensors: (list of outputs [batch, m], last state).
+
+    `initial_state` in the structure of the cell's state, or `dtype` for zeros. `sequence_length` [batch] integers.
+    Raises `InvalidArgumentError` for what is not a cell, no inputs, or neither state nor dtype.
+    """
+    xs = _checked(cell, inputs)
+    graph = graph_of(xs)
+    xs = [graph.to_tensor(x) for x in xs]
+    with graph.as_default(), variable_scope(scope or "rnn"):
+        state = initial_state if initial_state is not None else _first_state(cell, xs, dtype)
+        lengths = None if sequence_length is None else cast(sequence_length, int32)
+        outputs = []
+        for time, x in enumerate(xs):
+            if time == 1:
+                get_variable_scope().reuse_variables()
+            output, new = cell(x, state)
+            if lengths is not None:
+                alive = GREATER(lengths, time)
+                output = _where(alive, output, None)
+                new = _where(alive, new, state)
+            outputs.append(output)
+            state = new
+        return outputs, state
+
+
+def _checked(cell: Any, inputs: Any) -> list[Any]:
+    if not like_cell(cell):
+        raise InvalidArgumentError(f"rnn: {cell!r} is not a cell")
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise InvalidArgumentError(
+            f"rnn: inputs must be a list of at least one tensor, got {inputs!r}; "
+            "tf.unstack makes one of a tensor"
+        )
+    return list(inputs)
+
+
+def _first_state(cell: Any, xs: Sequence[Tensor], dtype: Any) -> Any:
+    if dtype is None:
+        raise InvalidArgumentError("rnn: without an initial_state the dtype must be given")
+    for x in xs:
+        if not x.shape.ndims:
+            raise ShapeError(f"rnn: each input must be [batch, ...], got shape {x.shape}")
+    known = next((x.shape.dims[0] for x in xs if x.shape.dims and x.shape.dims[0] is not None), None)
+    return cell.zero_state(shape_of(xs[0])[0] if known is None else known, as_dtype(dtype))
+
+
+def _where(alive: Any, new: Any, old: Any) -> Any:
+    """`new` for the rows that are alive, `old` (or zeros) for the others."""
+    news = nest.flatten(new)
+    olds = [zeros_like(x) for x in news] if old is None else nest.flatten(old)
+    return nest.pack(new, [SELECT(alive, a, b) for a, b in zip(news, olds, strict=True)])
+
+
+def _reversed(xs: Sequence[Any], lengths: Any) -> list[Any]:
+    """The list backwards; with lengths, each row's first `length` inputs backwards."""
+    if lengths is None:
+        return list(reversed(xs))
+    ends = cast(lengths, int32)
+    rows = range_(shape_of(xs[0])[0])
+    places = [stack([SELECT(GREATER(ends, t), ends - 1 - t, zeros_like(ends) + t), rows], 1) for t in range(len(xs))]
+    found = unstack(GATHER_ND(stack(list(xs)), stack(places)), len(xs))
+    for a, b in zip(found, xs, strict=True):
+        a.set_shape(b.shape)
+    return found
+
+
+def static_bidirectional_rnn(cell_fw: Any, cell_bw: Any, inputs: Sequence[Any], initial_state_fw: Any = None,
+                             initial_state_bw: Any = None, dtype: Any = None, sequence_length: Any = None,
+                             scope: Any = None) -> tuple[list[Any], Any, Any]:  # fmt: skip
+    """A cell through the inputs and another through them backwards.
+
+    Gives the outputs of both side by side ([batch, forward + backward], in the order of the inputs), the last state
+    forwards and the last state backwards. Raises as `static_rnn`.
+    """
+    xs = _checked(cell_fw, inputs)
+    _checked(cell_bw, inputs)
+    graph = graph_of(xs)
+    xs = [graph.to_tensor(x) for x in xs]
+    with graph.as_default(), variable_scope(scope or "bidirectional_rnn"):
+        with variable_scope("fw") as fw:
+            ahead, state_fw = static_rnn(cell_fw, xs, initial_state_fw, dtype, sequence_length, fw)
+        with variable_scope("bw") as bw:
+            back, state_bw = static_rnn(
+                cell_bw, _reversed(xs, sequence_length), initial_state_bw, dtype, sequence_length, bw
+            )
+        both = zip(ahead, _reversed(back, sequence_length), strict=True)
+        outputs = [_side_by_side(a, b) for a, b in both]
+    return outputs, state_fw, state_bw
+
+
+def _side_by_side(a: Tensor, b: Tensor) -> Any:
+    pairs = zip(nest.flatten(a), nest.flatten(b), strict=True)
+    return nest.pack(a, [concat([x, y], 1) for x, y in pairs])
+
+
+def state_saving_rnn(
+    cell: Any,
+    inputs: Sequence[Any],
+    state_saver: Any,
+    state_name: Any,
+    sequence_length: TensorLike | None = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
+    """`static_rnn` from the state that `state_saver.state(name)` gives; the last is kept by `save_state(name, state)`.
+
+    `state_name`: one name, or a tuple of names in the structure of the cell's state. The outputs come after the state
+    has been saved. Raises `InvalidArgumentError` when names and state do not have the same structure.
+    """
+    names = nest.flatten(state_name)
+    if len(names) != len(nest.flatten(cell.state_size)):
+        raise InvalidArgumentError(
+            f"state_saving_rnn: names {state_name!r} do not fit the state {cell.state_size!r}"
+        )
+    initial = nest.pack(cell.state_size, [state_saver.state(n) for n in names])
+    outputs, state = static_rnn(cell, inputs, initial, None, sequence_length, scope)
+    flat = nest.flatten(state)
+    saves = [state_saver.save_state(n, s) for n, s in zip(names, flat, strict=True)]
+    with graph_of(flat).control_dependencies([group(*saves)]):
+        last = [IDENTITY(x) for x in nest.flatten(outputs[-1])]
+        flat = [IDENTITY(s) for s in flat]
+    return [*outputs[:-1], nest.pack(outputs[-1], last)], nest.pack(state, flat)
+
+
+API: dict[str, Any] = {
+    "nn.static_rnn": static_rnn,
+    "nn.rnn": static_rnn,
+    "nn.static_bidirectional_rnn": static_bidirectional_rnn,
+    "nn.bidirectional_rnn": static_bidirectional_rnn,
+    "nn.static_state_saving_rnn": state_saving_rnn,
+    "nn.state_saving_rnn": state_saving_rnn,
+    "contrib.rnn.static_rnn": static_rnn,
+    "contrib.rnn.static_bidirectional_rnn": static_bidirectional_rnn,
+    "contrib.rnn.static_state_saving_rnn": state_saving_rnn,
+    "models.rnn.rnn.rnn": static_rnn,
+    "models.rnn.rnn.bidirectional_rnn": static_bidirectional_rnn,
+    "python.ops.rnn.rnn": static_rnn,
+    "python.ops.rnn.bidirectional_rnn": static_bidirectional_rnn,
+}

@@ -1,0 +1,1 @@
+"""Queues, accumulators and barriers as users know them."""

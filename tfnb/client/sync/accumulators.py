@@ -1,0 +1,172 @@
+"""`tf.ConditionalAccumulator`, `tf.SparseConditionalAccumulator`, and `CriticalSection` (OSDI'16, section 4.4).
+
+What synchronous training collects gradients with, and what keeps steps from running one part of a graph at the same
+time. Invariant: an accumulator averages only gradients of its step or later ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfnb.client.graph.nest import flatten, pack
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.math.cast import cast
+from tfnb.ops.sync import accumulators as ops
+from tfnb.types import Shape, as_dtype, as_shape, int32, int64
+
+__all__ = ["API", "ConditionalAccumulator", "CriticalSection", "SparseConditionalAccumulator"]
+
+
+def _int64(value: Any, graph: Any) -> Tensor:
+    t: Tensor = graph.to_tensor(value, None if hasattr(value, "dtype") else int64)
+    return t if t.dtype is int64 else cast(t, int64)
+
+
+class ConditionalAccumulatorBase:
+    """What both kinds do."""
+
+    def __init__(self, op: Any, dtype: Any, shape: Any, shared_name: Any, name: str, reduction_type: str) -> None:
+        self._dtype = as_dtype(dtype)
+        self._shape = as_shape(shape) if shape is not None else Shape(None)
+        self._handle = op(
+            dtype=self._dtype, shape=self._shape, shared_name=shared_name or "", reduction_type=reduction_type,
+            name=name, graph=get_default_graph(),
+        )  # fmt: skip
+
+    @property
+    def accumulator_ref(self) -> Tensor:
+        """The handle."""
+        return self._handle
+
+    @property
+    def name(self) -> str:
+        return str(self._handle.op.name)
+
+    @property
+    def dtype(self) -> Any:
+        return self._dtype
+
+    def num_accumulated(self, name: str | None = None) -> Any:
+        """How many gradients are in it, an int32 scalar."""
+        return ops.NUM_ACCUMULATED(self._handle, name=name)
+
+    def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
+        """An operation that sets the step; gradients with a smaller `local_step` are dropped from then on."""
+        step = _int64(new_global_step, self._handle.graph)
+        op: Operation = ops.SET_STEP(self._handle, step, name=name)
+        return op
+
+
+class ConditionalAccumulator(ConditionalAccumulatorBase):
+    """Sums gradients of `dtype` and `shape`; `take_grad(n)` waits for n and gives their mean (or the sum)."""
+
+    def __init__(
+        self, dtype: Any, shape: Any = None, shared_name: str | None = None, name: str = "conditional_accumulator",
+        reduction_type: str = "MEAN",
+    ) -> None:  # fmt: skip
+        super().__init__(ops.DENSE, dtype, shape, shared_name, name, reduction_type)
+
+    def apply_grad(self, grad: TensorLike, local_step: int = 0, name: str | None = None) -> Operation:
+        """An operation that adds `grad`, unless `local_step` is smaller than the accumulator's step."""
+        graph = self._handle.graph
+        t = graph.to_tensor(grad, None if hasattr(grad, "dtype") else self._dtype)
+        t.shape.merge_with(self._shape)
+        op: Operation = ops.APPLY(self._handle, _int64(local_step, graph), t, name=name)
+        return op
+
+    def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
+        """The average of the gradients once at least `num_required` are there; empties the accumulator."""
+        found: Tensor = ops.TAKE(
+            self._handle, self._handle.graph.to_tensor(num_required, int32), dtype=self._dtype, name=name
+        )
+        found.set_shape(self._shape)
+        return found
+
+
+class SparseConditionalAccumulator(ConditionalAccumulatorBase):
+    """As ConditionalAccumulator, of row-sparse gradients; each row is averaged over the gradients that had it."""
+
+    def __init__(
+        self, dtype: Any, shape: Any = None, shared_name: str | None = None,
+        name: str = "sparse_conditional_accumulator", reduction_type: str = "MEAN",
+    ) -> None:  # fmt: skip
+        super().__init__(ops.SPARSE, dtype, shape, shared_name, name, reduction_type)
+
+    def apply_indexed_slices_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
+        """An operation that adds IndexedSlices, unless `local_step` is stale."""
+        return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
+
+    def apply_grad(
+        self, grad_indices: Any, grad_values: Any, grad_shape: Any = None, local_step: Any = 0, name: str | None = None
+    ) -> Operation:  # fmt: skip
+        """An operation that adds the rows `grad_values` at `grad_indices`, unless `local_step` is stale."""
+        graph = self._handle.graph
+        values = graph.to_tensor(grad_values, None if hasattr(grad_values, "dtype") else self._dtype)
+        shape = _int64([] if grad_shape is None else grad_shape, graph)
+        op: Operation = ops.SPARSE_APPLY(
+            self._handle, _int64(local_step, graph), _int64(grad_indices, graph), values, shape,
+            has_known_shape=grad_shape is not None, name=name,
+        )  # fmt: skip
+        return op
+
+    def take_grad(self, num_required: Any, name: str | None = None) -> Any:
+        """(indices, values, shape) of the average once at least `num_required` gradients are there."""
+        n = self._handle.graph.to_tensor(num_required, int32)
+        return tuple(ops.SPARSE_TAKE(self._handle, n, dtype=self._dtype, name=name))
+
+    def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:
+        """As `take_grad`, as IndexedSlices."""
+        indices, values, shape = self.take_grad(num_required, name)
+        return IndexedSlices(values, indices, shape)
+
+
+class CriticalSection:
+    """A part of a graph that one step at a time runs, in this process.
+
+    shared_name: sections of one name and container exclude each other.
+    """
+
+    def __init__(self, name: str | None = None, shared_name: str | None = None) -> None:
+        self._handle = ops.MUTEX(
+            shared_name=shared_name or "", name=name or "critical_section", graph=get_default_graph()
+        )
+
+    @property
+    def name(self) -> str:
+        return str(self._handle.op.name)
+
+    def execute(self, fn: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+        """What `fn(*args, **kwargs)` gives; its operations run while the lock is held.
+
+        Raises `InvalidArgumentError` when it returns nothing.
+        """
+        graph = self._handle.graph
+        with graph.as_default(), graph.name_scope(name or "critical_section_execute"):
+            lock = ops.MUTEX_LOCK(self._handle)
+            before = graph.get_operations()
+            with graph.control_dependencies([lock.op]):
+                found = fn(*args, **kwargs)
+            if found is None:
+                raise InvalidArgumentError("the function of a critical section must return tensors or operations")
+            leaves = flatten(found)
+            made = graph.get_operations()[len(before) :]
+            with graph.control_dependencies([*made, *(t for t in leaves if isinstance(t, Operation))]):
+                release = ops.CONSUME_LOCK(lock)
+            with graph.control_dependencies([release]):
+                values = [release if isinstance(t, Operation) else IDENTITY(graph.to_tensor(t)) for t in leaves]
+            return pack(found, values)
+
+
+API: dict[str, Any] = {
+    "ConditionalAccumulatorBase": ConditionalAccumulatorBase,
+    "ConditionalAccumulator": ConditionalAccumulator,
+    "SparseConditionalAccumulator": SparseConditionalAccumulator,
+    "CriticalSection": CriticalSection,
+    "contrib.framework.CriticalSection": CriticalSection,
+}

@@ -1,0 +1,93 @@
+"""`Barrier`: elements whose components come one by one, under a key (white paper, section 4.6).
+
+Invariant: what is taken has the dtypes and shapes that were declared for the components.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.client.sync.queues import shape_list, type_list
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.sync import barriers as ops
+from tfnb.types import DType, Shape, int32, string
+
+__all__ = ["API", "Barrier"]
+
+
+class Barrier:
+    """A barrier: `insert_many` brings components of elements under keys, `take_many` gives complete elements.
+
+    types, shapes (fully known, or None): of the components. shared_name: barriers of one name and container are one.
+    """
+
+    def __init__(
+        self, types: Any, shapes: Any = None, shared_name: str | None = None, name: str = "barrier"
+    ) -> None:  # fmt: skip
+        self._types = type_list(types)
+        self._shapes = shape_list(shapes, self._types)
+        self._ref: Tensor = ops.BARRIER(
+            component_types=self._types, shapes=self._shapes, shared_name=shared_name or "", name=name,
+            graph=get_default_graph(),
+        )  # fmt: skip
+
+    @property
+    def barrier_ref(self) -> Tensor:
+        """The handle."""
+        return self._ref
+
+    @property
+    def name(self) -> str:
+        return str(self._ref.op.name)
+
+    @property
+    def types(self) -> list[DType]:
+        return list(self._types)
+
+    def insert_many(self, component_index: int, keys: Any, values: TensorLike, name: str | None = None) -> Operation:
+        """An operation that gives the elements with `keys` [n] their component, a row of `values` [n, ...] each."""
+        graph = self._ref.graph
+        rows = graph.to_tensor(values, None if hasattr(values, "dtype") else self._types[component_index])
+        op: Operation = ops.INSERT_MANY(
+            self._ref, graph.to_tensor(keys, string), rows, component_index=component_index, name=name
+        )
+        return op
+
+    def take_many(
+        self, num_elements: Any, allow_small_batch: bool = False, timeout: int | None = None, name: str | None = None
+    ) -> tuple[Tensor, Tensor, list[Tensor]]:  # fmt: skip
+        """(indices [n], keys [n], components, each [n, ...]) of complete elements; waits for `num_elements`.
+
+        allow_small_batch: give what is left, at least one, once the barrier is closed. Running it raises
+        `OutOfRangeError` when the barrier is closed and too few can come. Raises `InvalidArgumentError` for a timeout:
+        steps have them (`tf.RunOptions`).
+        """
+        n = self._ref.graph.to_tensor(num_elements, int32)
+        found = ops.TAKE_MANY(
+            self._ref, n, component_types=self._types, allow_small_batch=allow_small_batch,
+            timeout_ms=-1 if timeout is None else int(timeout), name=name,
+        )  # fmt: skip
+        indices, keys, *values = found
+        for t, shape in zip(values, self._shapes, strict=False):
+            t.set_shape(Shape((None, *(shape.dims or ()))))
+        return indices, keys, values
+
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
+        """An operation that ends the coming of new keys; it drops incomplete elements if `cancel_pending_enqueues`."""
+        op: Operation = ops.CLOSE(self._ref, cancel_pending_enqueues=bool(cancel_pending_enqueues), name=name)
+        return op
+
+    def ready_size(self, name: str | None = None) -> Tensor:
+        """How many elements are complete, an int32 scalar."""
+        size: Tensor = ops.READY_SIZE(self._ref, name=name)
+        return size
+
+    def incomplete_size(self, name: str | None = None) -> Tensor:
+        """How many elements lack components, an int32 scalar."""
+        size: Tensor = ops.INCOMPLETE_SIZE(self._ref, name=name)
+        return size
+
+
+API: dict[str, Any] = {"Barrier": Barrier}

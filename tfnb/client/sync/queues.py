@@ -1,0 +1,298 @@
+"""Queues as users know them: `tf.FIFOQueue` and its kin (white paper, section 4.6).
+
+A queue object names a resource of the session's; its methods add operations. Invariant: tensors that come out of a
+queue have the dtypes and shapes that were declared for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.const import constant_value
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.concat import stack
+from tfnb.ops.array.gather import gather
+from tfnb.ops.random.functions import seeds_for
+from tfnb.ops.sync import queues as ops
+from tfnb.types import DType, Shape, as_dtype, as_shape, int32, int64
+
+__all__ = ["API", "FIFOQueue", "PaddingFIFOQueue", "QueueBase", "RandomShuffleQueue"]
+
+
+def type_list(dtypes: Sequence[Any]) -> tuple[DType, ...]:
+    listed = isinstance(dtypes, (list, tuple))
+    return tuple(as_dtype(d) for d in (dtypes if listed else [dtypes]))
+
+
+def shape_list(shapes: Any, dtypes: Sequence[DType], partial: bool = False) -> tuple[Shape, ...]:
+    if shapes is None:
+        if partial:
+            raise InvalidArgumentError("a list of shapes must be provided: this queue pads to them")
+        return ()
+    if isinstance(shapes, Shape) or (
+        isinstance(shapes, (list, tuple)) and shapes and all(isinstance(d, int) for d in shapes)
+    ):
+        shapes = [shapes]
+    found = tuple(as_shape(s) for s in shapes)
+    if len(found) != len(dtypes):
+        raise InvalidArgumentError(
+            f"{len(found)} shapes were given for {len(dtypes)} components of an element"
+        )
+    for s in found:
+        if s.dims is None or (not partial and not s.is_fully_defined()):
+            raise ShapeError(f"the shapes of a queue must be {'of known rank' if partial else 'fully known'}, got {s}")
+    return found
+
+
+class QueueBase:
+    """A queue: its handle, and the dtypes, shapes and names of its components. Kinds add how it is ordered."""
+
+    def __init__(self, dtypes: Any, shapes: Any, names: Any, queue_ref: Tensor) -> None:
+        self._dtypes = list(type_list(dtypes))
+        self._shapes: list[Shape] = list(shapes) if shapes else [Shape(None) for _ in self._dtypes]
+        if names is not None and len(names) != len(self._dtypes):
+            raise InvalidArgumentError(f"{len(names)} names for {len(self._dtypes)} components")
+        self._names = list(names) if names is not None else None
+        self._queue_ref = queue_ref
+        self._name = queue_ref.op.name
+
+    @staticmethod
+    def from_list(index: Any, queues: Sequence[QueueBase]) -> QueueBase:
+        """The queue that the int scalar tensor `index` chooses when a step runs; all must have the same dtypes.
+
+        Raises `InvalidArgumentError` for an empty list, other things than queues, or differing dtypes or names.
+        """
+        if not queues or not all(isinstance(q, QueueBase) for q in queues):
+            raise InvalidArgumentError("from_list needed a list of queues")
+        first = queues[0]
+        if any(q._dtypes != first._dtypes or q._names != first._names for q in queues):
+            raise InvalidArgumentError("the queues do not have the same dtypes and names")
+        chosen = gather(stack([q._queue_ref for q in queues]), index)
+        shapes = [
+            s if all(q._shapes[i] == s for q in queues) else Shape(None) for i, s in enumerate(first._shapes)
+        ]
+        return QueueBase(first._dtypes, shapes, first._names, chosen)
+
+    @property
+    def queue_ref(self) -> Tensor:
+        """The handle."""
+        return self._queue_ref
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def dtypes(self) -> list[DType]:
+        return self._dtypes
+
+    @property
+    def shapes(self) -> list[Shape]:
+        return self._shapes
+
+    @property
+    def names(self) -> list[str] | None:
+        return self._names
+
+    def enqueue(self, vals: Any, name: str | None = None) -> Any:
+        """An operation that puts one element in: a tensor, a list of them, or a dict if the queue has names.
+
+        It waits while the queue is full. Running it raises `CancelledError` when the queue is closed.
+        """
+        components = self._components(vals)
+        for c, shape in zip(components, self._shapes, strict=True):
+            c.shape.merge_with(shape)
+        return ops.ENQUEUE(self._queue_ref, components, name=name or f"{self._short}_enqueue")
+
+    def enqueue_many(self, vals: Any, name: str | None = None) -> Any:
+        """An operation that puts in an element for each row of the tensors in `vals`."""
+        components = self._components(vals)
+        for c, shape in zip(components, self._shapes, strict=True):
+            if shape.dims is not None:
+                c.shape.merge_with(Shape((None, *shape.dims)))
+        counts = {n for c in components for n in (c.shape.dims or ())[:1] if n is not None}
+        if len(counts) > 1:
+            raise ShapeError(f"enqueue_many: the components have unlike numbers of rows: {sorted(counts)}")
+        return ops.ENQUEUE_MANY(
+            self._queue_ref, components, name=name or f"{self._short}_EnqueueMany"
+        )
+
+    def dequeue(self, name: str | None = None) -> Any:
+        """An element: a tensor, a list of tensors, or a dict if the queue has names.
+
+        It waits while the queue is empty. Running it raises `OutOfRangeError` when the queue is closed and empty.
+        """
+        found = ops.DEQUEUE(
+            self._queue_ref, component_types=self._dtypes, name=name or f"{self._short}_Dequeue"
+        )
+        return self._result(found, lambda s: s)
+
+    def dequeue_many(self, n: Any, name: str | None = None) -> Any:
+        """`n` elements stacked along a new first dimension, with the structure of `dequeue`; waits for all of them."""
+        return self._many(ops.DEQUEUE_MANY, n, name or f"{self._short}_DequeueMany", exact=True)
+
+    def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
+        """As `dequeue_many`, but gives fewer, at least one, when the queue is closed and holds fewer."""
+        return self._many(ops.DEQUEUE_UP_TO, n, name or f"{self._short}_DequeueUpTo", exact=False)
+
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Any:
+        """An operation that closes the queue: dequeuing goes on until it is empty.
+
+        What waits to enqueue is let in before, or fails with `CancelledError` if `cancel_pending_enqueues`.
+        """
+        cancel = bool(cancel_pending_enqueues)
+        return ops.CLOSE(
+            self._queue_ref, cancel_pending_enqueues=cancel, name=name or f"{self._short}_Close"
+        )
+
+    def size(self, name: str | None = None) -> Any:
+        """The number of elements, an int32 scalar."""
+        return ops.SIZE(self._queue_ref, name=name or f"{self._short}_Size")
+
+    def is_closed(self, name: str | None = None) -> Any:
+        """Is the queue closed? A bool scalar."""
+        return ops.IS_CLOSED(self._queue_ref, name=name or f"{self._short}_is_closed")
+
+    @property
+    def _short(self) -> str:
+        return self._name.rpartition("/")[2]
+
+    def _components(self, vals: Any) -> list[Tensor]:
+        if isinstance(vals, Mapping):
+            if self._names is None:
+                raise InvalidArgumentError("Queue must have names to enqueue a dictionary")
+            if set(vals) != set(self._names):
+                raise InvalidArgumentError(
+                    f"Keys in dictionary to enqueue do not match names of Queue: {sorted(vals)}, {sorted(self._names)}"
+                )
+            vals = [vals[n] for n in self._names]
+        elif self._names is not None:
+            raise InvalidArgumentError("You must enqueue a dictionary in a Queue with names")
+        elif not isinstance(vals, (list, tuple)):
+            vals = [vals]
+        if len(vals) != len(self._dtypes) and len(self._dtypes) == 1:
+            vals = [vals]  # a list that is the value of the only component
+        if len(vals) != len(self._dtypes):
+            raise InvalidArgumentError(
+                f"an element has {len(self._dtypes)} components, got {len(vals)}"
+            )
+        graph = self._queue_ref.graph
+        return [_value(graph, v, d) for v, d in zip(vals, self._dtypes, strict=True)]
+
+    def _many(self, op: Any, n: Any, name: str, exact: bool) -> Any:
+        rows = self._queue_ref.graph.to_tensor(n, int32)
+        found = op(self._queue_ref, rows, component_types=self._dtypes, name=name)
+        count = constant_value(rows) if exact else None
+        first = None if count is None else int(count)
+        return self._result(
+            found, lambda s: s if s.dims is None else Shape((first, *s.dims))
+        )
+
+    def _result(self, found: list[Tensor], shape: Any) -> Any:
+        for t, s in zip(found, self._shapes, strict=True):
+            t.set_shape(shape(s))
+        if self._names is not None:
+            return dict(zip(self._names, found, strict=True))
+        return found[0] if len(found) == 1 else found
+
+
+def _value(graph: GraphBuilder, value: Tensor, dtype: DType) -> Tensor:
+    typed = hasattr(value, "dtype") and not isinstance(value, (np.ndarray, np.generic))
+    t: Tensor = graph.to_tensor(value, None if typed else dtype)
+    if t.dtype is not dtype:
+        raise InvalidArgumentError(f"the component {t.name} is {t.dtype.name}, the queue holds {dtype.name}", t.op)
+    return t
+
+
+class FIFOQueue(QueueBase):
+    """First in, first out.
+
+    capacity: how many elements it holds. dtypes, shapes (fully known, or None), names: of the components of an
+    element. shared_name: queues of one name and container are one, also between graphs.
+    """
+
+    def __init__(
+        self, capacity: int, dtypes: Any, shapes: Any = None, names: Any = None,
+        shared_name: str | None = None, name: str = "fifo_queue",
+    ) -> None:  # fmt: skip
+        types = type_list(dtypes)
+        known = shape_list(shapes, types)
+        super().__init__(
+            types, known, names, _make(ops.FIFO_QUEUE, types, known, capacity, shared_name, name)
+        )
+
+
+class PaddingFIFOQueue(QueueBase):
+    """First in, first out; where `shapes` leaves a dimension None, `dequeue_many` pads with zeros to the largest."""
+
+    def __init__(
+        self, capacity: int, dtypes: Any, shapes: Any, names: Any = None,
+        shared_name: str | None = None, name: str = "padding_fifo_queue",
+    ) -> None:  # fmt: skip
+        types = type_list(dtypes)
+        known = shape_list(shapes, types, partial=True)
+        handle = _make(ops.PADDING_FIFO_QUEUE, types, known, capacity, shared_name, name)
+        super().__init__(types, known, names, handle)
+
+
+class RandomShuffleQueue(QueueBase):
+    """Gives a random one of its elements; while it is open `min_after_dequeue` elements stay in it.
+
+    seed: makes the order repeatable (`tf.set_random_seed`).
+    """
+
+    def __init__(
+        self, capacity: int, min_after_dequeue: int, dtypes: Any, shapes: Any = None, names: Any = None,
+        seed: int | None = None, shared_name: str | None = None, name: str = "random_shuffle_queue",
+    ) -> None:  # fmt: skip
+        types = type_list(dtypes)
+        known = shape_list(shapes, types)
+        seeds = seeds_for(get_default_graph(), seed)
+        handle = _make(
+            ops.RANDOM_SHUFFLE_QUEUE, types, known, capacity, shared_name, name,
+            min_after_dequeue=int(min_after_dequeue), **seeds,
+        )  # fmt: skip
+        super().__init__(types, known, names, handle)
+
+
+class PriorityQueue(QueueBase):
+    """Gives the element with the smallest priority first.
+
+    An element is an int64 priority and then a component per dtype in `types`.
+    """
+
+    def __init__(
+        self, capacity: int, types: Any, shapes: Any = None, names: Any = None,
+        shared_name: str | None = None, name: str = "priority_queue",
+    ) -> None:  # fmt: skip
+        kinds = type_list(types)
+        known = shape_list(shapes, kinds)
+        handle = _make(ops.PRIORITY_QUEUE, kinds, known, capacity, shared_name, name)
+        scalar_first = (as_shape([]), *known) if known or not kinds else ()
+        super().__init__((int64, *kinds), scalar_first, names, handle)
+
+
+def _make(
+    op: Any, types: Any, shapes: Any, capacity: int, shared: str | None, name: str, **attrs: Any
+) -> Tensor:
+    made: Tensor = op(
+        component_types=types, shapes=shapes, capacity=int(capacity), shared_name=shared or "", name=name,
+        graph=get_default_graph(), **attrs,
+    )  # fmt: skip
+    return made
+
+
+API: dict[str, Any] = {
+    "QueueBase": QueueBase,
+    "FIFOQueue": FIFOQueue,
+    "PaddingFIFOQueue": PaddingFIFOQueue,
+    "RandomShuffleQueue": RandomShuffleQueue,
+    "PriorityQueue": PriorityQueue,
+}
+API |= {f"queue.{name}": value for name, value in API.items()}

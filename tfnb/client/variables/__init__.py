@@ -1,0 +1,1 @@
+"""Variables, their scopes, parts, initialisers and regularisers, and embedding lookups."""

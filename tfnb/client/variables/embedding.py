@@ -1,0 +1,193 @@
+"""Embedding lookups: rows of one table, or of a table cut into shards (OSDI'16, section 4.2, Figure 3).
+
+Invariant: only the rows looked up are read, each where its shard lives, and their gradient is sparse, so an optimizer
+touches only them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfnb.client.variables.partitioned import PartitionedVariable
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.default import graph_of
+from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.concat import concat
+from tfnb.ops.array.constants import range_
+from tfnb.ops.array.gather import gather
+from tfnb.ops.array.shape_ops import RESHAPE, shape, size
+from tfnb.ops.array.where_partition import DYNAMIC_PARTITION, DYNAMIC_STITCH, unique
+from tfnb.ops.math.binary import FLOOR_DIV, FLOOR_MOD, MAXIMUM
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.clip import clip_by_norm
+from tfnb.ops.math.compare import GREATER, GREATER_EQUAL, LESS, LOGICAL_AND, SELECT
+from tfnb.ops.math.segment import SEGMENT_SUM
+from tfnb.ops.math.segment_sparse import (
+    SPARSE_SEGMENT_MEAN,
+    SPARSE_SEGMENT_SQRT_N,
+    SPARSE_SEGMENT_SUM,
+)
+from tfnb.ops.math.unary import SQRT
+from tfnb.ops.sparse.functions import sparse_fill_empty_rows, sparse_retain
+from tfnb.types import int32
+
+__all__ = ["API", "embedding_lookup", "embedding_lookup_sparse"]
+
+
+def embedding_lookup(params: TensorLike, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None,
+                     validate_indices: bool = True, max_norm: float | None = None) -> Tensor:  # fmt: skip
+    """The rows `ids` of `params`: shape of ids, then the shape of a row.
+
+    `params`: a tensor or variable, or a list of shards or a partitioned variable, over which rows are dealt out in turn
+    ("mod") or in blocks ("div", as a partitioned variable has them). `ids`: int32 or int64, any shape. `max_norm` clips
+    each row. Raises `InvalidArgumentError` for an empty list or an unknown strategy.
+    """
+    shards = list(params) if isinstance(params, (list, tuple, PartitionedVariable)) else [params]
+    if not shards:
+        raise InvalidArgumentError("embedding_lookup needs at least one tensor of parameters")
+    if partition_strategy not in ("mod", "div"):
+        raise InvalidArgumentError(
+            f"embedding_lookup: strategy {partition_strategy!r}; needed 'mod' or 'div'"
+        )
+    graph = graph_of([*shards, ids])
+    with graph.as_default(), graph.name_scope(name or "embedding_lookup"):
+        wanted = graph.to_tensor(ids)
+        if len(shards) == 1:
+            return _clipped(_rows(graph, shards[0], wanted), max_norm, wanted.shape.ndims)
+        return _sharded(graph, shards, wanted, partition_strategy, max_norm)
+
+
+def _rows(graph: GraphBuilder, shard: Any, ids: Tensor) -> Tensor:
+    """The rows of one shard, read on its device: they travel, not the shard."""
+    if not hasattr(shard, "op"):
+        return gather(shard, ids)
+    with graph.colocate_with(shard.op):
+        return gather(shard, ids)
+
+
+def _sharded(
+    graph: GraphBuilder, shards: Sequence[Any], ids: Tensor, strategy: str, max_norm: float | None
+) -> Tensor:
+    n = len(shards)
+    flat = RESHAPE(ids, [-1])
+    if strategy == "mod":
+        places, rows = FLOOR_MOD(flat, n), FLOOR_DIV(flat, n)
+    else:
+        places, rows = _in_blocks(graph, shards, flat)
+    places = cast(places, int32)
+    parts = DYNAMIC_PARTITION(rows, places, num_partitions=n)
+    positions = DYNAMIC_PARTITION(range_(size(flat)), places, num_partitions=n)
+    found = [_rows(graph, p, r) for p, r in zip(shards, parts, strict=True)]
+    row = graph.to_tensor(shards[0]).shape[1:]
+    stitched = DYNAMIC_STITCH(list(positions), found)
+    tail = row.known() if row.is_fully_defined() else shape(shards[0])[1:]
+    result = RESHAPE(stitched, concat([shape(ids), graph.to_tensor(tail, int32)], 0))
+    result.set_shape(ids.shape.concatenate(row))
+    return _clipped(result, max_norm, ids.shape.ndims)
+
+
+def _in_blocks(graph: GraphBuilder, shards: Sequence[Any], flat: Tensor) -> tuple[Tensor, Tensor]:
+    """Shard and row when the first shards hold one row more than the others, if the rows do not divide evenly."""
+    n = len(shards)
+    sizes = [cast(shape(graph.to_tensor(s))[0], flat.dtype) for s in shards]
+    total = sizes[0]
+    for s in sizes[1:]:
+        total = total + s
+    each, extra = FLOOR_DIV(total, n), FLOOR_MOD(total, n)
+    places = MAXIMUM(FLOOR_DIV(flat, each + 1), FLOOR_DIV(flat - extra, each))
+    in_long = LESS(places, extra)
+    return places, SELECT(in_long, FLOOR_MOD(flat, each + 1), FLOOR_MOD(flat - extra, each))
+
+
+def _clipped(rows: Tensor, max_norm: float | None, ids_rank: int | None) -> Tensor:
+    if max_norm is None:
+        return rows
+    if ids_rank is None or rows.shape.ndims is None:
+        raise InvalidArgumentError("embedding_lookup: max_norm needs ids and rows of known rank")
+    return clip_by_norm(rows, max_norm, axes=list(range(ids_rank, rows.shape.ndims)))
+
+
+_COMBINED: dict[str, Any] = {
+    "sum": SPARSE_SEGMENT_SUM,
+    "mean": SPARSE_SEGMENT_MEAN,
+    "sqrtn": SPARSE_SEGMENT_SQRT_N,
+}
+
+
+def embedding_lookup_sparse(
+    params: TensorLike, sp_ids: Any, sp_weights: Any, partition_strategy: str = "mod", name: str | None = None,
+    combiner: str | None = None, max_norm: float | None = None,
+) -> Any:  # fmt: skip
+    """One row per example: the rows of `params` that its ids name, combined.
+
+    `sp_ids`: a SparseTensor (examples, any), without empty examples between. `sp_weights`: None, or a
+    SparseTensor of float weights at the same places. `combiner`: "sum", "mean" (the default) or "sqrtn" (the
+    sum over the root of the sum of squared weights). Only the rows named are read. Raises `DTypeError` for what
+    is not sparse, `InvalidArgumentError` for another combiner.
+    """
+    kind = combiner or "mean"
+    if kind not in _COMBINED:
+        raise InvalidArgumentError(
+            f"embedding_lookup_sparse: combiner {combiner!r}; needed {sorted(_COMBINED)}"
+        )
+    ids = SparseTensor.from_value(sp_ids)
+    graph = ids.graph
+    with graph.as_default(), graph.name_scope(name or "embedding_lookup_sparse"):
+        examples = cast(ids.indices[:, 0], int32)
+        different, place = unique(ids.values)
+        rows = embedding_lookup(params, different, partition_strategy, max_norm=max_norm)
+        if sp_weights is None:
+            return _COMBINED[kind](rows, place, examples)
+        weights = cast(SparseTensor.from_value(sp_weights).values, rows.dtype)
+        return _weighted(gather(rows, place), weights, examples, kind)
+
+
+def _weighted(rows: Any, weights: Any, examples: Tensor, kind: str) -> Any:
+    if rows.shape.ndims is None:
+        raise InvalidArgumentError("embedding_lookup_sparse: weights need rows of known rank")
+    weights = RESHAPE(weights, [-1] + [1] * (rows.shape.ndims - 1))
+    total = SEGMENT_SUM(rows * weights, examples)
+    if kind == "sum":
+        return total
+    if kind == "mean":
+        return total / SEGMENT_SUM(weights, examples)
+    return total / SQRT(SEGMENT_SUM(weights * weights, examples))
+
+
+def safe_embedding_lookup_sparse(
+    embedding_weights: Any, sparse_ids: Any, sparse_weights: Any = None, combiner: str = "mean", default_id: Any = None,
+    name: str | None = None, partition_strategy: str = "div", max_norm: float | None = None,
+) -> Any:  # fmt: skip
+    """As `embedding_lookup_sparse`, for ids that may be missing or invalid.
+
+    Negative ids, and those with a weight that is not positive, are dropped; an example without ids gets the row
+    `default_id`, or zeros. `sparse_ids` (examples, any).
+    """
+    ids = SparseTensor.from_value(sparse_ids)
+    with ids.graph.as_default(), ids.graph.name_scope(name or "embedding_lookup"):
+        good = GREATER_EQUAL(ids.values, 0)
+        weights = None if sparse_weights is None else SparseTensor.from_value(sparse_weights)
+        if weights is not None:
+            good = LOGICAL_AND(good, GREATER(weights.values, 0))
+            weights = sparse_fill_empty_rows(sparse_retain(weights, good), 1.0)[0]
+        ids, empty = sparse_fill_empty_rows(sparse_retain(ids, good), default_id or 0)
+        found: Any = embedding_lookup_sparse(
+            embedding_weights,
+            ids,
+            weights,
+            partition_strategy,
+            combiner=combiner,
+            max_norm=max_norm,
+        )
+        return found if default_id is not None else SELECT(empty, found * 0, found)
+
+
+API: dict[str, Any] = {
+    "nn.embedding_lookup": embedding_lookup,
+    "nn.embedding_lookup_sparse": embedding_lookup_sparse,
+    "nn.safe_embedding_lookup_sparse": safe_embedding_lookup_sparse,
+    "contrib.layers.safe_embedding_lookup_sparse": safe_embedding_lookup_sparse,
+}

@@ -1,0 +1,305 @@
+"""Initialisers: callables `(shape, dtype, partition_info)` that make a variable's initial value.
+
+Invariant: with a seed an initialiser gives the same values on every device; shapes are static.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.constants import constant, ones, zeros
+from tfnb.ops.array.shape_ops import RESHAPE
+from tfnb.ops.linalg.band_part import matrix_transpose
+from tfnb.ops.linalg.decompositions import qr
+from tfnb.ops.linalg.diag import MATRIX_DIAG_PART
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.unary import SIGN
+from tfnb.ops.random.functions import random_normal, random_uniform, truncated_normal
+from tfnb.types import DType, DTypeLike, ShapeLike, as_dtype, as_shape, float32
+
+__all__ = ["API", "Constant", "VarianceScaling", "default_initializer"]
+
+
+class Initializer:
+    """Base of the initialisers: `init(shape, dtype=None, partition_info=None)` makes a tensor."""
+
+    dtype: DType = float32
+
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None) -> Tensor:
+        wanted = self.dtype if dtype is None else as_dtype(dtype)
+        dims = list(as_shape(shape).known())
+        return self.make(dims, wanted) if partition_info is None else self.make_part(dims, wanted, partition_info)
+
+    def make(self, shape: list[int], dtype: DType) -> Tensor:
+        """The initial value."""
+        raise InvalidArgumentError(f"{type(self).__name__} does not say how to make a value")
+
+    def make_part(self, shape: list[int], dtype: DType, whole: Any) -> Tensor:
+        """The initial value of a part of a partitioned variable, of which `whole` tells shape and offset."""
+        return self.make(shape, dtype)
+
+
+class Zeros(Initializer):
+    """All zeros."""
+
+    def __init__(self, dtype: Any = float32) -> None:
+        self.dtype = as_dtype(dtype)
+
+    def make(self, shape: list[int], dtype: DType) -> Tensor:
+        return zeros(shape, dtype)
+
+
+class Ones(Zeros):
+    """All ones."""
+
+    def make(self, shape: list[int], dtype: DType) -> Tensor:
+        return ones(shape, dtype)
+
+
+class Constant(Initializer):
+    """A constant: one number for every element, or as many values as the shape has elements."""
+
+    def __init__(self, value: Any = 0, dtype: Any = float32, verify_shape: bool = False) -> None:
+        self.value = value
+        self.dtype = as_dtype(dtype)
+        self.verify_shape = verify_shape
+
+    def make(self, shape: list[int], dtype: DType) -> Tensor:
+        array = np.asarray(self.value)
+        if self.verify_shape and list(array.shape) != shape:
+            raise ShapeError(
+                f"the constant initializer's value has shape {array.shape}, the variable {tuple(shape)}"
+            )
+        return constant(self.value, dtype, shape)
+
+
+class RandomUniform(Initializer):
+    """Uniform in [minval, maxval)."""
+
+    def __init__(self, minval: float = 0, maxval: float | None = None, seed: int | None = None,
+                 dtype: Any = float32) -> None:  # fmt: skip
+        self.minval, self.maxval, self.seed, self.dtype = minval, maxval, seed, as_dtype(dtype)
+
+    def make(self, shape: list[int], dtype: DType) -> Tensor:
+        high = 1 if self.maxval is None else self.maxval
+        return random_uniform(shape, self.minval, high, dtype, seed=self.seed)
+
+
+def _float(dtype: DTypeLike) -> DType:
+    """The dtype of normal numbers. Raises `DTypeError` unless it is a float."""
+    found = as_dtype(dtype)
+    if not found.is_floating:
+        raise DTypeError(f"the initializer makes floats, not {found.name}")
+    return found
+
+
+class RandomNormal(Initializer):
+    """Normal with a mean and a standard deviation."""
+
+    sample = staticmethod(random_normal)
+
+    def __init__(
+        self, mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: Any = float32
+    ) -> None:
+        self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, _float(dtype)
+
+    def make(self, shape: list[int], dtype: DType) -> Tensor:
+        return type(self).sample(shape, self.mean, self.stddev, dtype, seed=self.seed)
+
+
+class TruncatedNormal(RandomNormal):
+    """Normal, drawn again beyond two standard deviations."""
+
+    sample = staticmethod(truncated_normal)
+
+
+class VarianceScaling(Initializer):
+    """Random values whose variance fits the size of the layer: scale / n.
+
+    `mode` says what n is: fan_in, fan_out or fan_avg; `distribution`: normal (truncated) or uniform.
+    """
+
+    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "normal",
+                 seed: int | None = None, dtype: Any = float32, exact: bool = True) -> None:  # fmt: skip
+        if scale <= 0:
+            raise InvalidArgumentError(f"variance_scaling: scale must be positive, got {scale}")
+        if mode.lower() not in ("fan_in", "fan_out", "fan_avg"):
+            raise InvalidArgumentError(
+                f"variance_scaling: mode {mode!r}; needed fan_in, fan_out or fan_avg"
+            )
+        if distribution.lower() not in (
+            "normal",
+            "uniform",
+            "truncated_normal",
+            "untruncated_normal",
+        ):
+            raise InvalidArgumentError(
+                f"variance_scaling: distribution {distribution!r}; needed normal or uniform"
+            )
+        self.scale, self.mode, self.distribution = scale, mode.lower(), distribution.lower()
+        self.seed, self.dtype, self.exact = seed, _float(dtype), exact
+
+    def make(self, shape: list[int], dtype: DType) -> Tensor:
+        return self._drawn(shape, dtype, shape)
+
+    def make_part(self, shape: list[int], dtype: DType, whole: Any) -> Tensor:
+        return self._drawn(shape, dtype, whole.full_shape)
+
+    def _drawn(self, shape: list[int], dtype: DType, layer: list[int]) -> Tensor:
+        fan_in, fan_out = fans(layer)
+        n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
+        variance = self.scale / max(1.0, n)
+        if self.distribution == "uniform":
+            limit = math.sqrt(3.0 * variance)
+            return random_uniform(shape, -limit, limit, dtype, seed=self.seed)
+        stddev = math.sqrt(variance)
+        if self.distribution == "untruncated_normal":
+            return random_normal(shape, 0.0, stddev, dtype, seed=self.seed)
+        # cutting a normal at two deviations leaves this share of its deviation
+        stddev = stddev / 0.87962566103423978 if self.exact else stddev
+        return truncated_normal(shape, 0.0, stddev, dtype, seed=self.seed)
+
+
+def fans(shape: Sequence[int]) -> tuple[float, float]:
+    """How many inputs and outputs a weight of this shape connects (kernels: times the receptive field)."""
+    if not shape:
+        return 1, 1
+    if len(shape) == 1:
+        return shape[0], shape[0]
+    field = math.prod(shape[:-2])
+    return shape[-2] * field, shape[-1] * field
+
+
+class UniformUnitScaling(Initializer):
+    """Uniform in +-sqrt(3 / fan_in) * factor, which keeps the scale of the signal."""
+
+    def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
+        self.factor, self.seed, self.dtype = factor, seed, _float(dtype)
+
+    def make(self, shape: list[int], dtype: DType) -> Tensor:
+        return self._drawn(shape, dtype, shape)
+
+    def make_part(self, shape: list[int], dtype: DType, whole: Any) -> Tensor:
+        return self._drawn(shape, dtype, whole.full_shape)
+
+    def _drawn(self, shape: list[int], dtype: DType, layer: list[int]) -> Tensor:
+        limit = math.sqrt(3 / max(math.prod(layer[:-1]), 1)) * self.factor
+        return random_uniform(shape, -limit, limit, dtype, seed=self.seed)
+
+
+class Identity(Initializer):
+    """The identity matrix, times `gain`. Raises `ShapeError` unless the shape has rank 2."""
+
+    def __init__(self, gain: float = 1.0, dtype: Any = float32) -> None:
+        self.gain, self.dtype = gain, as_dtype(dtype)
+
+    def make(self, shape: list[int], dtype: DType) -> Tensor:
+        if len(shape) != 2:
+            raise ShapeError(f"the identity initializer needs a matrix, got shape {tuple(shape)}")
+        return constant(self.gain * np.eye(shape[0], shape[1]), dtype)
+
+    def make_part(self, shape: list[int], dtype: DType, whole: Any) -> Tensor:
+        if len(shape) != 2:
+            return self.make(shape, dtype)
+        (row, column), (rows, columns) = whole.var_offset, shape
+        matrix = np.eye(*whole.full_shape)[row : row + rows, column : column + columns]
+        return constant(self.gain * matrix, dtype)
+
+
+class Orthogonal(Initializer):
+    """A matrix with orthonormal rows or columns: the QR factor of a normal matrix, drawn at each run."""
+
+    def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
+        self.gain, self.seed, self.dtype = gain, seed, _float(dtype)
+
+    def make(self, shape: list[int], dtype: DType) -> Tensor:
+        if len(shape) < 2:
+            raise ShapeError(
+                f"the orthogonal initializer needs rank 2 or more, got shape {tuple(shape)}"
+            )
+        rows, cols = math.prod(shape[:-1]), shape[-1]
+        wide = dtype if dtype.size > 2 else float32
+        q, r = qr(random_normal([max(rows, cols), min(rows, cols)], dtype=wide, seed=self.seed))
+        q = q * SIGN(MATRIX_DIAG_PART(r))
+        q = matrix_transpose(q) if rows < cols else q
+        return cast(self.gain * RESHAPE(q, shape), dtype)
+
+
+def glorot_uniform(seed: int | None = None, dtype: DTypeLike = float32) -> VarianceScaling:
+    """Glorot and Bengio's uniform: +-sqrt(6 / (fan_in + fan_out))."""
+    return VarianceScaling(1.0, "fan_avg", "uniform", seed, dtype)
+
+
+def glorot_normal(seed: int | None = None, dtype: DTypeLike = float32) -> VarianceScaling:
+    """Glorot and Bengio's normal, of variance 2 / (fan_in + fan_out)."""
+    return VarianceScaling(1.0, "fan_avg", "normal", seed, dtype)
+
+
+def he_normal(seed: int | None = None) -> VarianceScaling:
+    """He et al.'s normal, of variance 2 / fan_in."""
+    return VarianceScaling(2.0, "fan_in", "normal", seed)
+
+
+def he_uniform(seed: int | None = None) -> VarianceScaling:
+    """He et al.'s uniform: +-sqrt(6 / fan_in)."""
+    return VarianceScaling(2.0, "fan_in", "uniform", seed)
+
+
+def lecun_normal(seed: int | None = None) -> VarianceScaling:
+    """Normal with variance 1 / fan_in (LeCun 1998)."""
+    return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
+
+
+def lecun_uniform(seed: int | None = None) -> VarianceScaling:
+    """Uniform with variance 1 / fan_in (LeCun 1998)."""
+    return VarianceScaling(1.0, "fan_in", "uniform", seed)
+
+
+def xavier_initializer(
+    uniform: bool = True, seed: int | None = None, dtype: DTypeLike = float32
+) -> VarianceScaling:
+    """Glorot's initialiser by its other name; `uniform` False draws from a truncated normal."""
+    return glorot_uniform(seed, dtype) if uniform else glorot_normal(seed, dtype)
+
+
+def variance_scaling_initializer(factor: float = 2.0, mode: str = "FAN_IN", uniform: bool = False,
+                                 seed: int | None = None, dtype: DTypeLike = float32) -> VarianceScaling:  # fmt: skip
+    """`tf.contrib.layers`' form of `VarianceScaling`."""
+    return VarianceScaling(factor, mode, "uniform" if uniform else "normal", seed, dtype)
+
+
+def default_initializer(dtype: DType) -> Initializer:
+    """What `get_variable` uses when nothing is said: Glorot uniform for floats, zeros for the rest."""
+    return glorot_uniform(dtype=dtype) if dtype.is_floating else Zeros(dtype)
+
+
+API: dict[str, Any] = {
+    "contrib.layers.xavier_initializer": xavier_initializer,
+    "contrib.layers.xavier_initializer_conv2d": xavier_initializer,
+    "contrib.layers.variance_scaling_initializer": variance_scaling_initializer,
+    "uniform_unit_scaling_initializer": UniformUnitScaling,
+    "glorot_uniform_initializer": glorot_uniform,
+    "glorot_normal_initializer": glorot_normal,
+    "initializers.glorot_uniform": glorot_uniform,
+    "initializers.glorot_normal": glorot_normal,
+    "initializers.lecun_uniform": lecun_uniform,
+    "initializers.lecun_normal": lecun_normal,
+    "initializers.uniform_unit_scaling": UniformUnitScaling,
+    "contrib.layers.python.layers.initializers.xavier_initializer": xavier_initializer,
+    "contrib.layers.python.layers.initializers.variance_scaling_initializer": variance_scaling_initializer,
+    "initializers.he_normal": he_normal,
+    "initializers.he_uniform": he_uniform,
+}
+for _name, _make in {
+    "zeros": Zeros, "ones": Ones, "constant": Constant, "random_uniform": RandomUniform,
+    "random_normal": RandomNormal, "truncated_normal": TruncatedNormal, "variance_scaling": VarianceScaling,
+    "orthogonal": Orthogonal, "identity": Identity,
+}.items():  # fmt: skip
+    API[f"{_name}_initializer"] = _make
+    API[f"initializers.{_name}"] = _make

@@ -1,0 +1,238 @@
+"""Variables cut into parts along one dimension, so that each can live on another device (OSDI'16, section 4.2).
+
+Every part is a variable of its own that knows which slice of the whole it is; a checkpoint holds the whole, so it can
+be restored into another number of parts. Invariant: the parts cover the whole, in order, without gaps or overlaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from tfnb.client.variables.reads import implicit_read, read_here
+from tfnb.client.variables.save_slices import SaveSliceInfo
+from tfnb.client.variables.variable import Variable
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError, UnimplementedError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.concat import concat
+from tfnb.ops.array.concat import split as split_tensor
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.array.transpose_pad_tile import SLICE
+from tfnb.types import DType, Shape, as_dtype, as_shape
+
+__all__ = ["API", "PartitionInfo", "PartitionedVariable", "create_parts", "partitions_of"]
+
+
+@dataclass(frozen=True)
+class PartitionInfo:
+    """What an initialiser is told of the part that it fills: the whole's shape, and where the part begins."""
+
+    full_shape: list[int]
+    var_offset: list[int]
+
+
+def partitions_of(partitioner: Callable[..., Any] | None, shape: Shape, dtype: DType, name: str) -> list[int]:
+    """What a partitioner says: how many parts along each dimension.
+
+    Raises `ShapeError` for a shape that is not known or has no dimension, `DTypeError` for what is no partitioner,
+    `InvalidArgumentError` for an answer that does not fit.
+    """
+    if not callable(partitioner):
+        raise DTypeError(f"the partitioner of {name!r} must be callable, got {partitioner!r}")
+    if not shape.is_fully_defined() or not shape.ndims:
+        raise ShapeError(f"a partitioned variable needs a known shape of rank 1 or more; {name!r} has {shape}")
+    found = partitioner(shape=shape, dtype=dtype)
+    if not isinstance(found, Sequence) or len(found) != shape.ndims or any(p < 1 for p in found):
+        raise InvalidArgumentError(
+            f"the partitioner of {name!r}, of shape {shape}, must give a number of parts (1 or more) for each "
+            f"dimension, got {found!r}"
+        )
+    if sum(p > 1 for p in found) > 1:
+        raise InvalidArgumentError(f"{name!r}: can only partition along one dimension, got {list(found)}")
+    return [int(p) for p in found]
+
+
+def axis_of(partitions: Sequence[int]) -> int:
+    """The dimension that is cut."""
+    return next((k for k, p in enumerate(partitions) if p > 1), 0)
+
+
+def slices(shape: Sequence[int], partitions: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
+    """(offset, shape) of each part; the first ones are longer by one where it does not divide evenly."""
+    axis = axis_of(partitions)
+    each, extra = divmod(shape[axis], partitions[axis])
+    begin = 0
+    for k in range(partitions[axis]):
+        offset, part = [0] * len(shape), list(shape)
+        offset[axis], part[axis] = begin, each + (k < extra)
+        begin += part[axis]
+        yield offset, part
+
+
+Make = Callable[[str, Any, Any, PartitionInfo], Variable]
+
+
+def create_parts(
+    graph: GraphBuilder, name: str, shape: Shape, dtype: DType, partitions: list[int], initializer: Any, make: Make
+) -> PartitionedVariable:
+    """A partitioned variable. `make(name, shape or None, initializer, info)` makes the variable of a part.
+
+    `initializer`: None or a callable, which fills one part after the other, or a value of the whole shape.
+    """
+    parts = []
+    whole = list(shape.known())
+    for k, (offset, size) in enumerate(slices(whole, partitions)):
+        full, given = f"{name}/part_{k}", initializer
+        wanted: list[int] | None = size
+        if initializer is not None and not callable(initializer):
+            with graph.name_scope(None), graph.name_scope(f"{full}/PartitionedInitializer"):
+                value = initializer if isinstance(initializer, Tensor) else graph.to_tensor(initializer, dtype)
+                given, wanted = SLICE(value, offset, size), None
+        part = make(full, wanted, given, PartitionInfo(whole, offset))
+        part.save_slice_info = SaveSliceInfo(name, whole, offset, size)
+        parts.append(part)
+    return PartitionedVariable(name, shape, parts[0].dtype, parts, partitions)
+
+
+class PartitionedVariable:
+    """Variables that are together one of shape `shape`; used as a tensor, it is their concatenation.
+
+    variable_list: the parts, each with a `save_slice_info`; partitions: how many there are along each dimension.
+    Iterating gives the parts in order, for `embedding_lookup` and the like. Raises `DTypeError` for what is no list,
+    `InvalidArgumentError` for parts that do not belong together.
+    """
+
+    def __init__(
+        self, name: str, shape: Any, dtype: Any, variable_list: Sequence[Any], partitions: Sequence[int]
+    ) -> None:
+        for what, given in (("variable_list", variable_list), ("partitions", partitions)):
+            if not isinstance(given, (list, tuple)):
+                raise DTypeError(f"PartitionedVariable: {what} must be a list, got {given!r}")
+        self._shape = as_shape(shape)
+        if not variable_list or any(p < 1 for p in partitions) or len(partitions) != self._shape.ndims:
+            raise InvalidArgumentError(
+                f"PartitionedVariable {name!r} of shape {self._shape}: needed variables and a positive number of parts "
+                f"for each dimension, got {len(variable_list)} variables and {list(partitions)}"
+            )
+        for v in variable_list:
+            info = getattr(v, "save_slice_info", None)
+            if info is None or tuple(info.full_shape) != tuple(self._shape.known()):
+                raise InvalidArgumentError(f"{v!r} does not say that it is a slice of shape {self._shape}")
+        self._parts: list[Any] = sorted(variable_list, key=lambda v: v.save_slice_info.var_offset)
+        self._name, self._dtype, self._partitions = name, as_dtype(dtype), list(partitions)
+
+    @property
+    def name(self) -> str:
+        """The name without ":0", unlike that of a `Variable`."""
+        return self._name
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    @property
+    def shape(self) -> Shape:
+        return self._shape
+
+    def get_shape(self) -> Shape:
+        return self._shape
+
+    @property
+    def graph(self) -> Any:
+        return self._parts[0].graph
+
+    @property
+    def partitions(self) -> list[int]:
+        """How many parts there are along each dimension."""
+        return list(self._partitions)
+
+    def _get_variable_list(self) -> list[Any]:
+        return self._parts
+
+    def _get_partitions(self) -> list[int]:
+        return self._partitions
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        self._axis()
+        return len(self._parts)
+
+    def _axis(self) -> int:
+        if sum(p > 1 for p in self._partitions) > 1:
+            raise UnimplementedError(f"{self._name} is cut along several dimensions: {self._partitions}")
+        return axis_of(self._partitions)
+
+    def as_tensor(self) -> Tensor:
+        """The parts concatenated, as they are where this is called; see `Variable.value`."""
+        with self.graph.as_default(), self.graph.control_dependencies(None), self.graph.name_scope(None):
+            whole = self._concatenated([v.value() for v in self._parts], f"{self._name}/ConcatPartitions/")
+
+        def again() -> Tensor:
+            return self._concatenated([v.read_value() for v in self._parts], f"{self._name}/ConcatPartitions")
+
+        return read_here(implicit_read(whole, frozenset(v.op for v in self._parts), again))
+
+    def _concatenated(self, values: list[Tensor], scope: str) -> Tensor:
+        value: Any = values[0]
+        if len(values) > 1:
+            with self.graph.name_scope(scope):
+                value = concat(values, self._axis())
+        whole: Tensor = IDENTITY(value, name=self._name)
+        return whole
+
+    def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
+        if as_ref:
+            raise UnimplementedError(f"the parts of {self._name} are variables, the whole is none")
+        if dtype is not None and dtype is not self._dtype:
+            raise DTypeError(f"{self._name} is {self._dtype.name}, needed {dtype.name}; use tf.cast")
+        return self.as_tensor()
+
+    # updates
+
+    def assign(
+        self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Sets the parts to those of `value`: a tensor of the whole shape, a list, or a partitioned variable.
+
+        Gives a list of the parts' new values (operations with `read_value=False`), made in the name scope `name`.
+        """
+        return self._each("assign", value, use_locking, name, read_value)
+
+    def assign_add(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Adds to the parts; see `assign`."""
+        return self._each("assign_add", value, use_locking, name, read_value)
+
+    def assign_sub(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtracts from the parts; see `assign`."""
+        return self._each("assign_sub", value, use_locking, name, read_value)
+
+    def _each(self, method: str, value: Any, use_locking: bool, name: str | None, read_value: bool) -> list[Any]:
+        with self.graph.name_scope(name) if name else nullcontext():
+            return self._update(method, value, use_locking, read_value)
+
+    def _update(self, method: str, value: Tensor, use_locking: bool, read_value: bool) -> list[Any]:
+        axis = self._axis()
+        if isinstance(value, (list, PartitionedVariable)):
+            values = list(value)
+        else:
+            sizes = [int(v.shape.known()[axis]) for v in self._parts]
+            values = split_tensor(self.graph.to_tensor(value, self._dtype), sizes, axis)
+        if len(values) != len(self._parts):
+            raise InvalidArgumentError(f"{self._name} has {len(self._parts)} parts, got {len(values)} values")
+        found = [getattr(v, method)(x, use_locking) for v, x in zip(self._parts, values, strict=True)]
+        return found if read_value else [t.op for t in found]
+
+    def __repr__(self) -> str:
+        return f"<tf.PartitionedVariable '{self._name}' shape={self._shape} parts={len(self._parts)}>"
+
+
+API: dict[str, Any] = {"PartitionedVariable": PartitionedVariable}

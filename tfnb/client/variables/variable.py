@@ -1,0 +1,435 @@
+"""Variables: mutable state in the graph (white paper, section 2; OSDI'16, section 3.1).
+
+A variable is three nodes: the `VariableV2` that owns the buffer and hands out a reference, the Assign that
+initialises it, and an Identity that reads it. Invariant: a variable's value lives in a session, never here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.control_flow.cond import cond
+from tfnb.client.control_flow.control_context import root_variable
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.graph.nest import flatten
+from tfnb.client.variables.reads import implicit_read, read_here
+from tfnb.client.variables.save_slices import SaveSliceInfo
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.operation import Operation
+from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor, TensorLike, call_operator
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.array.where_partition import boolean_mask
+from tfnb.ops.control_flow.switch_merge import NO_OP
+from tfnb.ops.math.compare import LOGICAL_NOT
+from tfnb.ops.state.scatter import SCATTER_SUB
+from tfnb.ops.state.slice_assign import variable_slice
+from tfnb.ops.state.variables import (
+    ASSIGN,
+    ASSIGN_ADD,
+    ASSIGN_SUB,
+    COUNT_UP_TO,
+    IS_VARIABLE_INITIALIZED,
+    VARIABLE_V2,
+)
+from tfnb.types import DType, Shape, ShapeLike, as_dtype, as_shape, unknown_shape
+
+__all__ = ["API", "Variable"]
+
+
+class Variable:
+    """State that survives between steps of a session.
+
+    `initial_value`: a tensor, a Python or NumPy value, or a callable that makes one (then `dtype` is wanted).
+    `trainable` adds it to the trainable variables; `collections` names the collections (default: the global
+    variables); `validate_shape=False` allows an initial value of unknown shape; `expected_shape` is checked.
+    `variable_def`, alone, names the nodes of a variable that is in the graph already.
+    `caching_device`: where the value is read to; the tensors that use it read it there, once in a step.
+    Raises `InvalidArgumentError` without an initial value, `ShapeError` when its shape is not known.
+    """
+
+    SaveSliceInfo = SaveSliceInfo
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool = True,
+        collections: Iterable[str] | None = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: str | None = None,
+        constraint: Callable[[Any], Any] | None = None,
+    ) -> None:
+        if variable_def is not None:
+            if initial_value is not None:
+                raise InvalidArgumentError("tf.Variable: give variable_def or an initial value")
+            self._from_def(variable_def, f"{import_scope}/" if import_scope else "")
+            return
+        if initial_value is None:
+            raise InvalidArgumentError("tf.Variable needs an initial value")
+        graph = _graph_for(initial_value)
+        keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+        if trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
+            keys.append(GraphKeys.TRAINABLE_VARIABLES)
+        self._graph = graph
+        self.trainable = trainable
+        self.constraint = constraint
+        self.save_slice_info: Any = None  # of a part of a partitioned variable, or of a slot of one
+        wanted = None if dtype is None else as_dtype(dtype)
+        with graph.as_default(), graph.control_dependencies(None):
+            with graph.name_scope(name or "Variable") as scope:
+                if callable(initial_value):
+                    with graph.name_scope("Initializer"):
+                        initial_value = initial_value()
+                self._initial = _initial_tensor(graph, initial_value, wanted)
+                shape = self._initial.shape if validate_shape else unknown_shape
+                if validate_shape and not shape.is_fully_defined():
+                    raise ShapeError(
+                        f"the initial value of the variable {scope[:-1]!r} must have a fully known shape, got {shape}; "
+                        "pass validate_shape=False if that is meant",
+                        self._initial.op,
+                    )
+                if expected_shape is not None:
+                    shape = shape.merge_with(as_shape(expected_shape))
+                self._ref = VARIABLE_V2(
+                    shape=shape, dtype=self._initial.dtype, name=scope, graph=graph
+                )
+            with graph.name_scope(scope), graph.colocate_with(self._ref.op):
+                self._initializer: Operation = ASSIGN(
+                    self._ref, self._initial, validate_shape=validate_shape, name="Assign"
+                ).op
+                if caching_device is None:
+                    self._snapshot: Tensor = self._first_read(IDENTITY(self._ref, name="read"))
+            if caching_device is not None:
+                alone = graph.colocate_with(None, ignore_existing=True)
+                with graph.name_scope(scope), alone, graph.device(None), graph.device(caching_device):
+                    self._snapshot = self._first_read(IDENTITY(self._ref, name="read"))
+        graph.add_to_collections(keys, self)
+
+    # messages
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The VariableDef message: names of the variable's nodes, without the prefix `export_scope`."""
+        scope = f"{export_scope}/" if export_scope else ""
+        info = self.save_slice_info
+        return proto("variable").VariableDef(
+            save_slice_info_def=info and info.to_proto(export_scope),
+            variable_name=self._ref.name.removeprefix(scope),
+            initial_value_name=self._initial.name.removeprefix(scope),
+            initializer_name=self._initializer.name.removeprefix(scope),
+            snapshot_name=self._snapshot.name.removeprefix(scope),
+            trainable=self.trainable,
+        )
+
+    @staticmethod
+    def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:
+        """The variable whose nodes, in the default graph below `import_scope`, a VariableDef names."""
+        return Variable(variable_def=variable_def, import_scope=import_scope)
+
+    def _from_def(self, message: Any, scope: str) -> None:
+        """Raises `NotFoundError` for a node that is not in the graph, `DTypeError` for one that is no variable."""
+        graph = get_default_graph()
+        self._graph, self.constraint, self.save_slice_info = graph, None, None
+        if message.HasField("save_slice_info_def"):
+            part, within = message.save_slice_info_def, scope.rstrip("/") or None
+            self.save_slice_info = SaveSliceInfo(save_slice_info_def=part, import_scope=within)
+        self._ref = graph.get_tensor_by_name(scope + message.variable_name)
+        if not self._ref.spec.ref:
+            raise DTypeError(f"{self._ref.name} is not a variable", self._ref.op)
+        self._initializer = graph.get_operation_by_name(scope + message.initializer_name)
+        initial = message.initial_value_name
+        self._initial = (
+            graph.get_tensor_by_name(scope + initial) if initial else self._initializer.inputs[-1]
+        )
+        self._snapshot = self._first_read(graph.get_tensor_by_name(scope + message.snapshot_name))
+        trainable = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+        self.trainable = message.trainable or any(v._ref == self._ref for v in trainable)
+
+    # identity
+
+    @property
+    def name(self) -> str:
+        return self._ref.name
+
+    @property
+    def op(self) -> Operation:
+        return self._ref.op
+
+    @property
+    def graph(self) -> Any:
+        return self._graph
+
+    @property
+    def device(self) -> str:
+        return self._ref.device
+
+    @property
+    def dtype(self) -> DType:
+        return self._ref.dtype
+
+    @property
+    def shape(self) -> Shape:
+        return self._ref.shape
+
+    def get_shape(self) -> Shape:
+        return self._ref.shape
+
+    def set_shape(self, shape: ShapeLike) -> None:
+        self._ref.set_shape(shape)
+        self._snapshot.set_shape(shape)
+
+    # values
+
+    def __tensor__(self, dtype: DType | None = None, as_ref: bool = False) -> Tensor:
+        if dtype is not None and dtype is not self.dtype:
+            raise DTypeError(
+                f"{self.name} is {self.dtype.name}, needed {dtype.name}; use tf.cast", self.op
+            )
+        return self._ref if as_ref else self.value()
+
+    def _first_read(self, snapshot: Tensor) -> Tensor:
+        """Declares that `snapshot`, which is read outside of all contexts, is the variable's value."""
+        reference, name = self._ref, self._ref.op.name
+
+        def again() -> Tensor:
+            with reference.graph.colocate_with(reference.op):
+                found: Tensor = IDENTITY(reference, name=f"{name}/read")
+            return found
+
+        return implicit_read(snapshot, frozenset([root_variable(reference)]), again)
+
+    def value(self) -> Tensor:
+        """The value that the variable has where this is called, after the control dependencies of now.
+
+        In the body of a loop that changes the variable it is read in each iteration.
+        """
+        return read_here(self._snapshot)
+
+    def read_value(self) -> Tensor:
+        """A new read of the variable; under control dependencies it reads after them."""
+        return IDENTITY(self._ref, name="read_value")
+
+    def initialized_value(self) -> Tensor:
+        """The value, or the initial value while there is none: for the initial values of other variables."""
+        with self._graph.control_dependencies(None):
+            return cond(
+                IS_VARIABLE_INITIALIZED(self._ref),
+                lambda: IDENTITY(self._ref, name="read_value"),
+                lambda: self._initial,
+                name="initialized_value",
+            )
+
+    @property
+    def initial_value(self) -> Tensor:
+        return self._initial
+
+    @property
+    def initializer(self) -> Operation:
+        return self._initializer
+
+    def begin_with(self, value: Tensor) -> None:
+        """Makes `value`, a tensor of the variable's dtype and shape, the initial value; for what is run from now on."""
+        with self._graph.colocate_with(self._ref.op):
+            self._initializer = ASSIGN(self._ref, value).op
+        self._initial = value
+
+    def eval(self, session: Any = None) -> Any:
+        """The value in `session` or the default session."""
+        return self._snapshot.eval(session=session)
+
+    def load(self, value: TensorLike, session: Any = None) -> None:
+        """Sets the value in `session` or the default session, without adding a node to the graph."""
+        call_operator("run", self._initializer, {self._initial: np.asarray(value)}, session)
+
+    # updates
+
+    def assign(self, value: TensorLike, use_locking: bool = False) -> Tensor:
+        return ASSIGN(self._ref, value, use_locking=use_locking)
+
+    def assign_add(self, delta: TensorLike, use_locking: bool = False) -> Tensor:
+        return ASSIGN_ADD(self._ref, delta, use_locking=use_locking)
+
+    def assign_sub(self, delta: TensorLike, use_locking: bool = False) -> Tensor:
+        return ASSIGN_SUB(self._ref, delta, use_locking=use_locking)
+
+    def count_up_to(self, limit: int) -> Tensor:
+        return COUNT_UP_TO(self._ref, limit=limit)
+
+    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False) -> Tensor:
+        return SCATTER_SUB(self._ref, sparse_delta.indices, sparse_delta.values, use_locking=use_locking)
+
+    def __getitem__(self, key: Any) -> Tensor:
+        return variable_slice(self.value(), self._ref, key)
+
+    def __iter__(self) -> Any:
+        raise DTypeError(f"the variable {self.name} is not iterable", self.op)
+
+    def __repr__(self) -> str:
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+
+def _graph_for(initial_value: Any) -> Any:
+    return getattr(initial_value, "graph", None) or get_default_graph()
+
+
+def _initial_tensor(graph: GraphBuilder, value: Tensor, dtype: DType | None) -> Tensor:
+    if isinstance(value, Tensor) or hasattr(value, "__tensor__"):
+        found: Tensor = graph.to_tensor(value)
+        if dtype is not None and found.dtype is not dtype:
+            raise DTypeError(
+                f"the initial value is {found.dtype.name}, the variable {dtype.name}", found.op
+            )
+        return found
+    with graph.name_scope("initial_value"):
+        return graph.to_tensor(value, dtype)
+
+
+def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
+    def forward(self: Variable, other: Any) -> Any:
+        return call_operator(name, self, other)
+
+    def backward(self: Variable, other: Any) -> Any:
+        return call_operator(name, other, self)
+
+    return backward if swap else forward
+
+
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+):
+    setattr(Variable, f"__{_name}__", _operator(_name))
+    setattr(Variable, f"__r{_name}__", _operator(_name, swap=True))
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(Variable, f"__{_name}__", _operator(_name))
+for _name in ("neg", "abs", "invert"):
+    setattr(Variable, f"__{_name}__", lambda self, _name=_name: call_operator(_name, self))
+Variable.__array_priority__ = 100  # type: ignore[attr-defined]
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """The variables shared by all steps (collection GLOBAL_VARIABLES)."""
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def local_variables(scope: str | None = None) -> list[Any]:
+    """Variables of this process only: counters, metrics."""
+    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Any]:
+    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """The variables that an optimizer changes by default."""
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Any]:
+    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def variables_initializer(var_list: Any, name: str = "init") -> Operation:
+    """An operation that runs the initialisers of `var_list`."""
+    return group(*[v.initializer for v in var_list], name=name)
+
+
+def global_variables_initializer() -> Operation:
+    """An operation that initialises all global variables made so far."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Operation:
+    return variables_initializer(local_variables())
+
+
+def initialize_all_variables() -> Operation:
+    """As `global_variables_initializer`, of the local variables too: TensorFlow 0.x programs had one initialiser."""
+    return variables_initializer(list(dict.fromkeys([*global_variables(), *local_variables()])))
+
+
+def group(*inputs: Any, name: str | None = None) -> Operation:
+    """An operation that is done when all `inputs` (tensors, operations, variables, nested lists) are."""
+    flat = [x.op if isinstance(x, IndexedSlices) else x for x in flatten(inputs)]
+    graph = graph_of(flat)
+    with graph.as_default(), graph.control_dependencies(flat):
+        return NO_OP(name=name or "group_deps")
+
+
+def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+    """The tensors, none of which is available before all are computed."""
+    given = [t for t in tensors if t is not None]
+    graph = given[0].graph
+    with graph.as_default(), graph.name_scope(name or "tuple"):
+        gate = group(*given, *(control_inputs or ()))
+        with graph.control_dependencies([gate]):
+            return [_passed(t) for t in tensors]
+
+
+def _passed(t: Tensor) -> Any:
+    """The same value behind the control dependencies of now."""
+    if isinstance(t, IndexedSlices):
+        return IndexedSlices(IDENTITY(t.values), t.indices, t.dense_shape)
+    return None if t is None else IDENTITY(t)
+
+
+def report_uninitialized_variables(
+    var_list: Any = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """The names of the variables without a value, as a string vector."""
+    found = global_variables() + local_variables() if var_list is None else list(var_list)
+    graph = get_default_graph()
+    with graph.name_scope(name):
+        if not found:
+            return graph.constant(np.empty((0,), object))
+        missing = [LOGICAL_NOT(IS_VARIABLE_INITIALIZED(v)) for v in found]
+        names = graph.constant(np.array([v.op.name.encode() for v in found], object))
+        return boolean_mask(names, graph.to_tensor(missing))
+
+
+def assert_variables_initialized(var_list: Any = None) -> Any:
+    """Reads all variables, so that a step fails with `FailedPreconditionError` if one has no value."""
+    found = global_variables() + local_variables() if var_list is None else list(var_list)
+    return group(*[v.value() for v in found]) if found else None
+
+
+API = {
+    "Variable": Variable,
+    "global_variables": global_variables,
+    "all_variables": global_variables,
+    "local_variables": local_variables,
+    "model_variables": model_variables,
+    "trainable_variables": trainable_variables,
+    "moving_average_variables": moving_average_variables,
+    "variables_initializer": variables_initializer,
+    "initialize_variables": variables_initializer,
+    "global_variables_initializer": global_variables_initializer,
+    "initialize_all_variables": initialize_all_variables,
+    "local_variables_initializer": local_variables_initializer,
+    "initialize_local_variables": local_variables_initializer,
+    "group": group,
+    "tuple": tuple_,
+    "report_uninitialized_variables": report_uninitialized_variables,
+    "assert_variables_initialized": assert_variables_initialized,
+    "GraphKeys": GraphKeys,
+}

@@ -1,0 +1,1 @@
+"""Line charts that grow while a training runs: series, Bokeh documents, pictures."""

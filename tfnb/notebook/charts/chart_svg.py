@@ -1,0 +1,137 @@
+"""A line chart as SVG: the picture that a live chart leaves in the saved notebook.
+
+Invariant: texts are escaped, values that are not finite break a line and never reach the picture, and
+the colours hold on light and dark ground alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from tfnb.notebook.charts.series import COLOURS, Curve
+
+__all__ = ["line_chart_svg"]
+
+WIDTH, HEIGHT = 720.0, 300.0
+LEFT, RIGHT, TOP, BOTTOM = 62.0, 14.0, 12.0, 40.0
+TICKS = 7
+# What lies beyond is no number that a chart can place.
+LARGEST, SMALLEST = 1e100, 1e-100
+
+
+def line_chart_svg(curves: Sequence[Curve], log: bool = False) -> str:
+    """The chart of some curves over a common axis of steps; `log` makes the other axis logarithmic."""
+    xs = np.concatenate([c.steps for c in curves]) if curves else np.zeros(0)
+    ys = np.concatenate([_scaled(c.values, log) for c in curves]) if curves else np.zeros(0)
+    seen = np.isfinite(xs) & np.isfinite(ys)
+    x_range, y_range = _span(xs[seen]), _span(ys[seen], margin=0.05)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" '
+        f'style="width:100%;max-width:{WIDTH:.0f}px" role="img" aria-label="line chart" '
+        'font-family="system-ui, sans-serif" font-size="11" fill="currentColor">',
+        *_axes(x_range, y_range, log),
+    ]
+    for number, curve in enumerate(curves):
+        colour = COLOURS[number % len(COLOURS)]
+        smooth = curve.smooth is not None
+        parts += _line(curve.steps, _scaled(curve.values, log), x_range, y_range, colour, smooth)
+        if curve.smooth is not None:
+            parts += _line(curve.steps, _scaled(curve.smooth, log), x_range, y_range, colour, False)
+    parts += _legend(curves)
+    if not seen.any():
+        middle = f'x="{WIDTH / 2:.0f}" y="{HEIGHT / 2:.0f}" text-anchor="middle"'
+        parts.append(f"<text {middle}>no finite values yet</text>")
+    return "".join(parts) + "</svg>"
+
+
+def _scaled(values: np.ndarray, log: bool) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shown = np.log10(values) if log else values
+        return np.where(np.abs(shown) < LARGEST, shown, np.nan)
+
+
+def _span(values: np.ndarray, margin: float = 0.0) -> tuple[float, float]:
+    if not len(values):
+        return 0.0, 1.0
+    low, high = float(values.min()), float(values.max())
+    if high - low <= max(abs(low), abs(high), SMALLEST) * 1e-9:
+        pad = min(max(abs(low) / 2, SMALLEST), 0.5) if abs(low) < 1 else abs(low) / 10
+        return low - pad, high + pad
+    return low - margin * (high - low), high + margin * (high - low)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers in a range, about TICKS of them."""
+    rough = (high - low) / TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * k for k in (1, 2, 5, 10) if power * k >= rough)
+    first = math.ceil(low / step)
+    return [step * k for k in range(first, math.floor(high / step) + 1)]
+
+
+def _place(value: float, span: tuple[float, float], start: float, end: float) -> float:
+    return start + (value - span[0]) / (span[1] - span[0]) * (end - start)
+
+
+def _axes(x_range: tuple[float, float], y_range: tuple[float, float], log: bool) -> list[str]:
+    right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+    out = []
+    for tick in _ticks(*y_range):
+        y = _place(tick, y_range, bottom, TOP)
+        text = f"{10.0 ** min(tick, 300):.3g}" if log else f"{tick:.6g}"
+        out.append(
+            f'<path d="M{LEFT} {y:.1f}H{right}" stroke="currentColor" stroke-opacity=".15"/>'
+            f'<text x="{LEFT - 7}" y="{y + 4:.1f}" text-anchor="end" opacity=".8">{text}</text>'
+        )
+    for tick in _ticks(*x_range):
+        x = _place(tick, x_range, LEFT, right)
+        out.append(
+            f'<path d="M{x:.1f} {bottom}v4" stroke="currentColor" stroke-opacity=".6"/>'
+            f'<text x="{x:.1f}" y="{bottom + 17}" text-anchor="middle" opacity=".8">{tick:g}</text>'
+        )
+    out.append(
+        f'<path d="M{LEFT} {TOP}V{bottom}H{right}" fill="none" stroke="currentColor" '
+        f'stroke-opacity=".6"/><text x="{(LEFT + right) / 2:.0f}" y="{HEIGHT - 6}" '
+        'text-anchor="middle" opacity=".8">step</text>'
+    )
+    return out
+
+
+def _line(
+    steps: np.ndarray,
+    values: np.ndarray,
+    x_range: tuple[float, float],
+    y_range: tuple[float, float],
+    colour: str,
+    faint: bool,
+) -> list[str]:
+    path, pen_down, points = [], False, []
+    for step, value in zip(steps.tolist(), values.tolist(), strict=True):
+        if not (math.isfinite(step) and math.isfinite(value)):
+            pen_down = False
+            continue
+        x = _place(step, x_range, LEFT, WIDTH - RIGHT)
+        y = _place(value, y_range, HEIGHT - BOTTOM, TOP)
+        path.append(f"{'L' if pen_down else 'M'}{x:.1f} {y:.1f}")
+        points.append((x, y))
+        pen_down = True
+    style = 'stroke-width="1" stroke-opacity=".35"' if faint else 'stroke-width="1.8"'
+    out = [f'<path d="{"".join(path)}" fill="none" stroke="{colour}" {style}/>'] if path else []
+    if 0 < len(points) <= 40 and not faint:
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{colour}"/>' for x, y in points]
+    return out
+
+
+def _legend(curves: Sequence[Curve]) -> list[str]:
+    out = []
+    for number, curve in enumerate(curves):
+        y, colour = TOP + 14 + 16 * number, COLOURS[number % len(COLOURS)]
+        out.append(
+            f'<path d="M{WIDTH - RIGHT - 16} {y - 4}h14" stroke="{colour}" stroke-width="3"/>'
+            f'<text x="{WIDTH - RIGHT - 22}" y="{y}" text-anchor="end">{escape(curve.told)}</text>'
+        )
+    return out

@@ -1,0 +1,1 @@
+"""The times of steps: traces read from files, laid out in lanes, drawn."""

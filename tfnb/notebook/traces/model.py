@@ -1,0 +1,225 @@
+"""Times of steps as columns and lanes, for drawing: what the timeline shows (white paper, section 9.2, the EEG).
+
+A lane is a queue of a device, a thread of the host, or transfers; what overlaps in it goes to rows below each other.
+Times may come from files: impossible ones are left out, counted and told. Invariant: events are in the order of their
+begin, within a row no two overlap, and their number, the lanes and the rows are limited.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.notebook.protocol.timeline import KINDS, CostRow, EventCard, NodeCard
+from tfnb.notebook.traces.lanes import Lane, lay_out
+from tfnb.notebook.traces.trace_file import TraceFile
+from tfnb.session.chrome_trace import times_of
+from tfnb.session.config import NodeStats, RunMetadata
+from tfnb.session.recording import Recording, StepAccount, account
+
+__all__ = ["MOST_EVENTS", "Step", "TraceModel", "trace_model"]
+
+MOST_EVENTS = 2_000_000
+FARTHEST_US = 1e15  # some thirty years from the begin
+_GRADIENT = re.compile(r"gradients(?:_\d+)?/(.+?)_grad/")
+_Given = tuple[float, float, Sequence[NodeStats], Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the recording; `graph` is what ran (or None)."""
+
+    begin_us: float
+    wall_us: float
+    graph: Any
+    account: StepAccount
+
+
+@dataclass
+class TraceModel:
+    """`events[i]` began at `start[i]` and ended at `end[i]` (microseconds) in row `row[i]`; `label[i]` is its place in
+    `labels`, `kind[i]` in KINDS. `notes` says what is not shown."""
+
+    events: list[NodeStats]
+    steps: list[Step]
+    lanes: list[Lane]
+    labels: list[str]
+    start: np.ndarray
+    end: np.ndarray
+    row: np.ndarray
+    label: np.ndarray
+    kind: np.ndarray
+    step: np.ndarray
+    notes: list[str]
+    graph_nodes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def span_us(self) -> float:
+        """From the first begin to the last end."""
+        return float(self.end.max()) if len(self.end) else 0.0
+
+    @property
+    def account(self) -> list[tuple[str, float]]:
+        """Where the time of all steps went, in microseconds: kernels, and the gaps between them by what filled them."""
+        every = [s.account for s in self.steps]
+        return [
+            ("kernels", sum(a.kernels_us for a in every)), ("host kernels", sum(a.host_us for a in every)),
+            ("launching", sum(a.launch_us for a in every)), ("other", sum(a.other_us for a in every)),
+        ]  # fmt: skip
+
+    def table(self) -> list[CostRow]:
+        """What kernels and host kernels cost, the most expensive first: per label, how often, and microseconds."""
+        took = self.end - self.start
+        own = np.isin(self.kind, (KINDS.index("kernel"), KINDS.index("host")))
+        total = np.bincount(self.label[own], took[own], len(self.labels))
+        count = np.bincount(self.label[own], minlength=len(self.labels))
+        longest = np.zeros(len(self.labels))
+        np.maximum.at(longest, self.label[own], took[own])
+        example = {int(self.label[i]): int(i) for i in np.flatnonzero(own)[::-1]}
+        every = float(total.sum()) or 1.0
+        found: list[CostRow] = []
+        for k in np.argsort(-total, kind="stable").tolist():
+            if not count[k]:
+                continue
+            i = example[k]
+            found.append(
+                {"label": k, "name": self.labels[k], "op": self._op(i), "source": self._source(i),
+                 "kind": self.events[i].kind, "count": int(count[k]), "total_us": float(total[k]),
+                 "mean_us": float(total[k] / count[k]), "max_us": float(longest[k]), "share": float(total[k] / every)}
+            )  # fmt: skip
+        return found
+
+    def _op(self, i: int) -> str:
+        t = self.events[i]
+        node = self.graph_nodes.get(t.name)
+        return str(t.op if node is None else node.type)
+
+    def _source(self, i: int) -> str:
+        """The user's line that created what an event computes; for a gradient that of the operation it is of."""
+        node = self._forward(self.events[i].name) or self.graph_nodes.get(self.events[i].name)
+        return _source_of(node)
+
+    def _forward(self, name: str) -> Any:
+        """The node whose gradient a node computes, by its name: `gradients/NAME_grad/...`; None for others."""
+        found = _GRADIENT.search(name)
+        return self.graph_nodes.get(found.group(1)) if found else None
+
+    def card(self, i: int) -> EventCard:
+        """What is known of an event: op, shapes, bytes, the user's line."""
+        t = self.events[i]
+        return {
+            "op": self._op(i), "kind": t.kind, "device": t.device,
+            "lane": t.lane, "nbytes": t.nbytes, "detail": t.detail, "woken_by": t.woken_by,
+            "nodes": [self._node_card(name) for name in t.nodes[:20]], "more": max(len(t.nodes) - 20, 0),
+        }  # fmt: skip
+
+    def _node_card(self, name: str) -> NodeCard:
+        node, forward = self.graph_nodes.get(name), self._forward(name)
+        return {
+            "name": name, "op": "" if node is None else node.type, "source": _source_of(forward or node),
+            "shapes": [] if node is None else [f"{s.dtype.name} {s.shape}" for s in node.specs],
+            "gradient_of": "" if forward is None else forward.name,
+        }  # fmt: skip
+
+
+def _source_of(node: Any) -> str:
+    return "" if node is None or node.origin is None else str(node.origin)
+
+
+def trace_model(found: Any) -> TraceModel:
+    """Of a Recording, a trace file that was read, a RunMetadata, its step statistics, or TensorFlow's messages.
+
+    Raises `InvalidArgumentError` for anything else, and where there is nothing to show.
+    """
+    given: list[_Given]
+    later: list[str] = []
+    if isinstance(found, Recording | TraceFile):
+        steps = _first_steps(found.steps)
+        given = [(s.begin_us, s.wall_us, s.times, s.graph) for s in steps]
+        if rest := found.steps[len(steps) :]:
+            count = sum(s.n_events for s in rest)
+            later = [f"{count:,} events of {len(rest):,} later steps are left out (the limit is {MOST_EVENTS:,})"]
+    else:
+        times = times_of(found)
+        wall = found.wall_us if isinstance(found, RunMetadata) else 0.0
+        wall = wall or max((t.end_us for t in times), default=0.0)
+        given = [(0.0, wall, times, getattr(found, "graph", None))] if times else []
+    model = _model(given)
+    if not model.events:
+        raise InvalidArgumentError("nothing was recorded: there is no step to show")
+    model.notes[:0] = found.notes if isinstance(found, Recording | TraceFile) else []
+    model.notes += later
+    return model
+
+
+def _first_steps(steps: Sequence[Any]) -> Sequence[Any]:
+    """As many steps as there is room for: the times of others are not even looked at, which would take minutes."""
+    room = MOST_EVENTS
+    for k, step in enumerate(steps):
+        if room <= 0:
+            return steps[:k]
+        room -= step.n_events
+    return steps
+
+
+def _model(given: list[_Given]) -> TraceModel:
+    every = [t for _, _, times, _ in given for t in times]
+    sizes = [len(times) for _, _, times, _ in given]
+    begin = np.repeat(np.array([b for b, _, _, _ in given], np.float64), sizes)
+    step = np.repeat(np.arange(len(given), dtype=np.int32), sizes)
+    start = begin + np.fromiter((_number(t.start_us) for t in every), np.float64, len(every))
+    end = begin + np.fromiter((_number(t.end_us) for t in every), np.float64, len(every))
+    possible = (np.abs(start) <= FARTHEST_US) & (np.abs(end) <= FARTHEST_US)  # false for NaN
+    end = np.maximum(end, start)
+    order = np.lexsort((-end, start))
+    order = order[possible[order]]
+    notes = []
+    if impossible := len(every) - len(order):
+        notes.append(f"{impossible:,} events with impossible times are left out")
+    if len(order) > MOST_EVENTS:
+        notes.append(f"{len(order) - MOST_EVENTS:,} later events are left out (the limit is {MOST_EVENTS:,})")
+        order = order[:MOST_EVENTS]
+    events = [every[i] for i in order]
+    zero = min(float(start[order[0]]), 0.0) if len(order) else 0.0
+    start, end = start[order] - zero, end[order] - zero
+    lanes, row, hidden = lay_out(events, start, end)
+    if hidden:
+        notes.append(f"{hidden:,} events overlap too much to be drawn, or are in one of too many lanes")
+        kept = np.flatnonzero(row >= 0)
+        events = [events[i] for i in kept]
+        start, end, row, order = start[kept], end[kept], row[kept], order[kept]
+    names: dict[str, int] = {}
+    label = np.fromiter((names.setdefault(_label(t), len(names)) for t in events), np.int32, len(events))
+    kinds = {kind: k for k, kind in enumerate(KINDS)}
+    kind = np.fromiter((kinds.get(t.kind, kinds["host"]) for t in events), np.uint8, len(events))
+    steps = [_step(b - zero, wall, times, graph, bool(impossible)) for b, wall, times, graph in given]
+    nodes: dict[str, Any] = {}
+    for graph in {id(g): g for _, _, _, g in given if g is not None}.values():
+        nodes.update((n.name, n) for n in graph.nodes.values())
+    return TraceModel(events, steps, lanes, list(names), start, end, row, label, kind, step[order], notes, nodes)
+
+
+def _step(begin: float, wall: float, times: Sequence[NodeStats], graph: Any, hostile: bool) -> Step:
+    if hostile:
+        times = [t for t in times if abs(_number(t.start_us)) <= FARTHEST_US and abs(_number(t.end_us)) <= FARTHEST_US]
+        begin, wall = (v if abs(v) <= FARTHEST_US else 0.0 for v in (begin, wall))
+    return Step(begin, wall, graph, account(times, wall))
+
+
+def _number(value: Any) -> float:
+    """A time from wherever; NaN for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _label(t: NodeStats) -> str:
+    """What an event is called: a kernel's main node, and how many others it computes with it."""
+    return t.name + (f" +{len(t.nodes) - 1}" if t.kind == "kernel" and len(t.nodes) > 1 else "")

@@ -1,0 +1,144 @@
+"""The picture of a timeline that stays in a saved notebook: lanes, bars, the most expensive operations.
+
+Invariant: names are text, never markup; the picture's size does not grow with the number of events.
+"""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+import numpy as np
+
+from tfnb.notebook.protocol.timeline import KINDS
+from tfnb.notebook.traces.lanes import short_name
+from tfnb.notebook.traces.model import TraceModel
+
+__all__ = ["COLOURS", "time_text", "timeline_html"]
+
+# Okabe and Ito's colours, as in labextension/src/views/timeline/palette.ts: apart for any colour vision.
+COLOURS = {
+    "kernel": "#0072b2", "host": "#d55e00", "launch": "#e69f00", "compile": "#cc79a7", "transfer": "#009e73",
+    "schedule": "#6f6f6f", "wait": "#b8b8b8",
+}  # fmt: skip
+_DARK_INK = ("launch", "compile")
+_WIDTH, _GUTTER, _ROW, _AXIS, _BINS = 900, 130, 16, 20, 400
+
+
+def time_text(us: float) -> str:
+    """Microseconds in a unit that suits them."""
+    if us >= 1e6:
+        return f"{us / 1e6:.4g} s"
+    return f"{us / 1e3:.4g} ms" if us >= 1e3 else f"{us:.4g} µs"
+
+
+def timeline_html(model: TraceModel, most: int = 8) -> str:
+    """Where the time went, an SVG of the lanes, and a table of the `most` expensive operations."""
+    left = "<td style='text-align:left'>"
+    rows = "".join(
+        f"<tr>{left}{escape(r['name'][:200])}</td><td>{escape(r['op'][:100])}</td><td>{r['count']:,}</td>"
+        f"<td>{time_text(r['total_us'])}</td><td>{r['share']:.1%}</td>{left}{escape(_last(r['source']))}</td></tr>"
+        for r in model.table()[:most]
+    )
+    head = "".join(f"<th>{h}</th>" for h in ("operation", "type", "count", "total", "share", "source"))
+    table = f"<table class='tfnb-table'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    notes = "".join(f"<p>{escape(note)}</p>" for note in model.notes)
+    return f"{_account(model)}{_svg(model)}{table}{notes}"
+
+
+def _last(source: str) -> str:
+    """The line itself, which stands under where it is; else where it is."""
+    lines = [line.strip() for line in source.splitlines()]
+    return lines[-1][:200] if lines else ""
+
+
+def _account(model: TraceModel) -> str:
+    """Kernels and gaps as one bar: together they are the time of the steps."""
+    kinds = {"kernels": "kernel", "host kernels": "host", "launching": "launch", "other": "wait"}
+    total = sum(us for _, us in model.account) or 1.0
+    told = "; ".join(f"{name} {time_text(us)} ({us / total:.1%})" for name, us in model.account)
+    x, bars = 0.0, ""
+    for name, us in model.account:
+        width = us / total * _WIDTH
+        bars += f'<rect x="{x:.1f}" width="{width:.1f}" height="8" fill="{COLOURS[kinds[name]]}"/>'
+        x += width
+    return (
+        f'<div>{escape(told)}</div><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} 8" role="img" '
+        f'style="max-width:{_WIDTH}px;width:100%" aria-label="{escape(told)}">{bars}</svg>'
+    )
+
+
+def _svg(model: TraceModel) -> str:
+    tops: list[float] = []
+    y = float(_AXIS)
+    names = []
+    group = ""
+    for lane in model.lanes:
+        if lane.group != group:
+            group = lane.group
+            names.append((y, short_name(group), "600"))
+            y += _ROW
+        names.append((y, lane.name, "400"))
+        tops += [y + _ROW * k for k in range(lane.rows)]
+        y += _ROW * lane.rows + 6
+    span = max(model.span_us, 1e-6)  # a picosecond: what is shorter has no place on a scale
+    scale = (_WIDTH - _GUTTER) / span
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {y:.0f}" role="img" '
+        f'style="max-width:{_WIDTH}px;width:100%;font:11px sans-serif" aria-label="timeline">'
+    ]
+    unit = _round_unit(span / 6)
+    for k in range(int(span / unit) + 1):
+        x = _GUTTER + k * unit * scale
+        parts.append(
+            f'<line x1="{x:.1f}" y1="14" x2="{x:.1f}" y2="{y:.0f}" stroke="#808080" stroke-opacity=".3"/>'
+            f'<text x="{x + 3:.1f}" y="11" fill="#808080">{time_text(k * unit)}</text>'
+        )
+    for top, name, weight in names:
+        attributes = f'x="2" y="{top + 12:.1f}" fill="#808080" font-weight="{weight}"'
+        parts.append(f"<text {attributes}>{escape(name[:20])}</text>")
+    for row, top in enumerate(tops):
+        parts += _bars(model, np.flatnonzero(model.row == row), top, scale)
+    return "".join(parts) + "</svg>"
+
+
+def _round_unit(least: float) -> float:
+    """1, 2 or 5 times a power of ten, `least` or more."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(k * power for k in (1, 2, 5, 10) if k * power >= least)
+
+
+def _bars(model: TraceModel, events: np.ndarray, top: float, scale: float) -> list[str]:
+    """At most `_BINS` bars: what is too narrow to see goes into one with its neighbours."""
+    least = model.span_us / _BINS
+    starts = model.start[events]
+    took = np.concatenate([[0.0], np.cumsum(model.end[events] - starts)])
+    found: list[str] = []
+    k = 0
+    while k < len(events):
+        i = int(events[k])
+        a, b = float(model.start[i]), float(model.end[i])
+        n = int(np.searchsorted(starts, a + least)) if b - a < least else k + 1
+        n = max(n, k + 1)
+        if n - 1 > k and took[n] - took[n - 1] >= least:
+            n -= 1  # a long one begins here: it gets its own bar
+        strength = 1.0
+        if b - a < least:
+            b = min(a + least, model.span_us)
+            strength = 0.3 + 0.7 * min(float(took[n] - took[k]) / least, 1.0)
+        kind = KINDS[model.kind[i]]
+        strength *= 0.45 if kind == "wait" else 1.0
+        title = escape(model.labels[model.label[i]]) + (f" and {n - k - 1} more" if n - k > 1 else "")
+        found.append(
+            f'<rect x="{_GUTTER + a * scale:.1f}" y="{top:.1f}" width="{max((b - a) * scale, 0.8):.1f}" '
+            f'height="{_ROW - 3}" fill="{COLOURS[kind]}" fill-opacity="{strength:.2f}"><title>{title}: '
+            f"{time_text(float(model.end[i]) - float(model.start[i]))}</title></rect>"
+        )
+        label = model.labels[model.label[i]]
+        room = int((b - a) * scale / 6.5) - 1
+        if room > 3 and n - k == 1:
+            text = escape(label if len(label) <= room else label[: room - 1] + "…")
+            ink = "#808080" if kind == "wait" else "#000" if kind in _DARK_INK else "#fff"
+            found.append(f'<text x="{_GUTTER + a * scale + 4:.1f}" y="{top + 10.5:.1f}" fill="{ink}">{text}</text>')
+        k = n
+    return found

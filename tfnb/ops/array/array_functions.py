@@ -1,0 +1,269 @@
+"""Functions on arrays that are made of the catalogue's ops, and the names of `tf.math`, `tf.manip` and `tf.sparse`.
+
+Invariant: each is the composition that its doc says, so it has the gradient and the kernels of its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.tensor import TensorLike, is_tensor_like
+from tfnb.ops.array.concat import CONCAT, stack
+from tfnb.ops.array.constants import ONES_LIKE, RANGE, ZEROS_LIKE, range_
+from tfnb.ops.array.gather import GATHER, GATHER_V2
+from tfnb.ops.array.gather_nd import SCATTER_ND
+from tfnb.ops.array.identity import UPPER_BOUND
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, RESHAPE, SHAPE
+from tfnb.ops.array.v1_late_ops import SELECT_V2
+from tfnb.ops.array.where_partition import WHERE
+from tfnb.ops.linalg.diag import MATRIX_DIAG_PART
+from tfnb.ops.logging.assertions import assert_less, assert_non_negative
+from tfnb.ops.math.binary import MUL
+from tfnb.ops.math.cast import cast, cast_to
+from tfnb.ops.math.compare import EQUAL, SELECT
+from tfnb.ops.math.reduce import MAX
+from tfnb.ops.math.reduce_functions import API as REDUCTIONS
+from tfnb.ops.math.reduce_sum import BROADCAST_TO, SUM, all_axes
+from tfnb.ops.math.scan import CUMSUM
+from tfnb.ops.math.unary import LGAMMA, SQRT, SQUARE
+from tfnb.ops.nn.activations import SOFTPLUS
+from tfnb.types import DTypeLike, as_dtype, complex64, complex128, float32, int32, int64
+
+__all__ = ["API", "with_aliases"]
+
+_FLAT = np.asarray([-1], np.int32)
+_LAST = np.asarray([-1], np.int32)
+
+
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: Any = float32,
+    name: str | None = None,
+) -> Any:
+    """Matrices with ones on the diagonal: shape batch_shape + (num_rows, num_columns or num_rows)."""
+    graph = graph_of((num_rows, num_columns, batch_shape))
+    with graph.as_default(), graph.name_scope(name or "eye"):
+        rows = range_(num_rows)
+        columns = rows if num_columns is None else range_(num_columns)
+        found = cast_to(EQUAL(EXPAND_DIMS(rows, np.int32(1)), columns), as_dtype(dtype))
+        if batch_shape is None:
+            return found
+        batch = graph.to_tensor(batch_shape, None if hasattr(batch_shape, "dtype") else int32)
+        return BROADCAST_TO(found, CONCAT(np.int32(0), [cast_to(batch, int32), SHAPE(found, out_type=int32)]))
+
+
+def trace(x: TensorLike, name: str | None = None) -> Any:
+    """The sums of the diagonals of matrices: shape (..., m, n) to (...)."""
+    return SUM(MATRIX_DIAG_PART(graph_of((x,)).to_tensor(x)), _LAST, name=name)
+
+
+def scalar_mul(scalar: Any, x: TensorLike, name: str | None = None) -> Any:
+    """A scalar times a tensor or indexed slices. Raises `ShapeError` when the factor is none."""
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(scalar_mul(scalar, x.values, name), x.indices, x.dense_shape)
+    t = graph_of((x, scalar)).to_tensor(x)
+    factor = t.graph.to_tensor(scalar, None if is_tensor_like(scalar) else t.dtype)
+    if factor.shape.ndims not in (0, None):
+        raise ShapeError(f"scalar_mul: the factor must be a scalar, got shape {factor.shape}")
+    return MUL(factor, t, name=name)
+
+
+def log_sigmoid(x: TensorLike, name: str | None = None) -> Any:
+    """The logarithm of the sigmoid, -softplus(-x), elementwise."""
+    return -SOFTPLUS(-graph_of((x,)).to_tensor(x), name=name)
+
+
+def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Any:
+    """Rows of each element of a batch: output[b..., i, ...] = params[b..., indices[b..., i], ...].
+
+    indices: integers of known rank k + 1, where params has k batch dimensions.
+    """
+    graph = graph_of((params, indices))
+    with graph.as_default(), graph.name_scope(name or "BatchGather"):
+        x, at = graph.to_tensor(params), graph.to_tensor(indices)
+        if at.shape.ndims is None or at.shape.ndims < 1:
+            raise ShapeError(f"batch_gather: indices need a known rank >= 1, got shape {at.shape}")
+        k = at.shape.ndims - 1
+        if k == 0:
+            return GATHER(x, at)
+        sizes, wanted = SHAPE(x, out_type=int32), SHAPE(at, out_type=int32)
+        rows = RESHAPE(x, CONCAT(np.int32(0), [_FLAT, sizes[k + 1 :]]))
+        flat = RESHAPE(at, stack([np.int32(-1), wanted[k]]))
+        start = RANGE(np.int32(0), SHAPE(flat, out_type=int32)[0], np.int32(1)) * sizes[k]
+        number = cast_to(flat, int32) + EXPAND_DIMS(start, np.int32(1))
+        return RESHAPE(GATHER(rows, number), CONCAT(np.int32(0), [wanted, sizes[k + 1 :]]))
+
+
+def confusion_matrix(
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: TensorLike | None = None,
+    dtype: DTypeLike = int32,
+    name: str | None = None,
+    weights: TensorLike | None = None,
+) -> Any:
+    """How often each label met each prediction: shape (num_classes, num_classes), rows are labels.
+
+    labels, predictions: vectors of class numbers. num_classes: one more than the largest by default. weights:
+    of the pairs, 1 by default. Errors: a number that is negative or not below num_classes.
+    """
+    graph = graph_of((labels, predictions, weights))
+    with graph.as_default(), graph.name_scope(name or "confusion_matrix"):
+        pair = [RESHAPE(cast(v, int64), _FLAT) for v in (labels, predictions)]
+        for k, what in enumerate(("labels", "predictions")):
+            checks = [assert_non_negative(pair[k], message=f"{what} contains negative values")]
+            if num_classes is not None:
+                size = cast(num_classes, int64)
+                checks.append(assert_less(pair[k], size, message=f"{what} out of bound"))
+            with graph.control_dependencies([c for c in checks if c is not None]):
+                pair[k] = IDENTITY(pair[k])
+        indices = stack(pair, axis=1)
+        if num_classes is None:
+            size = MAX(indices, all_axes(indices)) + 1
+        else:
+            size = cast(num_classes, int64)
+        kind = as_dtype(dtype)
+        counts = cast_to(ONES_LIKE(pair[0]), kind) if weights is None else cast(weights, kind)
+        return SCATTER_ND(indices, counts, stack([size, size]))
+
+
+def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
+    """Each element along `axis` (of the flattened input by default) `repeats` times: a number, or one each."""
+    graph = graph_of((input, repeats))
+    with graph.as_default(), graph.name_scope(name or "repeat"):
+        x = graph.to_tensor(input)
+        if axis is None:
+            x, axis = RESHAPE(x, _FLAT), 0
+        if x.shape.ndims is None:
+            raise ShapeError("repeat: the rank must be known")
+        a = normalize_axis(axis, x.shape.ndims, "repeat: axis")
+        size = SHAPE(x, out_type=int32)[a : a + 1]
+        times = BROADCAST_TO(RESHAPE(cast(repeats, int32), _FLAT), size)
+        ends = CUMSUM(times, np.int32(0))
+        places = EXPAND_DIMS(RANGE(np.int32(0), SUM(times, np.asarray([0], np.int32)), np.int32(1)), np.int32(0))
+        rows = UPPER_BOUND(EXPAND_DIMS(ends, np.int32(0)), places, out_type=int32)
+        return GATHER_V2(x, RESHAPE(rows, _FLAT), np.int32(a))
+
+
+def where_v2(
+    condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
+) -> Any:
+    """With x and y: elements of x where the condition holds, of y elsewhere, all broadcast together. Without: the
+    indices of the true elements. Errors: only one of x and y.
+    """
+    if (x is None) != (y is None):
+        raise InvalidArgumentError("where_v2 takes both x and y, or neither")
+    return WHERE(condition, name=name) if x is None else SELECT_V2(condition, x, y, name=name)
+
+
+def lbeta(x: TensorLike, name: str | None = None) -> Any:
+    """The logarithm of the beta function of each row along the last dimension: sum of lgamma less lgamma of the sum."""
+    t = graph_of((x,)).to_tensor(x)
+    with t.graph.as_default(), t.graph.name_scope(name or "lbeta"):
+        return SUM(LGAMMA(t), _LAST) - LGAMMA(SUM(t, _LAST))
+
+
+def polyval(coeffs: Any, x: TensorLike, name: str | None = None) -> Any:
+    """A polynomial at x, the coefficients from the highest power down, by Horner's scheme."""
+    graph = graph_of((x, coeffs))
+    with graph.as_default(), graph.name_scope(name or "polyval"):
+        t = graph.to_tensor(x)
+        total = ZEROS_LIKE(t)
+        for c in coeffs:
+            total = graph.to_tensor(c, t.dtype) + total * t
+        return total
+
+
+def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Any:
+    """1 / x elementwise, but 0 where x is 0."""
+    t = graph_of((x,)).to_tensor(x)
+    with t.graph.as_default(), t.graph.name_scope(name or "reciprocal_no_nan"):
+        zero = EQUAL(t, ZEROS_LIKE(t))
+        return SELECT(zero, ZEROS_LIKE(t), ONES_LIKE(t) / SELECT(zero, ONES_LIKE(t), t))
+
+
+def reduce_variance(
+    input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
+) -> Any:
+    """The mean of the squared distances from the mean, over the dimensions `axis`."""
+    mean = REDUCTIONS["reduce_mean"]
+    t = graph_of((input_tensor,)).to_tensor(input_tensor)
+    with t.graph.as_default(), t.graph.name_scope(name or "reduce_variance"):
+        return mean(SQUARE(t - mean(t, axis, keepdims=True)), axis, keepdims=keepdims)
+
+
+def reduce_std(
+    input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
+) -> Any:
+    """The root of `reduce_variance`."""
+    return SQRT(reduce_variance(input_tensor, axis, keepdims), name=name)
+
+
+def reduce_euclidean_norm(
+    input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
+) -> Any:
+    """The root of the sum of the squares, over the dimensions `axis`."""
+    t = graph_of((input_tensor,)).to_tensor(input_tensor)
+    return SQRT(REDUCTIONS["reduce_sum"](SQUARE(t), axis, keepdims=keepdims), name=name)
+
+
+def to_complex64(x: TensorLike, name: str | None = None) -> Any:
+    """`x` as complex64."""
+    return cast(x, complex64, name)
+
+
+def to_complex128(x: TensorLike, name: str | None = None) -> Any:
+    """`x` as complex128."""
+    return cast(x, complex128, name)
+
+
+API: dict[str, Any] = {
+    "eye": eye, "trace": trace, "scalar_mul": scalar_mul, "log_sigmoid": log_sigmoid, "batch_gather": batch_gather,
+    "confusion_matrix": confusion_matrix, "contrib.metrics.confusion_matrix": confusion_matrix, "repeat": repeat,
+    "where_v2": where_v2, "lbeta": lbeta, "to_complex64": to_complex64, "to_complex128": to_complex128,
+    "is_tensor": is_tensor_like, "contrib.framework.is_tensor": is_tensor_like, "math.polyval": polyval,
+    "math.reciprocal_no_nan": reciprocal_no_nan, "math.reduce_variance": reduce_variance,
+    "math.reduce_std": reduce_std, "math.reduce_euclidean_norm": reduce_euclidean_norm, "linalg.eye": eye,
+    "linalg.trace": trace,
+}  # fmt: skip
+
+_MATH = (
+    "abs accumulate_n acos acosh add add_n argmax argmin asin asinh atan atan2 atanh ceil "
+    "confusion_matrix cos cosh count_nonzero cumprod cumsum digamma divide equal erf erfc exp expm1 "
+    "floor floordiv floormod greater greater_equal invert_permutation is_finite is_inf is_nan "
+    "is_non_decreasing is_strictly_increasing lbeta less less_equal lgamma log log1p log_sigmoid "
+    "logical_and logical_not logical_or logical_xor maximum minimum mod multiply negative not_equal "
+    "polygamma pow reciprocal reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean "
+    "reduce_min reduce_prod reduce_sum rint round rsqrt scalar_mul segment_max segment_mean "
+    "segment_min segment_prod segment_sum sigmoid sign sin sinh sqrt square squared_difference "
+    "subtract tan tanh truediv unsorted_segment_max unsorted_segment_mean unsorted_segment_min "
+    "unsorted_segment_prod unsorted_segment_sqrt_n unsorted_segment_sum zeta"
+).split()
+_NN_MATH = "l2_normalize log_softmax softmax softplus softsign in_top_k top_k zero_fraction".split()
+_RENAMED = {
+    "reverse_v2": "reverse", "manip.reverse": "reverse", "manip.gather_nd": "gather_nd", "manip.reshape": "reshape",
+    "manip.scatter_nd": "scatter_nd", "manip.tile": "tile", "manip.batch_to_space_nd": "batch_to_space_nd",
+    "manip.space_to_batch_nd": "space_to_batch_nd", "math.divide_no_nan": "div_no_nan", "math.ceil": "ceil",
+    "linalg.diag": "matrix_diag", "linalg.diag_part": "matrix_diag_part", "linalg.tensor_diag": "diag",
+    "linalg.tensor_diag_part": "diag_part", "linalg.matrix_transpose": "matrix_transpose", "linalg.matmul": "matmul",
+    "linalg.norm": "norm", "linalg.tensordot": "tensordot", "linalg.l2_normalize": "nn.l2_normalize",
+    "linalg.global_norm": "global_norm", "sparse.placeholder": "sparse_placeholder",
+    "sparse.sparse_dense_matmul": "sparse_tensor_dense_matmul", "sparse.segment_sum": "sparse_segment_sum",
+    "sparse.segment_mean": "sparse_segment_mean", "sparse.segment_sqrt_n": "sparse_segment_sqrt_n",
+    "tensor_scatter_nd_max": "tensor_scatter_max", "tensor_scatter_nd_min": "tensor_scatter_min",
+}  # fmt: skip
+
+
+def with_aliases(api: Mapping[str, Any]) -> dict[str, Any]:
+    """`api` with the second names that TensorFlow 1.x gives its functions; a name that is there already stays."""
+    second = {f"math.{n}": n for n in _MATH} | {f"math.{n}": f"nn.{n}" for n in _NN_MATH} | _RENAMED
+    return {name: api[first] for name, first in second.items() if first in api} | dict(api)

@@ -1,0 +1,375 @@
+"""Joining tensors along an axis, and cutting them up (white paper, Table 1, array operations).
+
+Invariant: joining and splitting are each other's gradient. The older argument orders of `concat` and `split`
+are told apart by the types of the arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.const import constant_value
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ops.array.pack import PACK, UNPACK
+from tfnb.ops.array.shape_ops import IDENTITY, SHAPE
+from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
+
+__all__ = ["API", "CONCAT", "CONCAT_V2", "OPS", "SPLIT", "SPLIT_V", "concat", "stack"]
+
+
+def _by_offset(choices: Sequence[Expr], starts: Sequence[int], at: Expr) -> Expr:
+    """The choice whose part [starts[k], starts[k + 1]) holds `at`."""
+    if len(choices) == 1:
+        return choices[0]
+    half = len(choices) // 2
+    return s.where(
+        s.lt(at, starts[half]),
+        _by_offset(choices[:half], starts[:half], at),
+        _by_offset(choices[half:], starts[half:], at),
+    )
+
+
+def _clamped(i: Expr, size: int) -> Expr:
+    return s.minimum(s.maximum(i, 0), max(size - 1, 0))
+
+
+def _joined(c: Infer, parts: Sequence[Shape], axis: Any) -> Shape:
+    rank = next((len(p.dims) for p in parts if p.dims is not None), None)
+    if rank is None:
+        return unknown_shape
+    if axis is None:
+        return Shape((None,) * rank)
+    a = normalize_axis(int(axis.reshape(())), rank, f"{c.op_name}: axis")
+    rest = Shape((None,) * rank)
+    total: int | None = 0
+    for p in parts:
+        dims = (None,) * rank if p.dims is None else p.dims
+        size = dims[a] if len(dims) == rank else None
+        total = None if total is None or size is None else total + size
+        try:
+            rest = rest.merge_with(Shape((*dims[:a], None, *dims[a + 1 :])))
+        except ShapeError:
+            raise ShapeError(
+                f"{c.op_name}: shapes {', '.join(map(str, parts))} differ in more than axis {a}"
+            ) from None
+    others = rest.as_list()
+    return Shape((*others[:a], total, *others[a + 1 :]))
+
+
+def _joined_values(c: Infer, parts: Sequence[int]) -> Shape | None:
+    """Vectors of dimensions joined to one."""
+    if not c.dtypes[parts[0]].is_integer or any(c.shapes[i].ndims != 1 for i in parts):
+        return None
+    whole: tuple[int | None, ...] = ()
+    for i in parts:
+        dims = c.as_shape(i).dims
+        if dims is None:
+            return None
+        whole += dims
+    return Shape(whole)
+
+
+def _host_join(call: HostCall, axis: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
+    try:
+        return np.concatenate(parts, normalize_axis(int(axis.reshape(())), parts[0].ndim))
+    except ValueError as e:
+        raise InvalidArgumentError(f"Concat: {e}", call.op) from None
+
+
+def _lower_concat(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    axis = normalize_axis(int(site.value(0).reshape(())), len(idx))
+    filled = [(i, info.shape) for i, info in enumerate(site.inputs) if i > 0 and info.size]
+    starts, choices, start = [], [], 0
+    for i, shape in filled:
+        own = _clamped(s.sub(idx[axis], start), shape[axis])
+        choices.append(site.load(i, (*idx[:axis], own, *idx[axis + 1 :])))
+        starts.append(start)
+        start += shape[axis]
+    return _by_offset(choices, starts, idx[axis]) if choices else s.const(0, site.outputs[0].dtype)
+
+
+def _split_like(dy: Tensor, parts: Sequence[Any], axis: Any) -> list[Any]:
+    """`dy` cut into pieces of the sizes of `parts` along `axis`."""
+    if len(parts) == 1:
+        return [dy]
+    known = constant_value(axis)
+    if known is None:
+        known_axis = None
+    else:
+        rank = next((p.shape.ndims for p in parts if p.shape.ndims is not None), None)
+        known_axis = None if rank is None else normalize_axis(int(known.reshape(())), rank)
+    if known_axis is not None:
+        sizes = [p.shape.dims[known_axis] if p.shape.dims is not None else None for p in parts]
+        if None not in sizes:
+            return SPLIT_V(
+                dy, np.asarray(sizes, np.int32), np.int32(known_axis), num_split=len(parts)
+            )
+    at = axis if known_axis is None else known_axis
+    counts = [SHAPE(p, out_type=int32)[at] for p in parts]
+    return SPLIT_V(
+        dy, PACK(counts), np.int32(at) if known_axis is not None else at, num_split=len(parts)
+    )
+
+
+CONCAT = OpDef(
+    "Concat",
+    inputs="concat_dim: int32, values: N*T",
+    outputs="output: T",
+    types={"T": ALL},
+    doc="""Joins tensors along one axis.
+
+    concat_dim: an int32 scalar, the axis. values: tensors of one dtype and rank >= 1, equal in all other
+    dimensions. output: their dtype; its size along the axis is the sum of theirs. Errors: the shapes do not
+    fit.""",
+    infer=lambda c: _joined(c, c.shapes[1:], c.value(0)),
+    host=lambda call, axis, *parts: _host_join(call, axis, parts),
+    lower=_lower_concat,
+    grad=lambda op, dy: (None, *_split_like(dy, op.inputs[1:], op.inputs[0])),
+    shape_inputs=(0,),
+    partial=lambda c: _joined_values(c, range(1, len(c.shapes))),
+)
+
+CONCAT_V2 = OpDef(
+    "ConcatV2",
+    inputs="values: N*T, axis: Tidx",
+    outputs="output: T",
+    types={"T": ALL, "Tidx": INDEX},
+    doc="""Joins tensors along one axis; as `Concat`, the axis coming last and counting from the end if
+    negative.
+
+    values: tensors of one dtype and rank >= 1, equal in all dimensions but the axis. axis: an integer scalar.
+    output: their dtype; its size along the axis is the sum of theirs. Errors: the shapes do not fit.""",
+    infer=lambda c: _joined(c, c.shapes[:-1], c.value(len(c.shapes) - 1)),
+    host=lambda call, *inputs: _host_join(call, inputs[-1], inputs[:-1]),
+    expand=lambda op, *inputs: CONCAT(_as_int32(inputs[-1]), list(inputs[:-1])),
+    grad=lambda op, dy: (*_split_like(dy, op.inputs[:-1], op.inputs[-1]), None),
+    partial=lambda c: _joined_values(c, range(len(c.shapes) - 1)),
+)
+
+
+def _as_int32(axis: Any) -> Any:
+    value = constant_value(axis)
+    return axis if axis.dtype is int32 or value is None else value.astype(np.int32)
+
+
+@record
+class SplitAttrs:
+    """`num_split`: how many pieces."""
+
+    num_split: int
+
+    def __post_init__(self) -> None:
+        if self.num_split < 1:
+            raise InvalidArgumentError(f"num_split must be at least 1, got {self.num_split}")
+
+
+def _split_shapes(c: Infer) -> tuple[Shape, ...]:
+    axis, x, n = c.value(0), c.shapes[1], c.attrs.num_split
+    if x.dims is None or axis is None:
+        return (unknown_shape if x.dims is None else Shape((None,) * len(x.dims)),) * n
+    a = normalize_axis(int(axis.reshape(())), len(x.dims), "Split: split_dim")
+    size = x.dims[a]
+    if size is not None and size % n:
+        raise ShapeError(f"Split: dimension {a} of shape {x} cannot be split into {n} equal parts")
+    return (Shape((*x.dims[:a], None if size is None else size // n, *x.dims[a + 1 :])),) * n
+
+
+def _host_split(call: HostCall, axis: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, ...]:
+    try:
+        return tuple(
+            np.split(value, call.attrs.num_split, normalize_axis(int(axis.reshape(())), value.ndim))
+        )
+    except ValueError as e:
+        raise InvalidArgumentError(f"Split: {e}", call.op) from None
+
+
+def _lower_split(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    a = normalize_axis(int(site.value(0).reshape(())), len(idx))
+    start = port * site.outputs[port].shape[a]
+    return site.load(1, (*idx[:a], s.add(idx[a], start), *idx[a + 1 :]))
+
+
+SPLIT = OpDef(
+    "Split",
+    inputs="split_dim: int32, value: T",
+    outputs="output: num_split*T",
+    types={"T": ALL},
+    attrs=SplitAttrs,
+    doc="""Cuts a tensor along one axis into `num_split` pieces of equal size.
+
+    split_dim: an int32 scalar, the axis. value: any dtype; its size along the axis a multiple of num_split.
+    Errors: it is not, or the axis is out of range.""",
+    infer=_split_shapes,
+    host=_host_split,
+    lower=_lower_split,
+    grad=lambda op, *dys: (None, CONCAT(op.inputs[0], list(dys))),
+    shape_inputs=(0,),
+)
+
+
+def _sizes(total: int | None, sizes: np.ndarray) -> list[int | None]:
+    """The pieces' sizes; one may be -1, which takes what is left of `total`."""
+    if (sizes < -1).any():
+        raise InvalidArgumentError(f"SplitV: a size of {sizes.tolist()} is negative")
+    rest = [int(n) for n in sizes if n >= 0]
+    if len(rest) < len(sizes) - 1:
+        raise InvalidArgumentError(f"SplitV: more than one of the sizes {sizes.tolist()} is -1")
+    left = None if total is None else total - sum(rest)
+    if left is not None and (left < 0 or (left > 0 and len(rest) == len(sizes))):
+        raise ShapeError(f"SplitV: the sizes {sizes.tolist()} do not add up to {total}")
+    return [left if n < 0 else int(n) for n in sizes]
+
+
+def _splitv_shapes(c: Infer) -> tuple[Shape, ...]:
+    x, sizes, axis, n = c.shapes[0], c.value(1), c.value(2), c.attrs.num_split
+    if x.dims is None or axis is None:
+        return (unknown_shape if x.dims is None else Shape((None,) * len(x.dims)),) * n
+    a = normalize_axis(int(axis.reshape(())), len(x.dims), "SplitV: split_dim")
+    parts: Sequence[int | None] = (None,) * n if sizes is None else _sizes(x.dims[a], sizes)
+    return tuple(Shape((*x.dims[:a], p, *x.dims[a + 1 :])) for p in parts)
+
+
+def _host_splitv(
+    call: HostCall, x: np.ndarray, sizes: np.ndarray, axis: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    a = normalize_axis(int(axis.reshape(())), x.ndim)
+    parts = _sizes(x.shape[a], sizes)
+    return tuple(np.split(x, np.cumsum(parts)[:-1].astype(int), a))  # type: ignore[arg-type]
+
+
+def _lower_splitv(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    a = normalize_axis(int(site.value(2).reshape(())), len(idx))
+    start = sum(out.shape[a] for out in site.outputs[:port])
+    return site.load(0, (*idx[:a], s.add(idx[a], start), *idx[a + 1 :]))
+
+
+SPLIT_V = OpDef(
+    "SplitV",
+    inputs="value: T, size_splits: Tlen, split_dim: int32",
+    outputs="output: num_split*T",
+    types={"T": ALL, "Tlen": INDEX},
+    attrs=SplitAttrs,
+    doc="""Cuts a tensor along one axis into pieces of given sizes.
+
+    value: any dtype. size_splits: an integer vector of num_split sizes that add up to the axis's; one may be -1
+    and takes the rest. split_dim: an int32 scalar, the axis. Errors: the sizes do not add up, axis out of
+    range.""",
+    infer=_splitv_shapes,
+    host=_host_splitv,
+    lower=_lower_splitv,
+    grad=lambda op, *dys: (CONCAT(op.inputs[2], list(dys)), None, None),
+    shape_inputs=(1, 2),
+)
+
+
+def concat(
+    values: TensorLike | None = None, axis: Any = None, name: str = "concat", concat_dim: Any = None
+) -> Any:
+    """Joins tensors along an axis: `concat(values, axis)`, or in the order of 0.x `concat(concat_dim, values)`.
+
+    values: a list of tensors of one dtype and rank, equal in all other dimensions. axis: an integer (or int32
+    scalar tensor), negative from the end. Errors: no list, no axis, or shapes that do not fit.
+    """
+    if concat_dim is not None:
+        axis = concat_dim
+    if isinstance(axis, (list, tuple)) and not isinstance(values, (list, tuple)):
+        values, axis = axis, values
+    if not isinstance(values, (list, tuple)):
+        values = [values]
+    if axis is None or not len(values):
+        raise InvalidArgumentError("concat takes a list of tensors and an axis")
+    if len(values) == 1:
+        return IDENTITY(values[0], name=name)
+    if not is_tensor_like(axis) and int(axis) >= 0:
+        return CONCAT(axis, values, name=name)
+    return CONCAT_V2(values, axis, name=name)
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
+    """Stacks tensors of one shape along a new axis: N tensors of rank n make one of rank n + 1.
+
+    Errors: the shapes differ, axis out of range.
+    """
+    if is_tensor_like(values):
+        return (
+            graph_of((values,)).to_tensor(values)
+            if axis == 0
+            else PACK(list(values), axis=axis, name=name)
+        )
+    return PACK(list(values), axis=axis, name=name)
+
+
+def pack(values: TensorLike, axis: int = 0, name: str = "pack") -> Any:
+    """`tf.stack` under its name of 0.x."""
+    return stack(values, axis, name)
+
+
+def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
+    """Cuts a tensor along an axis into a list of tensors of one rank less.
+
+    num: how many; by default the static size along the axis. Errors: that is unknown, or is not num.
+    """
+    x = graph_of((value,)).to_tensor(value)
+    if num is None:
+        dims = x.shape.dims
+        num = None if dims is None else dims[normalize_axis(axis, len(dims), "unstack: axis")]
+    if num is None:
+        raise InvalidArgumentError(
+            f"unstack: the size of axis {axis} of shape {x.shape} is unknown; give num"
+        )
+    return UNPACK(x, num=num, axis=axis, name=name)
+
+
+def unpack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unpack") -> list[Any]:
+    """`tf.unstack` under its name of 0.x."""
+    return unstack(value, num, axis, name)
+
+
+def split(
+    value: TensorLike | None = None,
+    num_or_size_splits: Any = None,
+    axis: int = 0,
+    num: int | None = None,
+    name: str = "split",
+    split_dim: Any = None,
+    num_split: int | None = None,
+) -> list[Any]:
+    """Cuts a tensor into pieces: `split(value, num_or_size_splits, axis)`, or as 0.x `split(split_dim,
+    num_split, value)`.
+
+    num_or_size_splits: a number of equal pieces, or a vector of their sizes (one may be -1). Errors: the size
+    along the axis does not fit; `num` is needed for a vector of unknown length.
+    """
+    if isinstance(value, (int, np.integer)) and not isinstance(axis, (int, np.integer)):
+        value, axis = axis, value
+    axis = axis if split_dim is None else split_dim
+    wanted = num_or_size_splits if num_split is None else num_split
+    if isinstance(wanted, (int, np.integer)):
+        return SPLIT(axis, value, num_split=int(wanted), name=name)
+    sizes = graph_of((value, wanted)).to_tensor(wanted)
+    pieces = num if num is not None else (sizes.shape.dims or (None,))[0]
+    if pieces is None:
+        raise InvalidArgumentError("split: the number of sizes is unknown; give num")
+    return SPLIT_V(value, sizes, axis, num_split=pieces, name=name)
+
+
+OPS: tuple[OpDef, ...] = (CONCAT, CONCAT_V2, SPLIT, SPLIT_V)
+API: dict[str, Any] = {
+    "concat": concat,
+    "concat_v2": concat,
+    "stack": stack,
+    "pack": pack,
+    "unstack": unstack,
+    "unpack": unpack,
+    "split": split,
+}

@@ -1,0 +1,373 @@
+"""Constant tensors and sequences (white paper, Table 1; OSDI'16, section 3.1).
+
+`Const` itself is the builder's (`tfnb.ir.const`); here are the functions that make constants, and the ops whose
+result a few numbers determine. Invariant: what is known while the graph is built costs nothing at run time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.bind import to_numpy
+from tfnb.ir.const import CONST, constant_value
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import unchanged
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ops.array.shape_ops import RESHAPE, shape_of
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.reduce_sum import SUM, all_axes
+from tfnb.types import (
+    ALL,
+    INDEX,
+    DTypeLike,
+    Shape,
+    as_dtype,
+    as_shape,
+    float32,
+    float64,
+    int32,
+    int64,
+)
+
+__all__ = [
+    "API",
+    "FILL",
+    "LIN_SPACE",
+    "ONES_LIKE",
+    "OPS",
+    "RANGE",
+    "ZEROS_LIKE",
+    "constant",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
+_SMALL = 1000  # elements: larger fills are made by the step, not kept in the graph
+
+
+def _filled(c: Infer) -> Shape:
+    dims = c.value(0)
+    if dims is not None and (dims < 0).any():
+        raise ShapeError(f"{c.op_name}: dimensions must be >= 0, got {dims.tolist()}")
+    return c.as_shape(0)
+
+
+def _grad_fill(op: Operation, dy: Tensor) -> Any:
+    return None, SUM(dy, all_axes(dy))
+
+
+FILL = OpDef(
+    "Fill",
+    inputs="dims: index_type, value: T",
+    outputs="output: T",
+    types={"index_type": INDEX, "T": ALL},
+    doc="""A tensor of one value everywhere.
+
+    dims: an integer vector, the shape. value: a scalar of any dtype. output: dtype of value, shape dims.
+    Errors: a negative dimension.""",
+    infer=_filled,
+    host=lambda call, dims, value: np.full(tuple(dims.tolist()), value.reshape(()), value.dtype),
+    lower=lambda site, idx, port: site.load(1, ()),
+    grad=_grad_fill,
+    shape_inputs=(0,),
+    api="fill",
+)
+
+
+def _zero_of(dtype: Any) -> Any:
+    return b"" if dtype.is_string else 0
+
+
+ZEROS_LIKE = OpDef(
+    "ZerosLike",
+    inputs="x: T",
+    outputs="y: T",
+    types={"T": ALL},
+    doc="""Zeros (False, empty strings) of another tensor's dtype and shape.""",
+    infer=unchanged,
+    host=lambda call, x: np.full(x.shape, _zero_of(call.outputs[0].dtype), x.dtype),
+    lower=lambda site, idx, port: s.const(0, site.outputs[0].dtype),
+    grad=NOT_DIFFERENTIABLE,
+    shape_only=True,
+)
+
+ONES_LIKE = OpDef(
+    "OnesLike",
+    inputs="x: T",
+    outputs="y: T",
+    types={"T": tuple(d for d in ALL if not d.is_string)},
+    doc="""Ones (True) of another tensor's dtype and shape.""",
+    infer=unchanged,
+    host=lambda call, x: np.ones(x.shape, x.dtype),
+    lower=lambda site, idx, port: s.const(1, site.outputs[0].dtype),
+    grad=NOT_DIFFERENTIABLE,
+    shape_only=True,
+)
+
+
+def range_size(start: TensorLike, limit: TensorLike, delta: TensorLike) -> int:
+    """How many numbers `Range` gives. Raises `InvalidArgumentError` for a zero step, a wrong direction, no end."""
+    first, last, step = (v.item() for v in map(np.asarray, (start, limit, delta)))
+    if not all(map(math.isfinite, (first, last, step))):
+        raise InvalidArgumentError(f"Range: from {first} to {last} by {step} is no finite range")
+    if step == 0:
+        raise InvalidArgumentError("Range: delta must not be 0")
+    if (step > 0) != (last > first) and last != first:
+        raise InvalidArgumentError(
+            f"Range: start {first} and limit {last} do not fit the step {step}"
+        )
+    if not isinstance(step, float):
+        return max(0, -((first - last) // step))
+    count = (last - first) / step
+    if not math.isfinite(count):
+        raise InvalidArgumentError(f"Range: from {first} to {last} by {step} are more numbers than can be counted")
+    return max(0, math.ceil(count))
+
+
+def _range_shape(c: Infer) -> Shape:
+    values = [c.value(i) for i in range(3)]
+    if any(v is None for v in values):
+        return Shape((None,))
+    return Shape((range_size(*values),))
+
+
+def _host_range(
+    call: HostCall, start: np.ndarray, limit: np.ndarray, delta: np.ndarray
+) -> np.ndarray:
+    n = range_size(start, limit, delta)
+    return (start + np.arange(n).astype(start.dtype) * delta).astype(start.dtype)
+
+
+def _lower_range(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    dtype = site.outputs[0].dtype
+    start, delta = (s.const(site.value(i).item(), dtype) for i in (0, 2))
+    return s.add(s.mul(s.cast(idx[0], dtype), delta), start)
+
+
+RANGE = OpDef(
+    "Range",
+    inputs="start: Tidx, limit: Tidx, delta: Tidx",
+    outputs="output: Tidx",
+    types={"Tidx": (int32, int64, float32, float64)},
+    doc="""start, start + delta, start + 2 delta, ... up to but without limit.
+
+    start, limit, delta: scalars of one dtype. output: a vector of that dtype of size ceil((limit - start) /
+    delta). Errors: delta is 0 or leads away from limit, or a
+    number is not finite.""",
+    infer=_range_shape,
+    host=_host_range,
+    lower=_lower_range,
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(0, 1, 2),
+)
+
+
+def _space_shape(c: Infer) -> Shape:
+    num = c.value(2)
+    if num is None:
+        return Shape((None,))
+    if num < 1:
+        raise InvalidArgumentError(f"LinSpace: num must be at least 1, got {int(num)}")
+    return Shape((int(num),))
+
+
+def _host_space(call: HostCall, start: np.ndarray, stop: np.ndarray, num: np.ndarray) -> np.ndarray:
+    n = int(num)
+    step = (stop - start) / max(n - 1, 1)
+    return (start + step * np.arange(n).astype(start.dtype)).astype(start.dtype)
+
+
+def _lower_space(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    dtype = site.outputs[0].dtype
+    start, stop = site.load(0, ()), site.load(1, ())
+    step = s.div(s.sub(stop, start), s.const(max(int(site.value(2)) - 1, 1), dtype))
+    return s.add(start, s.mul(step, s.cast(idx[0], dtype)))
+
+
+LIN_SPACE = OpDef(
+    "LinSpace",
+    inputs="start: T, stop: T, num: Tidx",
+    outputs="output: T",
+    types={"T": (float32, float64), "Tidx": INDEX},
+    doc="""`num` numbers evenly spaced from start to stop, both included.
+
+    start, stop: float scalars. num: an integer scalar >= 1. output: a vector of size num; only start if num is
+    1. Errors: num < 1.""",
+    infer=_space_shape,
+    host=_host_space,
+    lower=_lower_space,
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(2,),
+    api="linspace lin_space",
+)
+
+
+def constant(
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
+    shape: TensorLike | None = None,
+    name: str = "Const",
+    verify_shape: bool = False,
+) -> Any:
+    """A constant tensor of a Python or NumPy value.
+
+    dtype: by default float32 for Python floats, int32 for ints, and a NumPy array's own. shape: if given, the
+    elements are laid out in that shape in row-major order; when they are too few the last one is repeated.
+    verify_shape: the value must have exactly that shape. Errors: more elements than the shape holds, or a value
+    not of the dtype.
+    """
+    wanted = None if dtype is None else as_dtype(dtype)
+    array = to_numpy(value, wanted)
+    if shape is not None:
+        array = _laid_out(array, as_shape(shape).known(), verify_shape)
+    return get_default_graph().constant(array, name or "Const", wanted)
+
+
+def _laid_out(array: np.ndarray, dims: tuple[int, ...], verify: bool) -> np.ndarray:
+    if array.shape == dims:
+        return array
+    wanted = int(np.prod(dims, dtype=np.int64))
+    if verify or array.size > wanted or (array.size == 0 and wanted):
+        raise ShapeError(f"constant: a value of shape {array.shape} was given for the shape {dims}")
+    filled = np.empty(wanted, array.dtype)
+    filled[: array.size] = array.reshape(-1)
+    filled[array.size :] = array.reshape(-1)[-1:] if array.size else 0
+    return filled.reshape(dims)
+
+
+def convert_to_tensor(
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, preferred_dtype: Any = None
+) -> Any:
+    """A tensor for `value`: itself if it is one, a variable's value, else a new constant.
+
+    dtype: the dtype needed; preferred_dtype: used if the value can have it. Errors: the value is of another
+    dtype.
+    """
+    wanted = None if dtype is None else as_dtype(dtype)
+    if wanted is None and preferred_dtype is not None and not is_tensor_like(value):
+        try:
+            return convert_to_tensor(value, preferred_dtype, name)
+        except (TypeError, ValueError):
+            pass
+    graph = graph_of((value,))
+    if name is not None and not is_tensor_like(value) and not isinstance(value, (list, tuple)):
+        return graph.constant(to_numpy(value, wanted), name)
+    t = graph.to_tensor(value, wanted)
+    if wanted is not None and t.dtype is not wanted:
+        raise InvalidArgumentError(
+            f"the tensor {t.name} is {t.dtype.name}, needed {wanted.name}; use tf.cast"
+        )
+    return t
+
+
+def _full(shape: TensorLike, fill: Any, dtype: DTypeLike, name: str) -> Any:
+    wanted = as_dtype(dtype)
+    fill = np.asarray({0: _zero_of(wanted), 1: 1}[fill], wanted.np)
+    known = _static_dims(shape)
+    if known is not None and np.prod(known, dtype=np.int64) <= _SMALL:
+        graph = graph_of((shape,))
+        return graph.constant(np.full(known, fill, wanted.np), name)
+    if known is not None:
+        return FILL(np.asarray(known, np.int32), fill, name=name)
+    dims = graph_of((shape,)).to_tensor(shape)
+    if dims.shape.ndims == 0:
+        dims = RESHAPE(dims, np.asarray([1], np.int32))
+    return FILL(dims, fill, name=name)
+
+
+def _static_dims(shape: TensorLike) -> tuple[int, ...] | None:
+    """The dimensions if `shape` says them now; None when a tensor has them."""
+    if is_tensor_like(shape):
+        value = constant_value(graph_of((shape,)).to_tensor(shape))
+        return None if value is None else tuple(int(d) for d in value.reshape(-1))
+    if isinstance(shape, (list, tuple)) and any(is_tensor_like(d) for d in shape):
+        return None
+    if isinstance(shape, np.ndarray):
+        return tuple(int(d) for d in shape.reshape(-1))
+    return as_shape(shape).known()
+
+
+def zeros(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Any:
+    """Zeros of `shape` (integers, a Shape or an integer tensor) and `dtype`; False for bool, "" for strings."""
+    return _full(shape, 0, dtype, name or "zeros")
+
+
+def ones(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Any:
+    """Ones of `shape` (integers, a Shape or an integer tensor) and `dtype`; True for bool."""
+    return _full(shape, 1, dtype, name or "ones")
+
+
+def _like(tensor: Any, dtype: Any, name: str | None, fill: int, optimize: bool) -> Any:
+    x = graph_of((tensor,)).to_tensor(tensor)
+    wanted = x.dtype if dtype is None else as_dtype(dtype)
+    op, default = ((ZEROS_LIKE, "zeros_like"), (ONES_LIKE, "ones_like"))[fill]
+    if optimize and x.shape.is_fully_defined():
+        with x.graph.as_default():
+            return _full(x.shape, fill, wanted, name or default)
+    if wanted is x.dtype:
+        return op(x, name=name or default)
+    value = np.asarray(_zero_of(wanted) if fill == 0 else 1, wanted.np)
+    return FILL(shape_of(x), value, name=name or default)
+
+
+def zeros_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Any:
+    """Zeros of the shape of `tensor`, of its dtype or of `dtype`."""
+    return _like(tensor, dtype, name, 0, optimize)
+
+
+def ones_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Any:
+    """Ones of the shape of `tensor`, of its dtype or of `dtype`."""
+    return _like(tensor, dtype, name, 1, optimize)
+
+
+def range_(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Any:
+    """start, start + delta, ... up to but without limit; `range(n)` counts from 0.
+
+    The scalars may be of different dtypes; the widest of int32, int64, float32, float64 among them (or `dtype`)
+    is the result's. Errors: delta is 0 or leads away from limit, or a
+    number is not finite.
+    """
+    if limit is None:
+        start, limit = 0, start
+    parts = (start, limit, delta)
+    graph = graph_of(parts)
+    if dtype is None:
+        found = [
+            v.dtype.base_dtype if is_tensor_like(v) else as_dtype(to_numpy(v).dtype) for v in parts
+        ]
+        wanted = max(found, key=(int32, int64, float32, float64).index)
+    else:
+        wanted = as_dtype(dtype)
+    same = [
+        cast_to(graph.to_tensor(v), wanted) if is_tensor_like(v) else graph.to_tensor(v, wanted)
+        for v in parts
+    ]
+    return RANGE(*same, name=name)
+
+
+OPS: tuple[OpDef, ...] = (CONST, FILL, ZEROS_LIKE, ONES_LIKE, RANGE, LIN_SPACE)
+API: dict[str, Any] = {
+    "constant": constant,
+    "convert_to_tensor": convert_to_tensor,
+    "zeros": zeros,
+    "ones": ones,
+    "zeros_like": zeros_like,
+    "ones_like": ones_like,
+    "range": range_,
+}

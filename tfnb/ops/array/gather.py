@@ -1,0 +1,358 @@
+"""Rows by number: gather, its inverse the segment sum, and the sparse gradient between them (OSDI'16, section
+4.2).
+
+An index out of range is an error where the host has seen it; a device, which cannot raise, gives 0 for one that it
+computed itself. Invariant: the gradient of
+a gather along axis 0 is `IndexedSlices` and touches only the rows that were read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.bounds import Bound
+from tfnb.ir.const import constant_shape, constant_value
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
+from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.record import record
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.concat import CONCAT
+from tfnb.ops.array.constants import FILL, RANGE, ZEROS_LIKE
+from tfnb.ops.array.pack import PACK
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SIZE, shape_of, size_of
+from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
+from tfnb.ops.kernel_dtypes import element_defines
+from tfnb.ops.math.binary import MAXIMUM
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import GREATER_EQUAL, LESS, SELECT
+from tfnb.ops.math.reduce_sum import BROADCAST_TO
+from tfnb.types import ANY, INDEX, REALS, Shape, int32, unknown_shape
+
+__all__ = [
+    "API",
+    "GATHER",
+    "GATHER_V2",
+    "OPERATORS",
+    "OPS",
+    "UNSORTED_SEGMENT_SUM",
+    "densify",
+    "gather",
+    "gather_kept",
+    "indexed_shape",
+    "segment_bounds",
+    "segment_groups",
+    "segmented_shape",
+]
+
+
+@record
+class GatherAttrs:
+    """`validate_indices`: accepted for TensorFlow's sake; indices are always checked where that is possible."""
+
+    validate_indices: bool = True
+
+
+@record
+class GatherV2Attrs:
+    """`batch_dims`: must be 0."""
+
+    batch_dims: int = 0
+
+
+def _gathered(c: Infer, axis: int | None) -> Shape:
+    params, indices = c.shapes[:2]
+    if params.dims is None or indices.dims is None:
+        return unknown_shape
+    if axis is None:
+        return Shape((None,) * (len(params.dims) + len(indices.dims) - 1))
+    if not params.dims:
+        raise ShapeError(f"{c.op_name}: cannot take rows of a scalar")
+    a = normalize_axis(axis, len(params.dims), f"{c.op_name}: axis")
+    return Shape((*params.dims[:a], *indices.dims, *params.dims[a + 1 :]))
+
+
+def _gather_values(c: Infer) -> Shape | None:
+    """Some of a vector of dimensions."""
+    if not c.dtypes[0].is_integer or c.shapes[0].ndims != 1 or c.value(1) is None:
+        return None
+    dims, wanted = c.as_shape(0).dims, c.value(1)
+    if dims is None or wanted.ndim > 1 or (wanted < 0).any() or (wanted >= len(dims)).any():
+        return None
+    picked = [dims[int(i)] for i in wanted.reshape(-1)]
+    return None if wanted.ndim == 0 and picked[0] is None else Shape(tuple(picked))
+
+
+def _host_gather(call: HostCall, params: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
+    size = params.shape[axis]
+    if indices.size and (indices.min() < 0 or indices.max() >= size):
+        bad = indices[(indices < 0) | (indices >= size)].reshape(-1)[0]
+        raise InvalidArgumentError(f"index {bad} is not in [0, {size})", call.op)
+    return np.take(params, indices, axis=axis)
+
+
+def _lower_gather(site: LowerSite, idx: tuple[Expr, ...], axis: int) -> Expr:
+    params, indices = site.inputs[:2]
+    a = normalize_axis(axis, len(params.shape))
+    zero = s.const(0, site.outputs[0].dtype)
+    size = params.shape[a]
+    if size == 0 or params.size == 0:
+        return zero
+    row = site.load(1, idx[a : a + len(indices.shape)])
+    row = row if size <= row.dtype.max else s.position(row, size)
+    inside = s.and_(s.ge(row, 0), s.lt(row, size))
+    at = s.position(s.minimum(s.maximum(row, 0), size - 1), size)
+    return s.where(inside, site.load(0, (*idx[:a], at, *idx[a + len(indices.shape) :])), zero)
+
+
+def _gather_bounds(c: Infer, axis: int) -> list[Bound]:
+    dims = c.shapes[0].known()
+    return [Bound(1, dims[normalize_axis(axis, len(dims))])]
+
+
+def _row_shape(params: Tensor, indices: Tensor) -> Any:
+    """(number of indices, shape of a row of `params`): a NumPy vector if known, else a tensor."""
+    dims = params.shape.dims
+    if dims is not None and None not in dims[1:]:
+        count = size_of(indices) if 0 in dims[1:] else -1
+        if isinstance(count, int):
+            return np.asarray([count, *dims[1:]], np.int32)
+    rows = RESHAPE(SIZE(indices, out_type=int32), np.asarray([1], np.int32))
+    return CONCAT(np.int32(0), [rows, SHAPE(params, out_type=int32)[1:]])
+
+
+def _rows_gradient(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
+    """The gradient of taking whole rows of `params`."""
+    values = RESHAPE(dy, _row_shape(params, indices))
+    flat = RESHAPE(indices, np.asarray([-1], np.int32))
+    return IndexedSlices(values, flat, params.graph.to_tensor(shape_of(params)))
+
+
+GATHER = OpDef(
+    "Gather",
+    inputs="params: Tparams, indices: Tindices",
+    outputs="output: Tparams",
+    types={"Tparams": ANY, "Tindices": INDEX},
+    attrs=GatherAttrs,
+    doc="""Rows of a tensor by their numbers: output[i, ..., j, ...] = params[indices[i, ...], j, ...].
+
+    params: any dtype, rank >= 1. indices: integers in [0, size of params' first axis), any shape. output: shape
+    of indices, then that of a row. Errors: an index out of range (a device gives 0 for one that it
+    computed itself).""",
+    infer=lambda c: _gathered(c, 0),
+    host=lambda call, params, indices: _host_gather(call, params, indices, 0),
+    lower=lambda site, idx, port: _lower_gather(site, idx, 0),
+    grad=lambda op, dy: (_rows_gradient(op.inputs[0], op.inputs[1], dy), None),
+    partial=_gather_values,
+    takes_rows=True,
+    bounds=lambda c: _gather_bounds(c, 0),
+)
+
+
+def _grad_gather(op: Any, dy: Any) -> Any:
+    params, indices, axis = op.inputs
+    known, rank = constant_value(axis), params.shape.ndims
+    if known is None or rank is None or indices.shape.ndims is None:
+        return _grad_gather_unknown(params, indices, cast_to(axis, int32), dy), None, None
+    a = normalize_axis(int(known.reshape(())), rank)
+    if a == 0:
+        return _rows_gradient(params, indices, dy), None, None
+    k = (
+        indices.shape.ndims
+    )  # bring the gathered axes to the front, sum the rows, and bring the axis back
+    front = [*range(a, a + k), *range(a), *range(a + k, rank + k - 1)]
+    rows = TRANSPOSE(dy, np.asarray(front, np.int32))
+    size = params.shape.dims[a]
+    total = UNSORTED_SEGMENT_SUM(
+        rows, indices, SHAPE(params, out_type=int32)[a] if size is None else np.int32(size)
+    )
+    back = [*range(1, a + 1), 0, *range(a + 1, rank)]
+    return TRANSPOSE(total, np.asarray(back, np.int32)), None, None
+
+
+def _check_batch(c: Infer) -> Shape:
+    if c.attrs.batch_dims:
+        raise InvalidArgumentError(f"GatherV2: batch_dims must be 0, got {c.attrs.batch_dims}")
+    axis = c.value(2)
+    return _gathered(c, None if axis is None else int(axis.reshape(())))
+
+
+GATHER_V2 = OpDef(
+    "GatherV2",
+    inputs="params: Tparams, indices: Tindices, axis: Taxis",
+    outputs="output: Tparams",
+    types={"Tparams": ANY, "Tindices": INDEX, "Taxis": INDEX},
+    attrs=GatherV2Attrs,
+    doc="""Slices of a tensor along one axis by their numbers.
+
+    params: any dtype. indices: integers in [0, size of the axis), any shape. axis: an integer scalar, negative
+    from the end. output: params' shape with the axis replaced by the shape of indices. Errors: the axis
+    or an index out of range (a device gives 0 for an index that it computed itself).""",
+    infer=_check_batch,
+    host=lambda call, params, indices, axis: _host_gather(
+        call, params, indices, normalize_axis(int(axis.reshape(())), params.ndim)
+    ),
+    lower=lambda site, idx, port: _lower_gather(site, idx, int(site.value(2).reshape(()))),
+    grad=_grad_gather,
+    shape_inputs=(2,),
+    partial=_gather_values,
+    takes_rows=True,
+    bounds=lambda c: _gather_bounds(c, int(c.value(2).reshape(()))),
+)
+
+
+def segmented_shape(c: Infer) -> Shape:
+    """The shape of an unsorted segment reduction."""
+    data, ids, count = c.shapes[0], c.shapes[1], c.value(2)
+    n = None if count is None else int(count.reshape(()))
+    if n is not None and n < 0:
+        raise InvalidArgumentError(f"{c.op_name}: num_segments must be >= 0, got {n}")
+    if data.dims is None or ids.dims is None:
+        return unknown_shape
+    if not Shape(data.dims[: len(ids.dims)]).is_compatible_with(ids):
+        raise ShapeError(
+            f"{c.op_name}: data of shape {data} must begin with the shape {ids} of segment_ids"
+        )
+    return Shape((n, *data.dims[len(ids.dims) :]))
+
+
+def _host_segment_sum(
+    call: HostCall, data: np.ndarray, ids: np.ndarray, num: np.ndarray
+) -> np.ndarray:
+    n, rest = int(num.reshape(())), data.shape[ids.ndim :]
+    flat = ids.reshape(-1)
+    if flat.size and flat.max() >= n:
+        raise InvalidArgumentError(
+            f"segment id {flat.max()} is not below the number of segments, {n}", call.op
+        )
+    wide = np.float32 if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data.dtype
+    out = np.zeros((n, *rest), wide)
+    keep = flat >= 0
+    with np.errstate(all="ignore"):
+        np.add.at(out, flat[keep], data.reshape((flat.size, *rest))[keep].astype(wide, copy=False))
+    return out.astype(data.dtype)
+
+
+def _segment_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    data, ids = site.inputs[:2]
+    out = site.outputs[0]
+    if out.size == 0:
+        return ()
+    row = out.size // out.shape[0]
+    args = (In(0), In(1), Out(0), I32(ids.size), I32(row), I32(out.shape[0]))
+    defines = (*element_defines(data.dtype), ("ID", ids.dtype.cl))
+    groups = (segment_groups(site), 1, 1)
+    return (KernelCall("math/segment.cl", "segment_sum", args, groups, (1, 1, 1), defines),)
+
+
+def segment_bounds(c: Infer) -> list[Bound]:
+    """Of an unsorted segment reduction: rows with a negative number are dropped."""
+    return [Bound(1, int(c.value(2).reshape(())), None, "segment id")]
+
+
+def segment_groups(site: KernelSite) -> int:
+    """How many groups share the segments out among them."""
+    return min(max(1, site.units), site.outputs[0].shape[0])
+
+
+def gather_kept(values: Any, ids: Any, data: Any) -> tuple[Any, Any]:
+    """(for each row of `data` the row of `values` that its segment id names, which elements took part).
+
+    Rows with a negative id took no part, so they get zeros.
+    """
+    rows = GATHER(values, MAXIMUM(ids, 0))
+    taken = GREATER_EQUAL(ids, 0)
+    if ids.shape.ndims is None or data.shape.ndims is None:
+        more = FILL(PACK([RANK(data) - RANK(ids)]), np.int32(1))
+        taken = RESHAPE(taken, CONCAT(np.int32(0), [SHAPE(ids, out_type=int32), more]))
+    else:
+        for _ in range(data.shape.ndims - ids.shape.ndims):
+            taken = EXPAND_DIMS(taken, np.int32(-1))
+    taken = BROADCAST_TO(taken, shape_of(rows))
+    return SELECT(taken, rows, ZEROS_LIKE(rows)), taken
+
+
+def _grad_gather_unknown(params: Tensor, indices: Tensor, axis: TensorLike, dy: Tensor) -> Any:
+    """As `_grad_gather`, where only a run knows the axis or the ranks."""
+    zero, one = np.int32(0), np.int32(1)
+    rank, k = RANK(params), RANK(indices)
+    a = SELECT(LESS(axis, zero), axis + rank, axis)
+    runs = [RANGE(a, a + k, one), RANGE(zero, a, one), RANGE(a + k, rank + k - one, one)]
+    rows = TRANSPOSE(dy, CONCAT(zero, runs))
+    total = UNSORTED_SEGMENT_SUM(rows, indices, SHAPE(params, out_type=int32)[a])
+    return TRANSPOSE(
+        total, CONCAT(zero, [RANGE(one, a + one, one), PACK([zero * a]), RANGE(a + one, rank, one)])
+    )
+
+
+UNSORTED_SEGMENT_SUM = OpDef(
+    "UnsortedSegmentSum",
+    inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
+    outputs="output: T",
+    types={"T": REALS, "Tindices": INDEX, "Tnumsegments": INDEX},
+    doc="""Sums rows that have the same number: output[k] = the sum of all data[i] with segment_ids[i] = k.
+
+    data: a number type; its shape begins with that of segment_ids. segment_ids: integers below num_segments;
+    rows with a negative one are dropped. num_segments: an integer scalar. output: shape (num_segments, the rest
+    of data's shape). Errors: an id too large (a device drops the row of one that it
+    computed itself).""",
+    infer=segmented_shape,
+    host=_host_segment_sum,
+    opencl=_segment_calls,
+    grad=lambda op, dy: (gather_kept(dy, op.inputs[1], op.inputs[0])[0], None, None),
+    bounds=segment_bounds,
+    shape_inputs=(2,),
+    api="unsorted_segment_sum",
+)
+
+
+def densify(slices: IndexedSlices) -> Any:
+    """The dense tensor of indexed slices."""
+    if slices.dense_shape is None:
+        raise InvalidArgumentError(
+            "indexed slices without a dense shape cannot become a tensor", slices.values.op
+        )
+    shape = slices.graph.to_tensor(slices.dense_shape)
+    rows = constant_shape(shape).dims
+    known = rows[0] if rows else None
+    count = shape[0] if known is None else np.asarray(known, shape.dtype.np)
+    dense = UNSORTED_SEGMENT_SUM(slices.values, slices.indices, count)
+    dense.set_shape(constant_shape(shape))
+    return dense
+
+
+def indexed_shape(slices: IndexedSlices) -> Shape:
+    """The static shape of the dense tensor of indexed slices."""
+    if slices.dense_shape is None:
+        return unknown_shape
+    return constant_shape(slices.graph.to_tensor(slices.dense_shape))
+
+
+def gather(
+    params: TensorLike,
+    indices: TensorLike,
+    validate_indices: Any = None,
+    name: str | None = None,
+    axis: int = 0,
+    batch_dims: int = 0,
+) -> Any:
+    """Rows (or slices along `axis`) of `params` by their numbers.
+
+    params: any dtype. indices: integers, any shape. Result: params' shape, the axis replaced by the shape of
+    indices. Errors: an index out of range (a device gives 0 for one that it
+    computed itself).
+    """
+    if isinstance(axis, (int, np.integer)) and axis == 0 and not batch_dims:
+        return GATHER(params, indices, name=name)
+    return GATHER_V2(params, indices, axis, batch_dims=batch_dims, name=name)
+
+
+OPS: tuple[OpDef, ...] = (GATHER, GATHER_V2, UNSORTED_SEGMENT_SUM)
+API: dict[str, Any] = {"gather": gather, "IndexedSlices": IndexedSlices}
+OPERATORS: dict[str, Any] = {"densify": densify, "indexed_shape": indexed_shape}

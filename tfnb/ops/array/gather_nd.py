@@ -1,0 +1,361 @@
+"""Elements by whole indices: gather, scatter, and a dense tensor from its few elements (white paper, Table 1).
+
+An index has as many numbers as it fixes dimensions. Invariant: gathering and scattering are each other's gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.bounds import Bound
+from tfnb.ir.const import constant_shape
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.scalar import Expr
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import RANGE, ZEROS_LIKE
+from tfnb.ops.array.gather import UNSORTED_SEGMENT_SUM
+from tfnb.ops.array.pack import PACK
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SIZE, shape_of
+from tfnb.ops.math.compare import GREATER, GREATER_EQUAL, LESS, LOGICAL_AND, SELECT
+from tfnb.ops.math.reduce_sum import BROADCAST_TO, SUM, all_axes
+from tfnb.types import ALL, INDEX, NUMBERS, REALS, Shape, int32, unknown_shape
+
+__all__ = [
+    "GATHER_ND", "OPS", "SCATTER_ND", "SCATTER_ROWS", "SPARSE_TO_DENSE", "check_updates", "nd_bounds", "row_numbers",
+]  # fmt: skip
+
+
+def _nd_shape(c: Infer) -> Shape:
+    params, indices = c.shapes
+    if params.dims is None or indices.dims is None or not indices.dims or indices.dims[-1] is None:
+        return unknown_shape
+    k = indices.dims[-1]
+    if k > len(params.dims):
+        raise ShapeError(
+            f"GatherNd: indices of {k} numbers are too long for a tensor of shape {params}"
+        )
+    return Shape((*indices.dims[:-1], *params.dims[k:]))
+
+
+def _host_gather_nd(call: HostCall, params: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    k = indices.shape[-1]
+    bad = (indices < 0) | (indices >= np.asarray(params.shape[:k], indices.dtype))
+    if bad.any():
+        where = indices[bad.any(-1)].reshape(-1, k)[0]
+        raise InvalidArgumentError(
+            f"the index {where.tolist()} is not inside shape {params.shape}", call.op
+        )
+    return (
+        params[tuple(np.moveaxis(indices, -1, 0))]
+        if k
+        else np.broadcast_to(params, (*indices.shape[:-1], *params.shape))
+    )
+
+
+def _lower_gather_nd(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    params, indices = site.inputs
+    lead, k = len(indices.shape) - 1, indices.shape[-1]
+    zero = s.const(0, site.outputs[0].dtype)
+    if params.size == 0:
+        return zero
+    own: list[Any] = []
+    inside: Expr | None = None
+    for j in range(k):
+        i, size = site.load(1, (*idx[:lead], j)), params.shape[j]
+        i = i if size <= i.dtype.max else s.position(i, size)
+        test = s.and_(s.ge(i, 0), s.lt(i, size))
+        inside = test if inside is None else s.and_(inside, test)
+        own.append(s.position(s.minimum(s.maximum(i, 0), size - 1), size))
+    element = site.load(0, (*own, *idx[lead:]))
+    return element if inside is None else s.where(inside, element, zero)
+
+
+def nd_bounds(c: Infer) -> list[Bound]:
+    """Of the indices, input 1, into the first dimensions of input 0."""
+    depth = c.shapes[1].known()[-1]
+    return [Bound(1, c.shapes[0].known()[:depth])] if depth else []
+
+
+GATHER_ND = OpDef(
+    "GatherNd",
+    inputs="params: Tparams, indices: Tindices",
+    outputs="output: Tparams",
+    types={"Tparams": ALL, "Tindices": INDEX},
+    doc="""Elements or slices of a tensor, each by its own index: output[i, ...] = params[indices[i, ..., :]].
+
+    params: any dtype, rank n. indices: integers, last dimension k <= n: each row names an element (k = n) or a
+    slice. output: shape of indices without its last dimension, then params' dimensions from k on. Errors: an
+    index outside params (a device gives 0 for one that it computed itself).""",
+    infer=_nd_shape,
+    host=_host_gather_nd,
+    lower=_lower_gather_nd,
+    bounds=nd_bounds,
+    grad=lambda op, dy: (
+        SCATTER_ND(op.inputs[1], dy, SHAPE(op.inputs[0], out_type=op.inputs[1].dtype)),
+        None,
+    ),
+    api="gather_nd",
+)
+
+
+def check_updates(name: str, indices: Shape, updates: Shape, shape: Shape) -> None:
+    """Raises `ShapeError` unless the updates can have a slice of a tensor of that shape for each index."""
+    lead, dims = indices.dims, shape.dims
+    if lead is None:
+        return
+    if not lead:
+        raise ShapeError(f"{name}: indices must have rank 1 or more, got a scalar")
+    k = lead[-1]
+    if k is not None and dims is not None and k > len(dims):
+        raise ShapeError(f"{name}: indices of {k} numbers are too long for shape {shape}")
+    if updates.dims is None:
+        return
+    slices = None if k is None or dims is None else dims[k:]
+    wanted = (*lead[:-1], *(updates.dims[len(lead) - 1 :] if slices is None else slices))
+    if not Shape(wanted).is_compatible_with(updates):
+        raise ShapeError(
+            f"{name}: for indices of shape {indices} and a tensor of shape {shape} the updates must have shape "
+            f"{Shape(wanted)}, got {updates}"
+        )
+
+
+def _scattered_shape(c: Infer) -> Shape:
+    shape = c.as_shape(2)
+    check_updates(c.op_name, c.shapes[0], c.shapes[1], shape)
+    return shape
+
+
+def _host_scatter_nd(
+    call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray
+) -> np.ndarray:
+    check_updates(
+        "ScatterNd", Shape(indices.shape), Shape(updates.shape), Shape(tuple(shape.tolist()))
+    )
+    out, k = np.zeros(shape.tolist(), updates.dtype), indices.shape[-1]
+    if ((indices < 0) | (indices >= shape[:k])).any():
+        raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
+    if not k:  # every update is for the whole
+        return np.asarray(out + updates.sum(tuple(range(indices.ndim - 1)), dtype=out.dtype))
+    np.add.at(out, tuple(np.moveaxis(indices, -1, 0)), updates)
+    return out
+
+
+def row_numbers(indices: Any, sizes: Sequence[Any]) -> Any:
+    """The row-major number of each index into the dimensions `sizes`; -1 for one that is outside of them."""
+    if len(sizes) == 1:
+        return indices[..., 0]
+    number = inside = None
+    for j, size in enumerate(sizes):
+        i = indices[..., j]
+        own = LOGICAL_AND(GREATER_EQUAL(i, ZEROS_LIKE(i)), LESS(i, size))
+        inside = own if inside is None else LOGICAL_AND(inside, own)
+        number = i if number is None else number * size + i
+    return SELECT(inside, number, ZEROS_LIKE(number) - 1)
+
+
+def _expand_scatter_nd(op: Operation, indices: Tensor, updates: Tensor, shape: Any) -> Any:
+    """Each index becomes one row number, so that it is a segment sum."""
+    dims, depth = constant_shape(shape).dims, indices.shape.dims
+    if dims is None or not depth or not depth[-1] or updates.dtype not in REALS:
+        return None
+    k = depth[-1]
+    sizes = [shape[i] if d is None else d for i, d in enumerate(dims)]
+    number = row_numbers(indices, sizes[:k])
+    flat = SCATTER_ROWS(indices, updates, shape)
+    sums = UNSORTED_SEGMENT_SUM(
+        flat, RESHAPE(number, np.asarray([-1], np.int32)), math.prod(sizes[:k])
+    )
+    return RESHAPE(sums, shape)
+
+
+def _rows_shape(c: Infer) -> Shape:
+    shape = _scattered_shape(c)
+    lead = c.shapes[0].dims
+    count = None if lead is None or None in lead[:-1] else math.prod(lead[:-1])  # type: ignore[arg-type]
+    rest = None if lead is None or shape.dims is None or lead[-1] is None else shape.dims[lead[-1] :]
+    width = None if rest is None or None in rest else math.prod(rest)  # type: ignore[arg-type]
+    return Shape((count, width))
+
+
+def _host_rows(
+    call: HostCall, indices: np.ndarray, updates: np.ndarray, shape: np.ndarray
+) -> np.ndarray:
+    dims = tuple(shape.tolist())
+    check_updates("ScatterRows", Shape(indices.shape), Shape(updates.shape), Shape(dims))
+    return updates.reshape(math.prod(indices.shape[:-1]), math.prod(dims[indices.shape[-1] :]))
+
+
+def _row_bounds(c: Infer) -> list[Bound]:
+    depth, shape = c.shapes[0].known()[-1], tuple(int(d) for d in c.value(2))
+    return [Bound(0, shape[:depth])] if depth else []
+
+
+SCATTER_ROWS = OpDef(
+    "ScatterRows",
+    inputs="indices: Tindices, updates: T, shape: Tindices",
+    outputs="rows: T",
+    types={"T": ALL, "Tindices": INDEX},
+    doc="""The updates of a scatter as rows, one for each index: the step of its expansion that checks them.
+
+    indices: integers, last dimension k. updates: any dtype, shape of indices without its last dimension, then
+    shape[k:]. shape: an integer vector. rows: shape (number of indices, product of shape[k:]), the same memory.
+    Errors: updates of another shape.""",
+    infer=_rows_shape,
+    host=_host_rows,
+    bounds=_row_bounds,
+    alias=1,
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(2,),
+)
+
+
+SCATTER_ND: OpDef = OpDef(
+    "ScatterNd",
+    inputs="indices: Tindices, updates: T, shape: Tindices",
+    outputs="output: T",
+    types={"T": NUMBERS, "Tindices": INDEX},
+    doc="""A tensor of zeros to which updates are added, each at its own index; the inverse of GatherNd.
+
+    indices: integers, last dimension k. updates: a number type, shape of indices without its last dimension,
+    then that of a slice. shape: an integer vector, the output's shape. Equal indices add up. Errors: updates of
+    another shape; an index outside the shape (a device drops one that it computed itself).""",
+    infer=_scattered_shape,
+    host=_host_scatter_nd,
+    expand=_expand_scatter_nd,
+    grad=lambda op, dy: (None, GATHER_ND(dy, op.inputs[0]), None),
+    shape_inputs=(2,),
+    api="scatter_nd",
+)
+
+
+@record
+class SparseToDenseAttrs:
+    """`validate_indices`: on the host, an index that occurs twice is an error."""
+
+    validate_indices: bool = True
+
+
+def _dense_shape(c: Infer) -> Shape:
+    indices = c.shapes[0]
+    if indices.dims is not None and len(indices.dims) > 2:
+        raise ShapeError(
+            f"SparseToDense: sparse_indices must have rank 0, 1 or 2, got shape {indices}"
+        )
+    shape = c.as_shape(1)
+    _check_dense(indices, shape, c.shapes[2])
+    return shape
+
+
+def _check_dense(indices: Shape, shape: Shape, values: Shape) -> None:
+    """Raises `ShapeError` unless the indices are as long as the shape, and there is a value for each."""
+    if indices.dims is None:
+        return
+    length = indices.dims[1] if len(indices.dims) == 2 else 1
+    if shape.dims is not None and length not in (None, len(shape.dims)):
+        raise ShapeError(
+            f"SparseToDense: indices of {length} numbers for {len(shape.dims)} dimensions"
+        )
+    count = indices.dims[0] if indices.dims else 1
+    if values.dims != () and not values.is_compatible_with(Shape((count,))):
+        raise ShapeError(f"SparseToDense: {count} indices, but values of shape {values}")
+
+
+def _host_dense(
+    call: HostCall, indices: np.ndarray, shape: np.ndarray, values: np.ndarray, default: np.ndarray
+) -> np.ndarray:
+    _check_dense(Shape(indices.shape), Shape(tuple(shape.tolist())), Shape(values.shape))
+    rows = indices.reshape(-1, 1) if indices.ndim < 2 else indices
+    if ((rows < 0) | (rows >= shape)).any():
+        raise InvalidArgumentError(f"an index is not inside shape {shape.tolist()}", call.op)
+    if call.attrs.validate_indices and len(np.unique(rows, axis=0)) < len(rows):
+        raise InvalidArgumentError("an index occurs twice", call.op)
+    out = np.full(shape.tolist(), default, values.dtype)
+    out[tuple(rows.T)] = values
+    return out
+
+
+def _index_rows(indices: Tensor, shape: TensorLike) -> Any:
+    """The indices into a tensor of a shape as rows, one for each element."""
+    if indices.shape.ndims is None:
+        return RESHAPE(indices, PACK([np.int32(-1), SIZE(shape, out_type=int32)]))
+    if indices.shape.ndims == 0:
+        return RESHAPE(indices, np.asarray([1, 1], np.int32))
+    return EXPAND_DIMS(indices, np.int32(-1)) if indices.shape.ndims == 1 else indices
+
+
+def _expand_dense(op: Operation, indices: Any, shape: Any, values: Any, default: Tensor) -> Any:
+    known = constant_shape(shape).dims is not None and indices.shape.dims is not None
+    if values.dtype not in REALS or not known or None in indices.shape.dims[1:]:
+        return None
+    rows = _index_rows(indices, shape)
+    count = SHAPE(rows, out_type=int32)[:1]
+    ones = BROADCAST_TO(np.asarray([1], np.int32), count)
+    total = SCATTER_ND(rows, BROADCAST_TO(values, count), shape)
+    return SELECT(GREATER(SCATTER_ND(rows, ones, shape), 0), total, BROADCAST_TO(default, shape))
+
+
+def _grad_dense(op: Operation, dy: Tensor) -> Any:
+    rows, values = _index_rows(op.inputs[0], op.inputs[1]), op.inputs[2]
+    taken = GATHER_ND(dy, rows)
+    rest = SUM(dy, all_axes(dy)) - SUM(taken, all_axes(taken))
+    if values.shape.ndims is None:  # a scalar or one value for each row
+        taken = SUM(taken, RANGE(np.int32(0), np.int32(1) - RANK(values), np.int32(1)))
+    elif values.shape.ndims == 0:
+        taken = RESHAPE(SUM(taken, all_axes(taken)), shape_of(values))
+    return None, None, taken, rest
+
+
+SPARSE_TO_DENSE = OpDef(
+    "SparseToDense",
+    inputs="sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T",
+    outputs="dense: T",
+    types={"T": ALL, "Tindices": INDEX},
+    attrs=SparseToDenseAttrs,
+    doc="""A tensor that is `default_value` but for some elements.
+
+    sparse_indices: integers, shape (n, rank): an index per row; (n,) or a scalar for vectors. output_shape: an
+    integer vector. sparse_values: n values of any dtype, or one for all. default_value: a scalar. dense: shape
+    output_shape. Errors: an index outside the shape (a device drops one that it computed itself), or,
+    on the host, twice.""",
+    infer=_dense_shape,
+    host=_host_dense,
+    expand=_expand_dense,
+    grad=_grad_dense,
+    shape_inputs=(1,),
+)
+
+
+def sparse_to_dense(
+    sparse_indices: Any,
+    output_shape: TensorLike,
+    sparse_values: Any,
+    default_value: int = 0,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Any:
+    """A tensor of shape `output_shape` that is `default_value` but for `sparse_values` at `sparse_indices`.
+
+    sparse_indices: shape (n, rank), or (n,) for vectors. sparse_values: n values, or one for all.
+    Errors: an index outside the shape (a device drops one that it computed itself), or,
+    on the host, twice.
+    """
+    return SPARSE_TO_DENSE(
+        sparse_indices,
+        output_shape,
+        sparse_values,
+        default_value,
+        validate_indices=validate_indices,
+        name=name,
+    )
+
+
+OPS: tuple[OpDef, ...] = (GATHER_ND, SCATTER_ROWS, SCATTER_ND, SPARSE_TO_DENSE)
+API: dict[str, Any] = {"sparse_to_dense": sparse_to_dense}

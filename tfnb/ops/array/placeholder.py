@@ -1,0 +1,110 @@
+"""Placeholders: edges that a step must, or may, be fed (white paper, section 4.2).
+
+Invariant: a placeholder has no value of its own; running one that is not fed is an error raised before the step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import ShapeError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, Kind, OpDef
+from tfnb.ir.record import record
+from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.types import ANY, DTypeLike, Shape, as_dtype, as_shape, int64, unknown_shape
+
+__all__ = ["API", "OPS", "PLACEHOLDER", "PLACEHOLDER_WITH_DEFAULT"]
+
+
+@record
+class PlaceholderAttrs:
+    """`shape`: the static shape, unknown dimensions allowed."""
+
+    shape: Shape = unknown_shape
+
+
+PLACEHOLDER = OpDef(
+    "Placeholder",
+    outputs="output: dtype",
+    types={"dtype": ANY},
+    attrs=PlaceholderAttrs,
+    doc="A value that every step which needs it must be fed.",
+    infer=lambda c: c.attrs.shape,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+    kind=Kind.PLACEHOLDER,
+)
+
+
+def _with_default(c: Infer) -> Shape:
+    if not c.attrs.shape.is_compatible_with(c.shapes[0]):
+        raise ShapeError(f"PlaceholderWithDefault: default of shape {c.shapes[0]}, shape {c.attrs.shape}")
+    return c.attrs.shape
+
+
+PLACEHOLDER_WITH_DEFAULT = OpDef(
+    "PlaceholderWithDefault",
+    inputs="input: dtype",
+    outputs="output: dtype",
+    types={"dtype": ANY},
+    attrs=PlaceholderAttrs,
+    doc="The input's value, unless the step is fed another one of a compatible shape.",
+    infer=_with_default,
+    grad=lambda op, dy: dy,
+    host=lambda call, x: x,
+    alias=0,
+    # in a step that does not feed it the default fixes a shape that is not all known
+    expand=lambda op, x: None if op.attrs.shape.is_fully_defined() else IDENTITY(x),
+    stateful=True,  # a step may feed it, so the default must never be folded into its readers
+)
+
+
+def placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | None = None) -> Tensor:
+    """A tensor whose value must be fed.
+
+    `shape`: its static shape; None leaves it open, None dimensions (a batch) too.
+    """
+    return PLACEHOLDER(
+        shape=as_shape(shape), dtype=as_dtype(dtype), name=name, graph=get_default_graph()
+    )
+
+
+def placeholder_with_default(input: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
+    """`input`'s value unless another is fed. Raises `ShapeError` when `input` does not fit `shape`."""
+    return PLACEHOLDER_WITH_DEFAULT(input, shape=as_shape(shape), name=name)
+
+
+def sparse_placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | None = None) -> SparseTensor:
+    """A sparse tensor whose value must be fed: a `SparseTensorValue`, or a tuple (indices, values, dense shape).
+
+    `shape`: its static dense shape, None dimensions allowed; a tensor; or None, which leaves all open.
+    """
+    given = None if isinstance(shape, Tensor) or shape is None else as_shape(shape)
+    rank = shape.shape.dims[0] if isinstance(shape, Tensor) and shape.shape.dims else None
+    rank = rank if given is None else given.ndims
+    with get_default_graph().name_scope(name or "SparsePlaceholder"):
+        if isinstance(shape, Tensor):
+            size = placeholder_with_default(shape, shape.shape, name="shape")
+        elif given is None or given.dims is None:
+            size = placeholder(int64, [None], name="shape")
+        else:
+            default = np.asarray([-1 if d is None else d for d in given.dims], np.int64)
+            size = placeholder_with_default(default, default.shape, name="shape")
+        values = placeholder(dtype, [None], name="values")
+        found = SparseTensor(placeholder(int64, [None, rank], name="indices"), values, size)
+    if given is not None:
+        found.set_shape(given)
+    return found
+
+
+OPS = (PLACEHOLDER, PLACEHOLDER_WITH_DEFAULT)
+API: dict[str, Any] = {
+    "placeholder": placeholder,
+    "placeholder_with_default": placeholder_with_default,
+    "sparse_placeholder": sparse_placeholder,
+}

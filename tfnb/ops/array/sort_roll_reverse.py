@@ -1,0 +1,288 @@
+"""Sequences of different lengths, rotation, and order: reverse, roll, sort (white paper, Table 1, array operations).
+
+Invariant: elements move, none is made; equal elements keep their order in a sort.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.bounds import Bound
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import normalize_axis, unchanged
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, SHAPE
+from tfnb.ops.array.top_k import TOP_K_V2
+from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
+from tfnb.ops.math.binary import REAL_DIV
+from tfnb.ops.math.bits import INVERT
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import EQUAL
+from tfnb.ops.math.reduce_sum import SUM
+from tfnb.ops.math.unary import NEG
+from tfnb.types import ALL, INDEX, REALS, Shape, int32, unknown_shape
+
+__all__ = ["API", "OPS", "REVERSE_SEQUENCE", "ROLL"]
+
+
+@record
+class ReverseSequenceAttrs:
+    """`seq_dim`: the axis that is reversed; `batch_dim`: the axis along which the lengths lie."""
+
+    seq_dim: int
+    batch_dim: int = 0
+
+
+def _sequence_axes(attrs: Any, rank: int) -> tuple[int, int]:
+    axes = attrs.seq_dim, attrs.batch_dim
+    if axes[0] == axes[1] or not all(0 <= a < rank for a in axes):
+        raise InvalidArgumentError(f"ReverseSequence: axes {axes} of a tensor of rank {rank}")
+    return axes
+
+
+def _reversed_shape(c: Infer) -> Shape:
+    x, lengths = c.shapes[0], c.shapes[1].with_rank(1)
+    if x.dims is None:
+        return x
+    _, batch = _sequence_axes(c.attrs, len(x.dims))
+    if not lengths.is_compatible_with(Shape((x.dims[batch],))):
+        raise ShapeError(
+            f"ReverseSequence: lengths of shape {lengths} for axis {batch} of shape {x}"
+        )
+    return x
+
+
+def _host_reverse(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    seq, batch = _sequence_axes(call.attrs, x.ndim)
+    if lengths.size and (lengths.min() < 0 or lengths.max() > x.shape[seq]):
+        raise InvalidArgumentError(
+            f"a length is not in [0, {x.shape[seq]}]: {lengths.tolist()}", call.op
+        )
+    at = np.arange(x.shape[seq])
+    n = lengths[:, None]
+    order = np.where(at < n, n - 1 - at, at)  # (batch, sequence)
+    order = order if batch < seq else order.T
+    shape = [d if i in (seq, batch) else 1 for i, d in enumerate(x.shape)]
+    return np.take_along_axis(x, order.reshape(shape).astype(np.int64), seq)
+
+
+def _lower_reverse(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    seq, batch = _sequence_axes(site.attrs, len(idx))
+    size, own = site.inputs[0].shape[seq], list(idx)
+    n = s.minimum(s.position(site.load(1, (idx[batch],)), size), size)
+    own[seq] = s.where(s.lt(idx[seq], n), n - 1 - idx[seq], idx[seq])
+    return site.load(0, own)
+
+
+def _grad_reverse(op: Operation, dy: Tensor) -> Any:
+    a = op.attrs
+    return REVERSE_SEQUENCE(dy, op.inputs[1], seq_dim=a.seq_dim, batch_dim=a.batch_dim), None
+
+
+def _bounds_reverse(c: Infer) -> list[Bound]:
+    dims = c.shapes[0].known()
+    return [Bound(1, dims[_sequence_axes(c.attrs, len(dims))[0]] + 1, what="length")]
+
+
+REVERSE_SEQUENCE = OpDef(
+    "ReverseSequence",
+    inputs="input: T, seq_lengths: Tlen",
+    outputs="output: T",
+    types={"T": ALL, "Tlen": INDEX},
+    attrs=ReverseSequenceAttrs,
+    doc="""Reverses the first seq_lengths[i] elements along `seq_dim` of slice i along `batch_dim`; the rest stays.
+
+    input: any dtype. seq_lengths: integers in [0, size of seq_dim], as many as batch_dim has. output: as input.
+    Errors: a length out of range (a device takes the largest one for a length that it computed itself).""",
+    infer=_reversed_shape,
+    host=_host_reverse,
+    lower=_lower_reverse,
+    bounds=_bounds_reverse,
+    grad=_grad_reverse,
+)
+
+
+def _pairs(shift: np.ndarray, axis: np.ndarray, rank: int) -> list[tuple[int, int]]:
+    """(axis, which shift) of each rotation."""
+    if shift.shape != axis.shape or axis.ndim > 1:
+        raise ShapeError(
+            f"Roll: shift of shape {shift.shape} and axis of shape {axis.shape} must be alike"
+        )
+    return [(normalize_axis(int(a), rank, "Roll: axis"), k) for k, a in enumerate(axis.reshape(-1))]
+
+
+def _host_roll(call: HostCall, x: np.ndarray, shift: np.ndarray, axis: np.ndarray) -> np.ndarray:
+    out = x
+    for a, k in _pairs(shift, axis, x.ndim):
+        out = np.roll(out, int(shift.reshape(-1)[k]), a)
+    return out
+
+
+def _lower_roll(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    axis, own = site.value(2), list(idx)
+    for a, k in _pairs(np.empty(site.inputs[1].shape), axis, len(idx)):
+        n = site.outputs[0].shape[a]
+        if n == 0:
+            return s.const(0, site.outputs[0].dtype)
+        shift = site.load(1, (k,) if axis.ndim else ())
+        own[a] = s.floormod(own[a] - s.position(s.floormod(shift, n), n), n)
+    return site.load(0, own)
+
+
+ROLL: OpDef = OpDef(
+    "Roll",
+    inputs="input: T, shift: Tshift, axis: Taxis",
+    outputs="output: T",
+    types={"T": ALL, "Tshift": INDEX, "Taxis": INDEX},
+    doc="""Rotates elements along axes: what leaves at the end comes in at the start.
+
+    input: any dtype. shift: integers, positive towards the end. axis: as many axes, negative from the end; one
+    that occurs twice is rotated by the sum. output: as input. Errors: an axis out of range.""",
+    infer=unchanged,
+    host=_host_roll,
+    lower=_lower_roll,
+    grad=lambda op, dy: (ROLL(dy, -op.inputs[1], op.inputs[2]), None, None),
+    shape_inputs=(2,),
+    api="roll manip.roll",
+)
+
+
+@record
+class NthElementAttrs:
+    """`reverse`: the n-th largest instead of the n-th smallest."""
+
+    reverse: bool = False
+
+
+def _nth_shape(c: Infer) -> Shape:
+    x = c.shapes[0]
+    if x.ndims == 0:
+        raise ShapeError("NthElement: needs rows, got a scalar")
+    return unknown_shape if x.dims is None else Shape(x.dims[:-1])
+
+
+def _host_nth(call: HostCall, x: np.ndarray, n: np.ndarray) -> np.ndarray:
+    size, k = x.shape[-1], int(n)
+    if not 0 <= k < size:
+        raise InvalidArgumentError(f"n = {k} is not in [0, {size})", call.op)
+    k = size - 1 - k if call.attrs.reverse else k
+    return np.partition(x, k, axis=-1)[..., k]
+
+
+def _grad_nth(op: Operation, dy: Tensor) -> Any:
+    """Equal shares to all elements of a row that have the value."""
+    x, last = op.inputs[0], np.int32(-1)
+    same = cast_to(EQUAL(EXPAND_DIMS(op.outputs[0], last), x), dy.dtype)
+    share = REAL_DIV(same, SUM(same, np.asarray([-1], np.int32), keep_dims=True))
+    return share * EXPAND_DIMS(dy, last), None
+
+
+NTH_ELEMENT = OpDef(
+    "NthElement",
+    inputs="input: T, n: int32",
+    outputs="values: T",
+    types={"T": REALS},
+    attrs=NthElementAttrs,
+    doc="""The n-th smallest element (from 0) of each row, along the last dimension.
+
+    input: a real number type, shape (..., m). n: an int32 scalar in [0, m). values: shape (...). Errors: n out
+    of range. Runs on the host.""",
+    infer=_nth_shape,
+    host=_host_nth,
+    grad=_grad_nth,
+    api="contrib.nn.nth_element",
+)
+
+
+def reverse_sequence(
+    input: TensorLike,
+    seq_lengths: Any,
+    seq_axis: int | None = None,
+    batch_axis: int | None = None,
+    name: str | None = None,
+    seq_dim: int | None = None,
+    batch_dim: int | None = None,
+) -> Any:
+    """Reverses the first seq_lengths[i] elements along `seq_axis` of slice i along `batch_axis` (0).
+
+    `seq_dim` and `batch_dim` are the older names. Errors: neither name of an axis is given, a length out of
+    range.
+    """
+    seq, batch = (
+        seq_dim if seq_axis is None else seq_axis,
+        batch_dim if batch_axis is None else batch_axis,
+    )
+    if seq is None:
+        raise InvalidArgumentError("reverse_sequence: needs seq_axis")
+    lengths = seq_lengths
+    if not hasattr(seq_lengths, "dtype"):
+        lengths = np.asarray(seq_lengths, np.int64)
+    return REVERSE_SEQUENCE(input, lengths, seq_dim=seq, batch_dim=batch or 0, name=name)
+
+
+def _falling(x: Tensor) -> Any:
+    """Keys that fall as the values of `x` rise, without overflow."""
+    return NEG(x) if x.dtype.is_floating else INVERT(x)
+
+
+def _ordered(values: Any, axis: int, direction: str, which: int, name: str) -> Any:
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise InvalidArgumentError(
+            f"{name}: direction {direction!r}; needed ASCENDING or DESCENDING"
+        )
+    graph = graph_of((values,))
+    with graph.as_default(), graph.name_scope(name):
+        x = graph.to_tensor(values)
+        rank = x.shape.ndims
+        if rank is None:
+            raise ShapeError(f"{name}: the rank must be known")
+        a = normalize_axis(int(axis), rank, f"{name}: axis")
+        swap = list(range(rank))
+        swap[a], swap[-1] = swap[-1], swap[a]
+        perm = np.asarray(swap, np.int32)
+        x = x if a == rank - 1 else TRANSPOSE(x, perm)
+        rising = direction == "ASCENDING"
+        keys = _falling(x) if rising else x
+        size = x.shape.dims[-1]
+        found = TOP_K_V2(keys, SHAPE(x, out_type=int32)[-1] if size is None else np.int32(size))[
+            which
+        ]
+        found = _falling(found) if rising and which == 0 else found
+        return found if a == rank - 1 else TRANSPOSE(found, perm)
+
+
+def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
+    """The elements along `axis` in order. Errors: an unknown direction, an axis out of range."""
+    return _ordered(values, axis, direction, 0, name or "sort")
+
+
+def argsort(
+    values: Any,
+    axis: int = -1,
+    direction: str = "ASCENDING",
+    stable: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The places (int32) of the elements along `axis` in order; equal ones keep their order.
+
+    Errors: an unknown direction, an axis out of range.
+    """
+    return _ordered(values, axis, direction, 1, name or "argsort")
+
+
+OPS: tuple[OpDef, ...] = (REVERSE_SEQUENCE, ROLL, NTH_ELEMENT)
+API: dict[str, Any] = {
+    "reverse_sequence": reverse_sequence,
+    "sort": sort,
+    "argsort": argsort,
+    "contrib.framework.sort": sort,
+    "contrib.framework.argsort": argsort,
+}

@@ -1,0 +1,474 @@
+"""Indexing with Python's brackets: the strided slice (white paper, Table 1, array operations).
+
+`StridedSlice` takes begin, end and stride per entry of the index, and bit masks that say which entries are
+open, an ellipsis, a new axis or a single index. Invariant: `x[key]` has NumPy's shape and elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.const import constant_value
+from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.scalar import Expr
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ops.array.gather import GATHER_V2
+from tfnb.ops.array.shape_ops import SHAPE
+from tfnb.ops.math.compare import SELECT
+from tfnb.types import ALL, INDEX, Dimension, Shape, int32, unknown_shape
+
+__all__ = [
+    "API",
+    "MASKS",
+    "OPS",
+    "STRIDED_SLICE",
+    "STRIDED_SLICE_GRAD",
+    "StridedSliceAttrs",
+    "assignment_key",
+    "entries",
+    "getitem",
+    "slice_parts",
+    "strided_shape",
+]
+
+
+@record
+class StridedSliceAttrs:
+    """Bit i of a mask speaks of entry i of the index: begin or end is open, the entry is an ellipsis, a new
+    axis, or a single index whose axis goes."""
+
+    begin_mask: int = 0
+    end_mask: int = 0
+    ellipsis_mask: int = 0
+    new_axis_mask: int = 0
+    shrink_axis_mask: int = 0
+
+
+MASKS = tuple(f.name for f in fields(StridedSliceAttrs))
+
+
+@record
+class _Entry:
+    """What happens to one axis: `length` elements from `begin` in steps of `stride`.
+
+    `axis` is None for a new axis; `shrink` says the axis goes; begin and length are None where only a run can
+    tell.
+    """
+
+    axis: int | None
+    begin: int | None = 0
+    stride: int | None = 1
+    length: int | None = 1
+    shrink: bool = False
+
+
+Numbers = Sequence["int | None"]
+
+
+def entries(
+    dims: Numbers, begin: Numbers, end: Numbers, strides: Numbers, attrs: Any
+) -> list[_Entry]:
+    """The index, entry by entry, against a tensor of shape `dims`.
+
+    Raises `InvalidArgumentError` for too many entries, a stride of 0, or a single index out of range.
+    """
+    count = len(begin)
+    new = [
+        i for i in range(count) if attrs.new_axis_mask >> i & 1 and not attrs.ellipsis_mask >> i & 1
+    ]
+    dots = [i for i in range(count) if attrs.ellipsis_mask >> i & 1]
+    if attrs.ellipsis_mask & (attrs.ellipsis_mask - 1):  # more than one bit
+        raise InvalidArgumentError("an index may hold only one ellipsis")
+    rest = len(dims) - (count - len(new) - len(dots))
+    if rest < 0:
+        raise ShapeError(
+            f"too many indices ({count - len(new) - len(dots)}) for a tensor of rank {len(dims)}"
+        )
+    found: list[_Entry] = []
+    axis = 0
+    for i in range(count):
+        if i in dots:
+            found.extend(_Entry(a, length=dims[a]) for a in range(axis, axis + rest))
+            axis += rest
+        elif i in new:
+            found.append(_Entry(None))
+        else:
+            found.append(_entry(axis, dims[axis], begin[i], end[i], strides[i], attrs, i))
+            axis += 1
+    found.extend(_Entry(a, length=dims[a]) for a in range(axis, len(dims)))
+    return found
+
+
+def _entry(
+    axis: int,
+    dim: int | None,
+    begin: int | None,
+    end: int | None,
+    stride: int | None,
+    attrs: Any,
+    bit: int,
+) -> _Entry:
+    if stride == 0:
+        raise InvalidArgumentError(f"the stride of axis {axis} must not be 0")
+    if attrs.shrink_axis_mask >> bit & 1:
+        if stride is not None and stride < 0:
+            raise InvalidArgumentError(
+                f"the stride of axis {axis}, which a single index takes away, must not be negative"
+            )
+        if begin is not None and dim is not None and not -dim <= begin < dim:
+            raise InvalidArgumentError(
+                f"index {begin} is out of range for axis {axis} of size {dim}"
+            )
+        at = begin
+        if begin is not None and begin < 0:
+            at = None if dim is None else begin + dim
+        return _Entry(axis, at, 1, 1, True)
+    open_begin, open_end = attrs.begin_mask >> bit & 1, attrs.end_mask >> bit & 1
+    if (
+        stride is None
+        or dim is None
+        or (begin is None and not open_begin)
+        or (end is None and not open_end)
+    ):
+        if open_begin and open_end and stride in (1, -1):
+            return _Entry(axis, None, stride, dim)
+        return _Entry(axis, None, stride, None)
+    first, _, step = slice(
+        None if open_begin else begin, None if open_end else end, stride
+    ).indices(dim)
+    length = len(
+        range(*slice(None if open_begin else begin, None if open_end else end, stride).indices(dim))
+    )
+    return _Entry(axis, first, step, length)
+
+
+def _numbers(c: Infer, i: int) -> Numbers | None:
+    """Input i entry by entry; None for those that are not known, or None in all when not even their number is."""
+    value = c.value(i)
+    if value is not None:
+        return [int(v) for v in value]
+    return c.as_shape(i).dims
+
+
+def _entries_of(c: Infer, x: Shape, first: int) -> list[_Entry] | None:
+    begin, end, strides = (_numbers(c, first + k) for k in range(3))
+    lists = [v for v in (begin, end, strides) if v is not None]
+    if x.dims is None or not lists:
+        return None
+    unknown = [None] * len(lists[0])
+    return entries(x.dims, begin or unknown, end or unknown, strides or unknown, c.attrs)
+
+
+def strided_shape(c: Infer) -> Shape:
+    """The shape of the slice of input 0 by inputs 1 to 3."""
+    found = _entries_of(c, c.shapes[0], 1)
+    if found is None:
+        return unknown_shape
+    return Shape(tuple(e.length for e in found if not e.shrink))
+
+
+def _strided_values(c: Infer) -> Shape | None:
+    """A slice of a vector of dimensions."""
+    if not c.dtypes[0].is_integer or c.shapes[0].ndims != 1:
+        return None
+    dims = c.as_shape(0).dims
+    if dims is None:
+        return None
+    found = _entries_of(c, Shape((len(dims),)), 1)
+    if found is None or len(found) != 1 or found[0].begin is None or found[0].length is None:
+        return None
+    e, begin, stride = found[0], found[0].begin, found[0].stride or 1
+    picked = [dims[begin + k * stride] for k in range(found[0].length)]
+    return None if e.shrink and picked[0] is None else Shape(tuple(picked))
+
+
+def slice_parts(found: Sequence[_Entry]) -> tuple[slice, ...]:
+    """NumPy's index for what the entries name."""
+    parts = []
+    for e in found:
+        if e.axis is None:
+            continue
+        if not e.length:
+            parts.append(slice(0, 0))
+            continue
+        stop = e.begin + e.length * e.stride  # type: ignore[operator]
+        parts.append(slice(e.begin, None if stop < 0 else stop, e.stride))
+    return tuple(parts)
+
+
+def _host_strided(call: HostCall, x: np.ndarray, *index: np.ndarray) -> np.ndarray:
+    found = entries(x.shape, index[0].tolist(), index[1].tolist(), index[2].tolist(), call.attrs)
+    return x[slice_parts(found)].reshape([e.length for e in found if not e.shrink])
+
+
+def _site_entries(site: LowerSite, dims: Sequence[int], first: int) -> list[_Entry]:
+    begin, end, strides = (site.value(first + k).tolist() for k in range(3))
+    return entries(dims, begin, end, strides, site.attrs)
+
+
+def _lower_strided(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    own: list[Any] = []
+    position = 0
+    for e in _site_entries(site, site.inputs[0].shape, 1):
+        if e.shrink:
+            own.append(e.begin)
+            continue
+        if e.axis is not None:
+            own.append(s.add(s.mul(idx[position], e.stride), e.begin))
+        position += 1
+    return site.load(0, own)
+
+
+def _grad_strided(op: Operation, dy: Tensor) -> Any:
+    x, *index = op.inputs
+    if index[0].dtype is int32 and x.shape.is_fully_defined():
+        shape: Any = np.asarray(x.shape.known(), np.int32)
+    else:
+        shape = SHAPE(x, out_type=index[0].dtype)
+    return STRIDED_SLICE_GRAD(shape, *index, dy, **_masks(op.attrs)), None, None, None
+
+
+def _masks(attrs: StridedSliceAttrs) -> dict[str, Any]:
+    return {name: getattr(attrs, name) for name in MASKS}
+
+
+STRIDED_SLICE = OpDef(
+    "StridedSlice",
+    inputs="input: T, begin: Index, end: Index, strides: Index",
+    outputs="output: T",
+    types={"T": ALL, "Index": INDEX},
+    attrs=StridedSliceAttrs,
+    doc="""What Python's `input[begin:end:stride, ...]` gives.
+
+    input: any dtype. begin, end, strides: integer vectors, an entry per part of the index; negative numbers
+    count from the end, strides may be negative but not 0. The masks mark open ends, the ellipsis, new axes, and
+    single indices whose axis goes. Errors: too many entries, a single index out of range.""",
+    infer=strided_shape,
+    host=_host_strided,
+    lower=_lower_strided,
+    grad=_grad_strided,
+    shape_inputs=(1, 2, 3),
+    partial=_strided_values,
+)
+
+
+def _host_strided_grad(
+    call: HostCall,
+    shape: np.ndarray,
+    begin: np.ndarray,
+    end: np.ndarray,
+    strides: np.ndarray,
+    dy: np.ndarray,
+) -> np.ndarray:
+    dims = shape.tolist()
+    found = entries(dims, begin.tolist(), end.tolist(), strides.tolist(), call.attrs)
+    out = np.zeros(dims, dy.dtype)
+    wanted = [e.length if e.axis is not None else 1 for e in found if not e.shrink]
+    if list(dy.shape) != wanted:
+        raise ShapeError(
+            f"StridedSliceGrad: the slice has shape {wanted}, the gradient {dy.shape}", call.op
+        )
+    out[slice_parts(found)] = dy.reshape([e.length for e in found if e.axis is not None])
+    return out
+
+
+def _lower_strided_grad(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    zero = s.const(0, site.outputs[0].dtype)
+    if 0 in site.inputs[4].shape:
+        return zero
+    own: list[Any] = []
+    inside: Expr | None = None
+    for e in _site_entries(site, site.outputs[0].shape, 1):
+        if e.axis is None:
+            own.append(0)
+            continue
+        i, step, dim = idx[e.axis], e.stride or 1, site.outputs[0].shape[e.axis]
+        offset = s.sub(i, e.begin) if step > 0 else s.sub(e.begin, i)
+        tests = []
+        if e.begin != 0 or step < 0:
+            tests.append(s.ge(offset, 0))
+        at = s.floordiv(offset, abs(step))
+        if abs(step) > 1:
+            tests.append(s.eq(s.floormod(offset, abs(step)), 0))
+        if e.begin != 0 or e.length * abs(step) != dim:  # type: ignore[operator]
+            tests.append(s.lt(at, e.length))
+        for test in tests:
+            inside = test if inside is None else s.and_(inside, test)
+        if not e.shrink:
+            own.append(s.minimum(s.maximum(at, 0), e.length - 1) if tests else at)  # type: ignore[operator]
+    element = site.load(4, own)
+    return element if inside is None else s.where(inside, element, zero)
+
+
+def _grad_strided_grad(op: Operation, g: Tensor) -> Any:
+    return None, None, None, None, STRIDED_SLICE(g, *op.inputs[1:4], **_masks(op.attrs))
+
+
+STRIDED_SLICE_GRAD = OpDef(
+    "StridedSliceGrad",
+    inputs="shape: Index, begin: Index, end: Index, strides: Index, dy: T",
+    outputs="output: T",
+    types={"T": ALL, "Index": INDEX},
+    attrs=StridedSliceAttrs,
+    doc="""The gradient of StridedSlice: zeros of shape `shape`, with `dy` where the slice was taken.
+
+    shape: an integer vector, the shape of what was sliced; begin, end, strides and masks as they were there;
+    dy: the shape of the slice.""",
+    infer=lambda c: c.as_shape(0),
+    host=_host_strided_grad,
+    lower=_lower_strided_grad,
+    grad=_grad_strided_grad,
+    shape_inputs=(0, 1, 2, 3),
+)
+
+
+@record
+class _Key:
+    """A bracket's content as StridedSlice wants it, and the single indices that only a run knows."""
+
+    begin: tuple[Any, ...] = ()
+    end: tuple[Any, ...] = ()
+    strides: tuple[Any, ...] = ()
+    masks: tuple[int, ...] = (0, 0, 0, 0, 0)
+
+    def plus(self, begin: TensorLike, end: Any, stride: Any, **flags: bool) -> _Key:
+        bit = 1 << len(self.begin)
+        masks = tuple(
+            m | bit if flags.get(n) else m
+            for m, n in zip(self.masks, MASKS, strict=True)
+        )
+        return replace(
+            self,
+            begin=(*self.begin, begin),
+            end=(*self.end, end),
+            strides=(*self.strides, stride),
+            masks=masks,
+        )
+
+
+def _number(value: Any, what: str) -> Any:
+    """An int, or an integer scalar tensor, of one part of an index."""
+    if isinstance(value, Dimension):
+        return int(value)
+    if is_tensor_like(value):
+        if not value.dtype.base_dtype.is_integer:
+            raise DTypeError(f"{what} must be an integer, got a tensor of {value.dtype.name}")
+        known = constant_value(value.graph.to_tensor(value))
+        return value if known is None else int(known.reshape(()))
+    try:
+        return value.__index__()
+    except AttributeError:
+        raise DTypeError(
+            f"{what} must be an integer, a slice, ..., or tf.newaxis; got {value!r}"
+        ) from None
+
+
+def _parse(x: Any, key: Any) -> tuple[_Key, list[tuple[int, Any]]]:
+    """The static part of an index, and (axis of its result, tensor) for each scalar tensor in it."""
+    parts = key if isinstance(key, tuple) else (key,)
+    parsed, late, axis, dots = _Key(), [], 0, False
+    for p in parts:
+        if p is Ellipsis:
+            if dots:
+                raise InvalidArgumentError("an index may hold only one ellipsis")
+            parsed, dots = parsed.plus(0, 0, 1, ellipsis_mask=True), True
+            axis = -(_result_axes(parts) - axis)
+            continue
+        if p is None:
+            parsed = parsed.plus(0, 0, 1, new_axis_mask=True)
+        elif isinstance(p, slice):
+            parsed = _plus_slice(parsed, p)
+        else:
+            i = _number(p, "an index")
+            if isinstance(i, int):
+                parsed = parsed.plus(
+                    i, i + 1 if i != -1 else 0, 1, shrink_axis_mask=True, end_mask=i == -1
+                )
+                continue
+            parsed = parsed.plus(0, 0, 1, begin_mask=True, end_mask=True)
+            late.append((axis, i))
+        axis += 1
+    return parsed, late
+
+
+def _result_axes(parts: Sequence[Any]) -> int:
+    """How many axes of the static slice's result the parts besides an ellipsis stand for."""
+    single = [p for p in parts if p is not Ellipsis and p is not None and not isinstance(p, slice)]
+    gone = sum(isinstance(_number(p, "an index"), int) for p in single)
+    return sum(p is not Ellipsis for p in parts) - gone
+
+
+def _plus_slice(parsed: _Key, part: slice) -> _Key:
+    begin = 0 if part.start is None else _number(part.start, "a slice's start")
+    end = 0 if part.stop is None else _number(part.stop, "a slice's end")
+    step = 1 if part.step is None else _number(part.step, "a slice's step")
+    return parsed.plus(begin, end, step, begin_mask=part.start is None, end_mask=part.stop is None)
+
+
+def _vector(values: Sequence[Any], x: Any) -> Any:
+    if all(isinstance(v, int) for v in values):
+        return np.asarray(values, np.int32)
+    wide = any(is_tensor_like(v) and v.dtype.base_dtype is not int32 for v in values)
+    if wide:
+        from_int = [v if is_tensor_like(v) else np.int64(v) for v in values]
+        return x.graph.to_tensor(from_int)
+    return x.graph.to_tensor(list(values), int32)
+
+
+def getitem(x: Any, key: Any, name: str | None = None) -> Any:
+    """`x[key]` as NumPy has it: ints, slices with steps, `...`, `tf.newaxis`; ints and bounds may be scalar
+    tensors.
+
+    A scalar tensor as a single index is a Gather, so its value may change from step to step at no cost. Errors:
+    a key of another type, too many indices, a single index out of range.
+    """
+    parsed, late = _parse(x, key)
+    index = [_vector(v, x) for v in (parsed.begin, parsed.end, parsed.strides)]
+    names = dict(zip(MASKS, parsed.masks, strict=True))
+    whole = parsed.masks[0] == parsed.masks[1] == (1 << len(parsed.begin)) - 1 and len(late) == len(
+        parsed.begin
+    )
+    out = (
+        x.graph.to_tensor(x)
+        if whole
+        else STRIDED_SLICE(x, *index, name=name or "strided_slice", **names)
+    )
+    for axis, i in sorted(late, key=lambda pair: (pair[0] >= 0, -abs(pair[0]))):
+        i = x.graph.to_tensor(i)
+        size = (
+            SHAPE(out, out_type=i.dtype)[axis]
+            if out.shape.dims is None or out.shape.dims[axis] is None
+            else None
+        )
+        size = i.dtype.np.type(out.shape.dims[axis]) if size is None else size
+        out = GATHER_V2(out, SELECT(i < 0, i + size, i), np.int32(axis))
+    return out
+
+
+def assignment_key(x: Any, key: Any) -> tuple[list[Any], dict[str, Any]]:
+    """(begin, end and strides, masks) of `x[key]` as a place to write to; single indices may be tensors."""
+    parsed = _Key()
+    for p in key if isinstance(key, tuple) else (key,):
+        if p is Ellipsis:
+            parsed = parsed.plus(0, 0, 1, ellipsis_mask=True)
+        elif p is None:
+            parsed = parsed.plus(0, 0, 1, new_axis_mask=True)
+        elif isinstance(p, slice):
+            parsed = _plus_slice(parsed, p)
+        else:
+            i = _number(p, "an index")
+            parsed = parsed.plus(i, i + 1, 1, shrink_axis_mask=True)
+    index = [_vector(v, x) for v in (parsed.begin, parsed.end, parsed.strides)]
+    return index, dict(zip(MASKS, parsed.masks, strict=True))
+
+
+OPS: tuple[OpDef, ...] = (STRIDED_SLICE, STRIDED_SLICE_GRAD)
+API: dict[str, Any] = {"newaxis": None}

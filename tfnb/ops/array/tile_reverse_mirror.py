@@ -1,0 +1,269 @@
+"""Repetition, reversal, and margins that mirror: elements that appear again (white paper, Table 1, array
+operations).
+
+Invariant: every load is in bounds; a gradient sums what came from one element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.const import constant_value
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import normalize_axes
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import RANGE
+from tfnb.ops.array.pack import PACK
+from tfnb.ops.array.shape_ops import RANK, RESHAPE, SHAPE, shape_of
+from tfnb.ops.array.transpose_pad_tile import PAD, PAD_DOC, PAD_V2, SLICE, margin_pairs, padded
+from tfnb.ops.math.reduce_sum import SUM
+from tfnb.types import ALL, INDEX, DType, Shape, int32, unknown_shape
+
+__all__ = ["API", "MIRROR_PAD", "OPS", "REVERSE", "REVERSE_V2", "TILE"]
+
+
+@record
+class MirrorPadAttrs:
+    """`mode`: "REFLECT" mirrors about the border element, "SYMMETRIC" repeats it."""
+
+    mode: str = "REFLECT"
+
+
+def _mirrored(c: Infer) -> Shape:
+    shape, value = padded(c), c.value(1)
+    if c.attrs.mode not in ("REFLECT", "SYMMETRIC"):
+        raise InvalidArgumentError(
+            f"MirrorPad: mode must be REFLECT or SYMMETRIC, got {c.attrs.mode!r}"
+        )
+    if value is not None and c.shapes[0].dims is not None:
+        most = 1 if c.attrs.mode == "REFLECT" else 0
+        for d, pair in zip(c.shapes[0].dims, value.tolist(), strict=True):
+            if d is not None and max(pair) > max(d - most, 0):
+                raise ShapeError(
+                    f"MirrorPad: margins {pair} are too wide for a dimension of {d} ({c.attrs.mode})"
+                )
+    return shape
+
+
+def _lower_mirror(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    skip = 1 if site.attrs.mode == "REFLECT" else 0
+    own = []
+    for i, d, (before, after) in zip(
+        idx, site.inputs[0].shape, margin_pairs(site.value(1), len(idx)), strict=True
+    ):
+        at = s.sub(i, before)
+        if before:
+            at = s.where(s.lt(at, 0), s.sub(skip - 1, at), at)
+        if after:
+            at = s.where(s.ge(at, d), s.sub(2 * d - 1 - skip, at), at)
+        own.append(at)
+    return site.load(0, own)
+
+
+def _grad_mirror(op: Operation, dy: Tensor) -> Any:
+    """Folds the mirrored margins back onto the elements they came from, one axis after the other."""
+    value, rank = constant_value(op.inputs[1]), op.x.shape.ndims
+    if value is None or rank is None:
+        raise ShapeError("the gradient of MirrorPad needs constant paddings and a known rank", op)
+    skip = 1 if op.attrs.mode == "REFLECT" else 0
+    for axis, (before, after) in enumerate(margin_pairs(value, rank)):
+        if before or after:
+            dy = _fold_axis(dy, axis, before, after, skip, op)
+    return dy, None
+
+
+def _fold_axis(dy: Any, axis: int, before: int, after: int, skip: int, op: Any) -> Any:
+    n, rank = op.x.shape.dims[axis], op.x.shape.ndims
+    if n is None:
+        n = SHAPE(op.x, out_type=int32)[axis]
+
+    def along(value: Any, other: Any) -> Any:
+        return dy.graph.to_tensor([value if a == axis else other for a in range(rank)])
+
+    def part(start: Any, count: Any) -> Any:
+        return SLICE(dy, along(start, 0), along(count, -1))
+
+    def mirrored(start: Any, count: int, at: Any) -> Any:
+        margins = along([at, n - at - count], [0, 0])
+        return PAD(REVERSE_V2(part(start, count), np.asarray([axis], np.int32)), margins)
+
+    total = part(before, n)
+    if before:
+        total = total + mirrored(0, before, skip)
+    if after:
+        total = total + mirrored(before + n, after, n - after - skip)
+    return total
+
+
+MIRROR_PAD = OpDef(
+    "MirrorPad",
+    inputs="input: T, paddings: Tpaddings",
+    outputs="output: T",
+    types={"T": ALL, "Tpaddings": INDEX},
+    attrs=MirrorPadAttrs,
+    doc=PAD_DOC.format(fill="that mirror the tensor", first="input")
+    + " A margin is wider than the tensor (less one element for REFLECT).",
+    infer=_mirrored,
+    host=lambda call, x, paddings: np.pad(
+        x, margin_pairs(paddings, x.ndim), call.attrs.mode.lower()
+    ),
+    lower=_lower_mirror,
+    grad=_grad_mirror,
+    shape_inputs=(1,),
+)
+
+
+def pad(
+    tensor: TensorLike,
+    paddings: TensorLike,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: int = 0,
+) -> Any:
+    """Adds margins around a tensor.
+
+    paddings: shape (rank, 2), elements before and after along each axis. mode: "CONSTANT" (`constant_values`),
+    "REFLECT" or "SYMMETRIC". Errors: another mode, paddings that do not fit.
+    """
+    kind = mode.upper()
+    if kind == "CONSTANT":
+        if isinstance(constant_values, (int, float)) and constant_values == 0:
+            return PAD(tensor, paddings, name=name)
+        return PAD_V2(tensor, paddings, constant_values, name=name)
+    return MIRROR_PAD(tensor, paddings, mode=kind, name=name)
+
+
+def _tiled(c: Infer) -> Shape:
+    x, value = c.shapes[0], c.value(1)
+    if x.dims is None:
+        multiples = c.as_shape(1).dims
+        return unknown_shape if multiples is None else Shape((None,) * len(multiples))
+    if value is None:
+        return Shape((None,) * len(x.dims))
+    if value.shape != (len(x.dims),) or (value < 0).any():
+        raise ShapeError(
+            f"Tile: needs a number >= 0 for each axis of shape {x}, got {value.tolist()}"
+        )
+    return Shape(
+        tuple(None if d is None else d * int(m) for d, m in zip(x.dims, value, strict=True))
+    )
+
+
+def _lower_tile(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    dims, out = site.inputs[0].shape, site.outputs[0].shape
+    return site.load(
+        0,
+        tuple(
+            i if d == n else s.floormod(i, max(d, 1))
+            for i, d, n in zip(idx, dims, out, strict=True)
+        ),
+    )
+
+
+def _grad_tile(op: Operation, dy: Tensor) -> Any:
+    x, multiples = op.inputs
+    value = constant_value(multiples)
+    if value is not None and x.shape.is_fully_defined():
+        parts: Any = np.stack([value, np.asarray(x.shape.known())], 1).reshape(-1).astype(np.int32)
+        axes: Any = np.arange(0, 2 * len(value), 2, dtype=np.int32)
+    else:
+        parts = RESHAPE(PACK([multiples, SHAPE(x, out_type=multiples.dtype)], axis=1), [-1])
+        rank = x.shape.ndims
+        axes = (
+            RANGE(np.int32(0), 2 * RANK(x), np.int32(2))
+            if rank is None
+            else np.arange(0, 2 * rank, 2, dtype=np.int32)
+        )
+    return RESHAPE(SUM(RESHAPE(dy, parts), axes), shape_of(x)), None
+
+
+TILE = OpDef(
+    "Tile",
+    inputs="input: T, multiples: Tmultiples",
+    outputs="output: T",
+    types={"T": ALL, "Tmultiples": INDEX},
+    doc="""Repeats a tensor `multiples[i]` times along each axis i.
+
+    input: any dtype, rank n. multiples: an integer vector of n numbers >= 0. output: size of input times
+    multiples. Errors: multiples of another length or negative.""",
+    infer=_tiled,
+    host=lambda call, x, multiples: np.tile(x, tuple(multiples.tolist())),
+    lower=_lower_tile,
+    grad=_grad_tile,
+    shape_inputs=(1,),
+    api="tile",
+)
+
+
+def _reversal(
+    name: str, second: str, doc: str, axes: Callable[[np.ndarray, int], Sequence[int]]
+) -> OpDef:
+    def host(call: HostCall, x: np.ndarray, which: np.ndarray) -> np.ndarray:
+        return np.flip(x, tuple(axes(which, x.ndim)))
+
+    def lower(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+        gone = axes(site.value(1), len(idx))
+        dims = site.inputs[0].shape
+        return site.load(
+            0,
+            tuple(
+                s.sub(d - 1, i) if k in gone else i
+                for k, (i, d) in enumerate(zip(idx, dims, strict=True))
+            ),
+        )
+
+    def infer(c: Infer) -> Shape:
+        if c.shapes[0].dims is not None and c.value(1) is not None:
+            axes(c.value(1), len(c.shapes[0].dims))
+        return c.shapes[0]
+
+    types: dict[str, tuple[DType, ...]] = {"T": ALL} | ({"Tidx": INDEX} if "Tidx" in second else {})
+    return OpDef(
+        name, f"tensor: T, {second}", "output: T", doc, types, infer=infer, host=host, lower=lower,
+        grad=lambda op, dy: (op.opdef(dy, op.inputs[1]), None), shape_inputs=(1,),
+    )  # fmt: skip
+
+
+def _flagged(flags: np.ndarray, rank: int) -> list[int]:
+    if flags.shape != (rank,):
+        raise InvalidArgumentError(
+            f"Reverse: needs a bool for each of {rank} axes, got {flags.tolist()}"
+        )
+    return [int(i) for i in np.flatnonzero(flags)]
+
+
+REVERSE = _reversal(
+    "Reverse", "dims: bool",
+    """Reverses the order of elements along some axes.
+
+    tensor: any dtype, rank n. dims: n truth values, which axes. output: dtype and shape of tensor. Errors: dims
+    of another length.""", _flagged,
+)  # fmt: skip
+REVERSE_V2 = _reversal(
+    "ReverseV2", "axis: Tidx",
+    """Reverses the order of elements along some axes.
+
+    tensor: any dtype. axis: an integer vector of axes (negative from the end). output: dtype and shape of
+    tensor. Errors: an axis is out of range.""", normalize_axes,
+)  # fmt: skip
+
+
+def reverse(tensor: TensorLike, axis: TensorLike | None = None, name: str | None = None, dims: Any = None) -> Any:
+    """Reverses the order of elements along axes: a list of axes, or as 0.x (`dims`) one bool per axis."""
+    wanted = dims if axis is None else axis
+    empty = isinstance(wanted, (list, tuple)) and not len(wanted)
+    which = graph_of((tensor, wanted)).to_tensor(np.zeros(0, np.int32) if empty else wanted)
+    return (REVERSE if which.dtype.is_bool else REVERSE_V2)(tensor, which, name=name)
+
+
+OPS: tuple[OpDef, ...] = (MIRROR_PAD, TILE, REVERSE, REVERSE_V2)
+API: dict[str, Any] = {"pad": pad, "reverse": reverse}

@@ -1,0 +1,182 @@
+"""Ops that later versions of TensorFlow 1.x write into graphs in place of older ones.
+
+Programs here make the older ones; graphs from files bring these. Invariant: each means what its older op means,
+with broadcasting added where its document says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.shapes import broadcast, broadcast_shapes
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.concat import CONCAT_V2
+from tfnb.ops.array.constants import ZEROS_LIKE
+from tfnb.ops.array.shape_ops import SHAPE, constant_lookup, shape_of
+from tfnb.ops.linalg.matmul import BATCH_MAT_MUL, host_batch_product
+from tfnb.ops.math.binary import ADD
+from tfnb.ops.math.reduce_sum import BROADCAST_TO, unbroadcast
+from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
+
+__all__ = ["OPS"]
+
+ADD_V2 = dataclasses.replace(ADD, name="AddV2", api="")
+
+
+def _grad_select(op: Operation, dy: Tensor) -> Any:
+    condition, t, e = op.inputs
+    zeros = ZEROS_LIKE(dy)
+    first, second = SELECT_V2(condition, dy, zeros), SELECT_V2(condition, zeros, dy)
+    return None, unbroadcast(t, op.y, first, None)[0], unbroadcast(e, op.y, second, None)[0]
+
+
+SELECT_V2 = OpDef(
+    "SelectV2",
+    inputs="condition: bool, t: T, e: T",
+    outputs="output: T",
+    types={"T": ALL},
+    doc="""Takes elements of `t` where the condition holds and of `e` where not, all three broadcasting.
+
+    condition: bool. t, e: one dtype. output: that dtype, the shape that the three broadcast to. Errors: the
+    shapes do not fit.""",
+    infer=broadcast,
+    scalar=lambda attrs, c, t, e: s.where(c, t, e),
+    grad=_grad_select,
+)
+
+
+def _all_shapes(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+    kind = call.outputs[0].dtype.np
+    return tuple(np.asarray(x.shape, kind) for x in inputs)
+
+
+SHAPE_N = OpDef(
+    "ShapeN",
+    inputs="input: N*T",
+    outputs="output: N*out_type",
+    types={"T": ALL, "out_type": INDEX},
+    doc="""The shapes of N tensors as integer vectors.
+
+    input: N tensors of one dtype. output: per tensor a vector, int32 or int64 (`out_type`), shape (its rank,).""",
+    infer=lambda c: tuple(Shape((x.ndims,)) for x in c.shapes),
+    host=_all_shapes,
+    expand=lambda op, *inputs: [SHAPE(x, out_type=op.types["out_type"]) for x in inputs],
+    grad=NOT_DIFFERENTIABLE,
+    defaults={"out_type": int32},
+)
+
+
+def _wider(a: np.ndarray, b: np.ndarray) -> tuple[int, ...]:
+    n = max(a.size, b.size)
+    pairs = zip([1] * (n - a.size) + a.tolist(), [1] * (n - b.size) + b.tolist(), strict=True)
+    found = [(y if x == 1 else x, x == y or 1 in (x, y)) for x, y in pairs]
+    if not all(fits for _, fits in found):
+        raise InvalidArgumentError(
+            f"BroadcastArgs: shapes {a.tolist()} and {b.tolist()} cannot be broadcast together"
+        )
+    return tuple(size for size, _ in found)
+
+
+def _wider_size(c: Infer) -> Shape:
+    a, b = (c.shapes[i].with_rank(1).dims for i in (0, 1))
+    sizes = [None if d is None else d[0] for d in (a, b)]
+    return Shape((None if None in sizes else max(sizes),))  # type: ignore[type-var]
+
+
+BROADCAST_ARGS = OpDef(
+    "BroadcastArgs",
+    inputs="s0: T, s1: T",
+    outputs="r0: T",
+    types={"T": INDEX},
+    doc="""The shape that tensors of two shapes broadcast to.
+
+    s0, s1: shapes as integer vectors of one type. r0: such a vector. Errors: the shapes do not fit.""",
+    infer=_wider_size,
+    partial=lambda c: broadcast_shapes(c.as_shape(0), c.as_shape(1)),
+    host=lambda call, a, b: np.asarray(_wider(a, b), a.dtype),
+    lower=lambda site, idx, port: constant_lookup(
+        _wider(site.value(0), site.value(1)), idx[0], site.outputs[0].dtype
+    ),
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(0, 1),
+)
+
+
+def _stacks(c: Infer) -> Shape:
+    x, y = c.shapes
+    if x.dims is None or y.dims is None:
+        return unknown_shape
+    if len(x.dims) < 2 or len(y.dims) < 2:
+        raise ShapeError(f"BatchMatMulV2: needs stacks of matrices, got shapes {x} and {y}")
+    m, k = x.dims[-2:][:: -1 if c.attrs.adj_x else 1]
+    k2, n = y.dims[-2:][:: -1 if c.attrs.adj_y else 1]
+    if k is not None and k2 is not None and k != k2:
+        raise ShapeError(f"BatchMatMulV2: the inner dimensions of {x} and {y} differ: {k} and {k2}")
+    return broadcast_shapes(Shape(x.dims[:-2]), Shape(y.dims[:-2])).concatenate((m, n))
+
+
+def _widened(x: Tensor, y: Tensor) -> tuple[Any, Any]:
+    """Both stacks with the leading dimensions that they broadcast to."""
+    a, b = x.shape, y.shape
+    if a.is_fully_defined() and b.is_fully_defined():
+        lead = broadcast_shapes(a[:-2], b[:-2]).known()
+        return _spread(x, lead), _spread(y, lead)
+    dims_x, dims_y = shape_of(x), shape_of(y)
+    lead = BROADCAST_ARGS(dims_x[:-2], dims_y[:-2])
+    return (
+        BROADCAST_TO(x, CONCAT_V2([lead, dims_x[-2:]], np.int32(0))),
+        BROADCAST_TO(y, CONCAT_V2([lead, dims_y[-2:]], np.int32(0))),
+    )
+
+
+def _spread(x: Tensor, lead: tuple[int, ...]) -> Any:
+    dims = x.shape.known()
+    return x if dims[:-2] == lead else BROADCAST_TO(x, np.asarray((*lead, *dims[-2:]), np.int32))
+
+
+def _expand_batch(op: Operation, x: Tensor, y: Tensor) -> Any:
+    x, y = _widened(x, y)
+    return BATCH_MAT_MUL(x, y, adj_x=op.attrs.adj_x, adj_y=op.attrs.adj_y)
+
+
+def _grad_batch(op: Operation, g: Tensor) -> Any:
+    x, y = op.inputs
+    ax, ay = op.attrs.adj_x, op.attrs.adj_y
+    dx = BATCH_V2(y, g, adj_x=ay, adj_y=True) if ax else BATCH_V2(g, y, adj_y=not ay)
+    dy = BATCH_V2(g, x, adj_x=True, adj_y=ax) if ay else BATCH_V2(x, g, adj_x=not ax)
+    return unbroadcast(x, dx, dx, None)[0], unbroadcast(y, dy, dy, None)[0]
+
+
+def _host_batch(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    a = np.swapaxes(x, -1, -2) if call.attrs.adj_x else x
+    b = np.swapaxes(y, -1, -2) if call.attrs.adj_y else y
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    wide = [np.broadcast_to(v, lead + v.shape[-2:]) for v in (a, b)]
+    return host_batch_product(dataclasses.replace(call, attrs=BATCH_MAT_MUL.attrs()), *wide)
+
+
+BATCH_V2 = OpDef(
+    "BatchMatMulV2",
+    inputs="x: T, y: T",
+    outputs="output: T",
+    types=BATCH_MAT_MUL.types,
+    attrs=BATCH_MAT_MUL.attrs,
+    doc="""The products of corresponding matrices of two stacks, whose leading dimensions broadcast.
+
+    x: shape (..., m, k), or (..., k, m) with `adj_x`. y: shape (..., k, n), or (..., n, k) with `adj_y`; one
+    number type. output: shape (..., m, n). Errors: the shapes do not fit.""",
+    infer=_stacks,
+    host=_host_batch,
+    expand=_expand_batch,
+    grad=_grad_batch,
+    defaults={"grad_x": None, "grad_y": None},
+)
+
+OPS: tuple[OpDef, ...] = (ADD_V2, BROADCAST_ARGS, SELECT_V2, SHAPE_N, BATCH_V2)

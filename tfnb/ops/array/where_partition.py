@@ -1,0 +1,330 @@
+"""Ops whose result's size depends on the data (white paper, Table 1, array operations).
+
+They run on the host. Invariant: the order of results is that of the input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.concat import CONCAT
+from tfnb.ops.array.constants import RANGE
+from tfnb.ops.array.gather import GATHER, GATHER_V2
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SQUEEZE, reshape_like
+from tfnb.ops.math.binary import MAXIMUM
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import LESS, SELECT
+from tfnb.ops.math.reduce import MAX, PROD
+from tfnb.ops.math.reduce_sum import BROADCAST_TO
+from tfnb.types import ALL, INDEX, REALS, DTypeLike, Shape, as_dtype, bool_, int32, unknown_shape
+
+__all__ = ["API", "DYNAMIC_PARTITION", "DYNAMIC_STITCH", "OPS", "UNIQUE", "WHERE", "distinct", "product"]
+
+
+def _places(x: np.ndarray) -> np.ndarray:
+    """The indices of what is true: the numbers of the elements, taken apart by dimensions."""
+    found = np.flatnonzero(x)
+    out = np.empty((found.size, x.ndim), np.int64)
+    number = found.astype(np.uint32) if x.size < 1 << 32 else found  # halves what dividing costs
+    for i in reversed(range(1, x.ndim)):
+        size = number.dtype.type(x.shape[i])
+        lines = number // size
+        np.subtract(number, lines * size, out=out[:, i], casting="unsafe")
+        number = lines
+    if x.ndim:
+        out[:, 0] = number
+    return out
+
+
+WHERE = OpDef(
+    "Where",
+    inputs="input: T",
+    outputs="index: int64",
+    types={"T": (bool_, *REALS)},
+    doc="""The indices of the elements that are true (not zero), in row-major order.
+
+    input: bool or a number type, rank n. index: int64, shape (how many, n). Runs on the host.""",
+    infer=lambda c: Shape((None, c.shapes[0].ndims)),
+    host=lambda call, x: _places(x),
+    grad=NOT_DIFFERENTIABLE,
+    dynamic=True,
+)
+
+
+def distinct(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where in a vector each different element comes first, in that order; and for each element its place there."""
+    whole = x.dtype.kind in "iu" and x.size > 0
+    low, high = (int(x.min()), int(x.max())) if whole else (0, 0)
+    if whole and high - low < 4 * x.size:  # few possible numbers: a table of them
+        wide = x if x.itemsize == 8 else x.astype(np.int64)
+        number = (wide - low).astype(np.int64, copy=False)
+        table = np.empty(high - low + 1, np.int64)
+        table[number[::-1]] = np.arange(x.size - 1, -1, -1)  # the last one written stays: the first in x
+        first = table[number]
+        is_first = first == np.arange(x.size)
+        place = np.cumsum(is_first) - 1
+        return np.flatnonzero(is_first), place[first]
+    _, start, inverse = np.unique(x, return_index=True, return_inverse=True)
+    order = np.argsort(start)  # by first occurrence
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    return start[order], rank[inverse.reshape(-1)]
+
+
+def _host_unique(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    first, place = distinct(x)
+    return x[first], place.astype(call.outputs[1].dtype.np)
+
+
+UNIQUE = OpDef(
+    "Unique",
+    inputs="x: T",
+    outputs="y: T, idx: out_idx",
+    types={"T": ALL, "out_idx": INDEX},
+    doc="""The different elements of a vector, in the order of their first occurrence.
+
+    x: a vector of any dtype. y: the elements; idx: for each element of x its place in y (`out_idx`: int32 or
+    int64). Runs on the host.""",
+    infer=lambda c: (Shape((None,)), with_rank(c, 0, 1)),
+    host=_host_unique,
+    grad=GRADIENT_MISSING,
+    dynamic=True,
+    defaults={"out_idx": int32},
+)
+
+
+@record
+class DynamicPartitionAttrs:
+    """`num_partitions`: how many tensors come out."""
+
+    num_partitions: int
+
+    def __post_init__(self) -> None:
+        if self.num_partitions < 1:
+            raise InvalidArgumentError(f"num_partitions must be at least 1, got {self.num_partitions}")
+
+
+def _partition_shapes(c: Infer) -> tuple[Shape, ...]:
+    data, which = c.shapes
+    if data.dims is None or which.dims is None:
+        return (unknown_shape,) * c.attrs.num_partitions
+    if not Shape(data.dims[: len(which.dims)]).is_compatible_with(which):
+        raise ShapeError(f"DynamicPartition: data of shape {data} must begin with the shape {which} of partitions")
+    return (Shape((None, *data.dims[len(which.dims) :])),) * c.attrs.num_partitions
+
+
+def _host_partition(call: HostCall, data: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, ...]:
+    n = call.attrs.num_partitions
+    if which.size and (which.min() < 0 or which.max() >= n):
+        raise InvalidArgumentError(f"the partitions {which.min()}..{which.max()} are not in [0, {n})", call.op)
+    rows, place = data.reshape(which.size, *data.shape[which.ndim :]), which.reshape(-1)
+    return tuple(rows.take(np.flatnonzero(place == k), axis=0) for k in range(n))
+
+
+def _grad_partition(op: Operation, *dys: Any) -> Any:
+    """The rows' numbers go through the same partition, so stitching by them undoes it."""
+    data, which = op.inputs
+    shape = SHAPE(which, out_type=int32)
+    number = RESHAPE(RANGE(np.int32(0), product(shape), np.int32(1)), shape)
+    parts = DYNAMIC_PARTITION(number, which, num_partitions=op.attrs.num_partitions)
+    return reshape_like(DYNAMIC_STITCH(parts, list(dys)), data), None
+
+
+def product(vector: Any) -> Any:
+    return PROD(vector, np.int32(0))
+
+
+DYNAMIC_PARTITION = OpDef(
+    "DynamicPartition",
+    inputs="data: T, partitions: int32",
+    outputs="outputs: num_partitions*T",
+    types={"T": ALL},
+    attrs=DynamicPartitionAttrs,
+    doc="""Deals the rows of a tensor out to `num_partitions` tensors: row i goes to outputs[partitions[i]].
+
+    data: any dtype; its shape begins with that of partitions. partitions: int32 in [0, num_partitions). Each
+    output: rows in their order, shape (how many, the rest of data's shape). Errors: a partition out of range.
+    Runs on the host.""",
+    infer=_partition_shapes,
+    host=_host_partition,
+    grad=_grad_partition,
+    dynamic=True,
+    api="dynamic_partition",
+)
+
+
+def _stitched(c: Infer) -> Shape:
+    n = len(c.shapes) // 2
+    rest = unknown_shape
+    top: int | None = -1
+    for i in range(n):
+        index, data, value = c.shapes[i], c.shapes[n + i], c.value(i)
+        if index.dims is not None and data.dims is not None:
+            rest = rest.merge_with(Shape(data.dims[len(index.dims) :]))
+        top = None if top is None or value is None else max(top, int(value.max()) if value.size else -1)
+    return unknown_shape if rest.dims is None else Shape((None if top is None else top + 1, *rest.dims))
+
+
+def _host_stitch(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
+    n = len(inputs) // 2
+    indices, data = inputs[:n], inputs[n:]
+    size = max((int(i.max()) for i in indices if i.size), default=-1) + 1
+    rest = data[0].shape[indices[0].ndim :]
+    blank = b"" if data[0].dtype.kind == "O" else 0
+    out = np.full((size, *rest), blank, data[0].dtype)
+    for i, d in zip(indices, data, strict=True):
+        if i.size and i.min() < 0:
+            raise InvalidArgumentError(f"the index {i.min()} is negative", call.op)
+        out[i.reshape(-1)] = d.reshape((i.size, *rest))
+    return out
+
+
+def _grad_stitch(op: Operation, dy: Tensor) -> Any:
+    n = len(op.inputs) // 2
+    return (*(None,) * n, *(GATHER(dy, i) for i in op.inputs[:n]))
+
+
+DYNAMIC_STITCH = OpDef(
+    "DynamicStitch",
+    inputs="indices: N*int32, data: N*T",
+    outputs="merged: T",
+    types={"T": ALL},
+    doc="""Puts rows from several tensors into one: merged[indices[m][i]] = data[m][i]; a later one wins.
+
+    indices: int32 tensors. data: as many of one dtype, each shape beginning with that of its indices, the rest
+    equal. merged: as many rows as the largest index says. Errors: a negative index. Runs on the host.""",
+    infer=_stitched,
+    host=_host_stitch,
+    grad=_grad_stitch,
+    dynamic=True,
+    api="dynamic_stitch",
+)
+
+
+class Unique(NamedTuple):
+    """The different elements, and for each input its place among them."""
+
+    y: Any
+    idx: Any
+
+
+def unique(x: TensorLike, out_idx: Any = int32, name: str | None = None) -> Unique:
+    """The different elements of a vector in the order of first occurrence, and each element's place among them."""
+    return Unique(*UNIQUE(x, out_idx=out_idx, name=name))
+
+
+def where(
+    condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
+) -> Any:
+    """With x and y: elements of x where the condition holds, of y elsewhere (see `Select`). Without: the
+    indices of the true elements, int64 of shape (how many, rank). Errors: only one of x and y; shapes that do
+    not fit.
+    """
+    if (x is None) != (y is None):
+        raise InvalidArgumentError("where takes both x and y, or neither")
+    return WHERE(condition, name=name) if x is None else SELECT(condition, x, y, name=name)
+
+
+def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Any:
+    """The elements (or slices) of `tensor` where `mask` is true, one after the other.
+
+    mask: bool of known rank k >= 1; its shape must be that of tensor's dimensions from `axis` (0) on. Result:
+    those k dimensions become one. Errors: the shapes do not fit.
+    """
+    graph = graph_of((tensor, mask))
+    x, m = graph.to_tensor(tensor), graph.to_tensor(mask)
+    a, k = axis or 0, m.shape.ndims
+    if not k:
+        raise ShapeError(f"boolean_mask: the mask must be of known rank >= 1, got shape {m.shape}")
+    if x.shape.dims is not None:
+        Shape(x.shape.dims[a : a + k]).merge_with(m.shape)
+    with graph.name_scope(name):
+        flat = _flattened(x, a, k)
+        rows = SQUEEZE(WHERE(RESHAPE(m, np.asarray([-1], np.int32))), squeeze_dims=(1,))
+        return GATHER(flat, rows) if a == 0 else GATHER_V2(flat, rows, np.int32(a))
+
+
+def _flattened(x: Tensor, axis: int, count: int) -> Any:
+    """`x` with `count` dimensions from `axis` on made one."""
+    if count == 1:
+        return x
+    dims = x.shape.dims
+    if dims is not None and sum(d is None for d in (*dims[:axis], *dims[axis + count :])) == 0 and 0 not in dims:
+        return RESHAPE(x, np.asarray([*dims[:axis], -1, *dims[axis + count :]], np.int32))
+    shape = SHAPE(x, out_type=int32)
+    middle = RESHAPE(product(shape[axis : axis + count]), np.asarray([1], np.int32))
+    return RESHAPE(x, CONCAT(np.int32(0), [shape[:axis], middle, shape[axis + count :]]))
+
+
+def sequence_mask(lengths: Any, maxlen: Any = None, dtype: DTypeLike = bool_, name: str | None = None) -> Any:
+    """Rows that are true up to their length: mask[..., j] = j < lengths[...].
+
+    lengths: integers, any shape. maxlen: the size of the last dimension, by default the largest length.
+    """
+    t = graph_of((lengths, maxlen)).to_tensor(lengths)
+    with t.graph.name_scope(name or "SequenceMask"):
+        zero, one = t.dtype.np.type(0), t.dtype.np.type(1)
+        if maxlen is None:
+            rank = t.shape.ndims
+            axes = RANGE(np.int32(0), RANK(t), np.int32(1)) if rank is None else np.arange(rank, dtype=np.int32)
+            maxlen = MAXIMUM(MAX(t, axes), zero)
+        limit = t.graph.to_tensor(maxlen, None if hasattr(maxlen, "dtype") else t.dtype)
+        mask = LESS(RANGE(zero, cast_to(limit, t.dtype), one), EXPAND_DIMS(t, np.int32(-1)))
+        wanted = as_dtype(dtype)
+        return mask if wanted.is_bool else cast_to(mask, wanted)
+
+
+def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
+    """Grids of coordinates: N vectors make N tensors of rank N.
+
+    indexing: "xy" (the first two axes swapped, as in plots) or "ij". Errors: another indexing.
+    """
+    indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
+    if kwargs or indexing not in ("xy", "ij"):
+        raise InvalidArgumentError(
+            f"meshgrid: takes indexing 'xy' or 'ij' and name, got {indexing!r}, {sorted(kwargs)}"
+        )
+    graph = graph_of(args)
+    with graph.name_scope(name):
+        vectors = [RESHAPE(graph.to_tensor(a), np.asarray([-1], np.int32)) for a in args]
+        order = list(range(len(vectors)))
+        if indexing == "xy" and len(order) > 1:
+            order[:2] = 1, 0
+        shape = _grid_shape([vectors[order.index(i)] for i in range(len(order))])
+        grids = []
+        for v, axis in zip(vectors, order, strict=True):
+            column = np.asarray([-1 if i == axis else 1 for i in range(len(order))], np.int32)
+            grids.append(BROADCAST_TO(RESHAPE(v, column), shape))
+    return grids
+
+
+def _grid_shape(vectors: Sequence[Any]) -> Any:
+    sizes = [v.shape.dims[0] for v in vectors]
+    if None not in sizes:
+        return np.asarray(sizes, np.int32)
+    return CONCAT(np.int32(0), [SHAPE(v, out_type=int32) for v in vectors])
+
+
+OPS: tuple[OpDef, ...] = (
+    WHERE,
+    UNIQUE,
+    DYNAMIC_PARTITION,
+    DYNAMIC_STITCH,
+)
+API: dict[str, Any] = {
+    "where": where,
+    "unique": unique,
+    "boolean_mask": boolean_mask,
+    "sequence_mask": sequence_mask,
+    "meshgrid": meshgrid,
+}

@@ -1,0 +1,1 @@
+"""Save and restore as ops, and the formats of checkpoints: ours and TensorFlow's two."""

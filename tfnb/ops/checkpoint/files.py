@@ -1,0 +1,362 @@
+"""Checkpoints on disk: written whole, merged, removed and read (OSDI'16, section 4.3).
+
+The index `PREFIX.index` names the shards `PREFIX.data-00000-of-00001-TOKEN.safetensors`, and for each tensor its dtype,
+shape, parts and their CRC32C. Shards are on disk before the index takes its name, and a shard's name is never used
+again. Invariants: at any moment the index, if there is one, tells a complete checkpoint; what is removed was named by
+an index of the very same prefix, in the form that a save of that prefix gives to names, or is a scratch folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import math
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
+from tfnb.ir.files import make_folder, os_errors, sync_file, sync_folder
+from tfnb.ir.scratch import Scratch, abandoned
+from tfnb.ops.checkpoint.index import (
+    MAX_INDEX_BYTES,
+    Entry,
+    Index,
+    Part,
+    index_path,
+    parse_index,
+    read_bounded,
+    read_index,
+    shard_name,
+    shards_of,
+)
+from tfnb.ops.checkpoint.shard import Shards, from_stored, to_stored, write_shard
+from tfnb.ops.lazy_library import library
+from tfnb.types import DType, as_dtype
+
+__all__ = [
+    "Checkpoint", "Item", "merge_checkpoints", "remove_own_checkpoint", "sweep", "write_checkpoint",
+]  # fmt: skip
+
+_PATIENCE = 2.0  # seconds that a save waits for another one that replaces an index of the same folder
+_ATTEMPTS = 50  # to read a checkpoint that saves replace meanwhile
+_NEW_INDEX, _OLD_INDEX = "index", "old"  # files in a scratch folder
+Item = tuple[str, str, np.ndarray]  # name, "" or "full shape and slice" as SaveV2 takes them, value
+
+
+def _crc(array: np.ndarray) -> int:
+    data = array.reshape(-1).view(np.uint8) if array.size else b""
+    return int(library("crc32c", "crc32c", "a checkpoint").crc32c(data))
+
+
+def _parse_slice(name: str, text: str, array_shape: tuple[int, ...] | None) -> Any:
+    """(full shape, start, shape) of "10 4 0,5:-"; (None, None, None) of ""."""
+    if not text:
+        return None, None, None
+    *dims, spec = text.split(" ")
+    try:
+        full = tuple(int(d) for d in dims)
+        ranges = [
+            (0, d) if r == "-" else tuple(map(int, r.split(",")))
+            for d, r in zip(full, spec.split(":"), strict=True)
+        ]
+        start, shape = tuple(r[0] for r in ranges), tuple(r[1] for r in ranges)
+    except (ValueError, IndexError):
+        raise InvalidArgumentError(f"{name}: {text!r} is no shape and slice") from None
+    inside = all(0 <= a and 0 <= n and a + n <= d for a, n, d in zip(start, shape, full, strict=True))
+    if not inside or (array_shape is not None and shape != array_shape):
+        raise InvalidArgumentError(f"{name}: the slice {text!r} does not fit {array_shape or full}")
+    return full, start, shape
+
+
+# ---- writing -------------------------------------------------------------------------------------
+
+
+def write_checkpoint(prefix: str, items: Iterable[Item]) -> None:
+    """Writes the tensors as one shard and then the index, and removes what the index before named.
+
+    Missing folders are made. Raises `PermissionDeniedError`, `ResourceExhaustedError` (disk full), ...; a checkpoint
+    that was there before is then untouched.
+    """
+    entries: dict[str, Entry] = {}
+    stored: dict[str, np.ndarray] = {}
+    for name, text, array in items:
+        full, start, shape = _parse_slice(name, text, array.shape)
+        if full is None:
+            full, start, shape, key = array.shape, (0,) * array.ndim, array.shape, name
+        else:
+            key = f"{name}/{','.join(map(str, start))}"
+        if key in stored:
+            raise InvalidArgumentError(f"the tensor {key!r} is saved twice")
+        stored[key] = to_stored(array)
+        part = Part(start, shape, 0, key, _crc(stored[key]))
+        before = entries[name].parts if name in entries else ()
+        entries[name] = Entry(as_dtype(array.dtype), full, (*before, part))
+    make_folder(os.path.dirname(prefix))
+    with os_errors(prefix), Scratch(prefix) as scratch:
+        made = scratch.file("shard")
+        write_shard(made, stored)
+        shard = shard_name(prefix, 0, 1, scratch.token)
+        index = Index([(shard, os.path.getsize(made))], entries)
+        _publish(prefix, scratch, index, [(made, shard)])
+    sweep(os.path.dirname(prefix))
+
+
+def _publish(prefix: str, scratch: Scratch, index: Index, made: Sequence[tuple[str, str]]) -> None:
+    """Gives shards, and then the index, their names. `made`: the path of each shard now, and its name.
+
+    The scratch folder holds the new index until it has its name, and then the one before: from these `sweep` knows the
+    shards that nobody needs if this process is killed in between.
+    """
+    folder = os.path.dirname(prefix)
+    new, old = scratch.file(_NEW_INDEX), scratch.file(_OLD_INDEX)
+    with open(new, "xb") as file:
+        file.write(index.to_bytes())
+    sync_file(new)
+    moved: list[tuple[str, str]] = []
+    try:
+        for source, name in made:
+            os.replace(source, os.path.join(folder, name))
+            moved.append((source, os.path.join(folder, name)))
+        sync_folder(folder)
+        with _sole_writer(folder):
+            before = _own_index(prefix)
+            if before is not None:
+                with open(old, "xb") as file:
+                    file.write(before.to_bytes())
+            os.replace(new, index_path(prefix))
+            moved = []
+            sync_folder(folder)
+            _remove_shards(prefix, before, index)
+    except BaseException:
+        for source, path in moved:
+            with contextlib.suppress(OSError):
+                os.replace(path, source)
+        raise
+
+
+@contextlib.contextmanager
+def _sole_writer(folder: str) -> Iterator[None]:
+    """Keeps other saves from replacing an index of this folder meanwhile, so that each removes what it replaced.
+
+    Where the folder cannot be locked, or somebody holds its lock for long, the save goes on. Then two saves of one
+    prefix at the same moment may leave a shard that no index names.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            handle = os.open(folder or ".", os.O_RDONLY)
+            stack.callback(os.close, handle)
+            end = time.monotonic() + _PATIENCE
+            while True:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > end:
+                        break
+                    time.sleep(0.002)
+        yield
+
+
+def _own_index(prefix: str) -> Index | None:
+    """The index of a checkpoint of ours; None when there is none, or one that cannot be understood."""
+    with contextlib.suppress(OpError):
+        return parse_index(index_path(prefix), read_index(prefix))
+    return None
+
+
+def _remove_shards(prefix: str, before: Index | None, now: Index | None) -> None:
+    """Removes the shards that one index of a prefix named, and the other does not."""
+    keep = set() if now is None else {name for name, _ in now.shards}
+    for name in () if before is None else shards_of(prefix, before):
+        if name not in keep:
+            _remove(os.path.join(os.path.dirname(prefix), name))
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+def sweep(folder: str) -> None:
+    """Removes what killed saves left in a folder: their scratch folders, and shards that only these know of."""
+    for scratch in abandoned(folder):
+        prefix = scratch.rpartition(".tmp-")[0]
+        for name in (_NEW_INDEX, _OLD_INDEX):
+            path = os.path.join(scratch, name)
+            with contextlib.suppress(OpError):
+                left = parse_index(path, read_bounded(path, MAX_INDEX_BYTES, "an index"))
+                now = _own_index(prefix)
+                if now is not None or not os.path.lexists(index_path(prefix)):
+                    _remove_shards(prefix, left, now)
+
+
+def remove_own_checkpoint(prefix: str) -> None:
+    """Deletes a checkpoint of ours, the index first; nothing happens when there is none.
+
+    A file `PREFIX.index` that is no index of ours stays, and of the shards those that no save of this prefix wrote.
+    """
+    index = _own_index(prefix)
+    if index is None:
+        return
+    try:
+        with os_errors(prefix), Scratch(prefix) as scratch:
+            os.replace(index_path(prefix), scratch.file(_OLD_INDEX))
+            _remove_shards(prefix, index, None)
+    except OpError:  # the disk has no room for a scratch folder
+        _remove(index_path(prefix))
+        _remove_shards(prefix, index, None)
+
+
+def merge_checkpoints(prefixes: Sequence[str], destination: str, delete_old: bool = True) -> None:
+    """One checkpoint of several that were written side by side; their shards move with `delete_old`.
+
+    Raises `InvalidArgumentError` when a tensor is in two of them with different shapes.
+    """
+    parts = [Checkpoint(p) for p in prefixes]
+    make_folder(os.path.dirname(destination))
+    with os_errors(destination), Scratch(destination) as scratch:
+        index, made = _merged(parts, destination, scratch, delete_old)
+        _publish(destination, scratch, index, made)
+    if delete_old:
+        for p in prefixes:
+            remove_own_checkpoint(p)
+    sweep(os.path.dirname(destination))
+
+
+def _merged(
+    parts: Sequence[Checkpoint], destination: str, scratch: Scratch, delete_old: bool
+) -> tuple[Index, list[tuple[str, str]]]:
+    """The index of all parts, and where each of its shards is now and what it will be called."""
+    total = sum(len(p.index.shards) for p in parts)
+    shards: list[tuple[str, int]] = []
+    made: list[tuple[str, str]] = []
+    entries: dict[str, Entry] = {}
+    for part in parts:
+        offset = len(shards)
+        own = set(shards_of(part.prefix, part.index))
+        for name, size in part.index.shards:
+            source = os.path.join(part.folder, name)
+            with os_errors(source):
+                found = os.lstat(source)
+            if not stat.S_ISREG(found.st_mode) or found.st_size != size:
+                raise DataLossError(f"{source} is no regular file of {size} bytes, as the index of {part.prefix} says")
+            if not (delete_old and name in own):
+                copy = scratch.file(f"shard-{len(shards)}")
+                shutil.copyfile(source, copy)
+                sync_file(copy)
+                source = copy
+            made.append((source, shard_name(destination, len(shards), total, scratch.token)))
+            shards.append((made[-1][1], size))
+        for name, told in part.index.entries.items():
+            moved = tuple(Part(p.start, p.shape, p.shard + offset, p.key, p.crc32c) for p in told.parts)
+            before = entries.get(name)
+            if before is not None and (before.dtype, before.shape) != (told.dtype, told.shape):
+                raise InvalidArgumentError(f"{name} has two shapes or dtypes in the parts of {destination}")
+            entries[name] = Entry(told.dtype, told.shape, (() if before is None else before.parts) + moved)
+    return Index(shards, entries), made
+
+
+# ---- reading -------------------------------------------------------------------------------------
+
+
+class Checkpoint:
+    """A checkpoint on disk, by its prefix; the index is read at once, tensors when they are asked for.
+
+    All tensors are of one save, also when another one replaces the checkpoint meanwhile. Raises `NotFoundError` when
+    there is none, `DataLossError` when index or shards are damaged.
+    """
+
+    _last: tuple[tuple[str, Part], np.ndarray] | None = None  # the part read last; slices are read one after the other
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix, self.folder = prefix, os.path.dirname(prefix)
+        data = read_index(prefix)
+        for _ in range(_ATTEMPTS):
+            self.index = parse_index(index_path(prefix), data)
+            self._shards = Shards(prefix, self.folder, self.index.shards)
+            read, data = data, data if self._shards.is_complete else read_index(prefix)
+            if data == read:  # nobody replaced it: if shards are missing, they are lost
+                break
+        self.entries = self.index.entries
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What the index says, as values of JSON."""
+        return self.index.content()
+
+    def entry(self, name: str) -> Entry:
+        """Raises `NotFoundError` for a tensor that is not there."""
+        found = self.entries.get(name)
+        if found is None:
+            raise NotFoundError(f"Key {name} not found in checkpoint {self.prefix}")
+        return found
+
+    def read(self, name: str, shape_and_slice: str = "") -> np.ndarray:
+        """The tensor, or the slice of it that RestoreV2's text tells. Raises `DataLossError` when it is damaged."""
+        entry = self.entry(name)
+        full, start, shape = _parse_slice(name, shape_and_slice, None)
+        if full is None:
+            return self._whole(name, entry)
+        if full != entry.shape:
+            raise InvalidArgumentError(
+                f"{name} has shape {entry.shape} in {self.prefix}, the slice is of one of shape {full}"
+            )
+        return self._slice(name, entry, start, shape)
+
+    def verify(self, names: Iterable[str] | None = None) -> None:
+        """Reads the tensors (default: all) and raises `DataLossError` for the first that is damaged."""
+        for name in self.entries if names is None else names:
+            self._whole(name, self.entry(name))
+
+    def _whole(self, name: str, entry: Entry) -> np.ndarray:
+        if len(entry.parts) == 1 and entry.parts[0].shape == entry.shape:
+            return self._part(name, entry.parts[0], entry.dtype)
+        return self._slice(name, entry, (0,) * len(entry.shape), entry.shape)
+
+    def _slice(self, name: str, entry: Entry, start: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+        """A slice out of the parts that it meets; the others are not read."""
+        met = []
+        covered = 0
+        for p in entry.parts:
+            begin = [max(a, b) for a, b in zip(start, p.start, strict=True)]
+            end = [min(a + n, b + m) for a, n, b, m in zip(start, shape, p.start, p.shape, strict=True)]
+            if all(a < b for a, b in zip(begin, end, strict=True)):
+                met.append((p, begin, end))
+                covered += math.prod(b - a for a, b in zip(begin, end, strict=True))
+        if covered != math.prod(shape):
+            raise DataLossError(f"{name}: {self.prefix} holds {covered} of {math.prod(shape)} elements of a slice")
+        self._check(name, entry, [p for p, _, _ in met])
+        found = np.empty(shape, entry.dtype.np)
+        filled = np.zeros(shape, bool) if len(met) > 1 else None
+        for p, begin, end in met:
+            here = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, start, strict=True))
+            there = tuple(slice(a - o, b - o) for a, b, o in zip(begin, end, p.start, strict=True))
+            if filled is not None:
+                if filled[here].any():
+                    raise DataLossError(f"{name}: two parts hold the same elements in {self.prefix}")
+                filled[here] = True
+            if self._last is None or self._last[0] != (name, p):
+                self._last = (name, p), self._part(name, p, entry.dtype)
+            found[here] = self._last[1][there]
+        return found
+
+    def _check(self, name: str, entry: Entry, parts: Sequence[Part]) -> None:
+        """Are the bytes of these parts there? Asked before memory is taken for the whole."""
+        for p in parts:
+            self._shards.check(p.shard, p.key, entry.dtype, p.shape)
+
+    def _part(self, name: str, part: Part, dtype: DType) -> np.ndarray:
+        data = self._shards.read(part.shard, part.key, dtype, part.shape)
+        if _crc(data) != part.crc32c:
+            path = self._shards.path(part.shard)
+            raise DataLossError(f"{path}: the checksum of {name} does not match: the file is damaged")
+        try:
+            return from_stored(data, dtype, part.shape)
+        except ValueError as e:
+            raise DataLossError(f"{self.prefix}: {name} does not fit the index: {e}") from None

@@ -1,0 +1,230 @@
+"""Sorted tables in LevelDB's format, protobuf messages without their definitions, names of slices in order.
+
+What TensorFlow's checkpoints are made of. Invariants: a block that is given passed its checksum; nothing is taken that
+the data do not hold; what is wrong raises `DamagedError`, which the caller turns into an error with the file's name.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+
+import numpy as np
+
+from tfnb.ops.checkpoint.index import MAX_DIMENSIONS, MAX_PARTS
+from tfnb.ops.lazy_library import library
+from tfnb.types import DType
+
+__all__ = [
+    "MAGIC", "MAX_FIELDS", "DamagedError", "Message", "crc", "shape_of", "slice_key", "slice_of", "table", "text_of",
+    "varint",
+]  # fmt: skip
+
+MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)  # the last bytes of such a table
+_FOOTER = 48
+_VARINT_BYTES = 10  # of a number of 64 bits, the largest that there are
+_TRAILER = 5  # behind a block: its kind and its checksum
+_MAX_KEY = 1 << 16
+_KEYS_BEYOND = 1 << 24  # keys may take so many bytes more than the table, since each tells only what is new in it
+_LARGEST = 1 << 62  # bytes of a tensor
+_LARGEST_FIELD = 15  # the numbers of all fields that checkpoints have are smaller
+MAX_FIELDS = 16 * MAX_PARTS  # of the messages of a table: an entry with shape, place and checksum has a dozen
+
+
+class DamagedError(ValueError):
+    """Data that are no table, no message, or none of a checkpoint."""
+
+
+def crc(data: bytes | np.ndarray) -> int:
+    """TensorFlow's masked CRC32C."""
+    found = library("crc32c", "crc32c", "a checkpoint").crc32c(data)
+    return int(((found >> 15 | found << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """A number of at most 64 bits, seven of them in a byte, and the place behind it."""
+    value = 0
+    for i in range(min(_VARINT_BYTES, end - at)):
+        byte = data[at + i]
+        value |= (byte & 127) << (7 * i)
+        if byte < 128:
+            if value >> 64:
+                break
+            return value, at + i + 1
+    raise DamagedError(f"no number of at most {_VARINT_BYTES} bytes stands at byte {at}")
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def _block(data: bytes, handle: bytes, at: int, begin: int) -> tuple[bytes, int]:
+    """The block that a handle (offset, size) names, which begins at `begin` or later, and the place behind it."""
+    offset, at = varint(handle, at, len(handle))
+    size, _ = varint(handle, at, len(handle))
+    end = offset + size + _TRAILER
+    if offset < begin or end > len(data) - _FOOTER:
+        raise DamagedError(f"a block from byte {offset} to {end} of {len(data)}, after one that ends at {begin}")
+    (told,) = struct.unpack_from("<I", data, offset + size + 1)
+    if crc(data[offset : offset + size + 1]) != told:
+        raise DamagedError(f"the checksum of the block at byte {offset} does not match")
+    if data[offset + size] != 0:
+        raise DamagedError(f"the block at byte {offset} is compressed, which is not understood")
+    return data[offset : offset + size], end
+
+
+def _pairs(block: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Keys and values of a block; a key tells only where it differs from the one before."""
+    restarts = int.from_bytes(block[-4:], "little")
+    end, at, key = len(block) - 4 - 4 * restarts, 0, b""
+    if len(block) < 4 or end < 0:
+        raise DamagedError(f"a block of {len(block)} bytes with {restarts} restarts")
+    while at < end:
+        shared, at = varint(block, at, end)
+        own, at = varint(block, at, end)
+        size, at = varint(block, at, end)
+        if shared > len(key) or own + size > end - at or shared + own > _MAX_KEY:
+            raise DamagedError(f"a key of {shared} + {own} bytes and a value of {size} at {at} in a block of {end}")
+        key = key[:shared] + block[at : at + own]
+        at += own + size
+        yield key, block[at - size : at]
+
+
+def table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Keys and values of a table; keys rise."""
+    if len(data) < _FOOTER or not data.endswith(MAGIC):
+        raise DamagedError(f"{len(data)} bytes are no table: its end is missing")
+    footer = data[-_FOOTER:]
+    _, at = varint(footer, 0, _FOOTER)
+    _, at = varint(footer, at, _FOOTER)
+    index, _ = _block(data, footer, at, 0)
+    last: bytes | None = None
+    begin, left = 0, len(data) + _KEYS_BEYOND
+    for _, handle in _pairs(index):
+        block, begin = _block(data, handle, 0, begin)
+        for key, value in _pairs(block):
+            left -= len(key)
+            if left < 0 or (last is not None and key <= last):
+                raise DamagedError(f"the key {key[:80]!r} comes after {(last or b'')[:80]!r}, or keys are too long")
+            last = key
+            yield key, value
+
+
+# ---- messages ------------------------------------------------------------------------------------
+
+
+class Message:
+    """The fields of a protobuf message by their numbers; the caller says of which type each must be.
+
+    most: how many fields the message may have. `size`: how many it has.
+    """
+
+    __slots__ = ("_fields", "size")
+
+    def __init__(self, data: bytes, most: int = 64) -> None:
+        self.size = 0
+        self._fields: dict[int, list[int | bytes]] = {}
+        at, end = 0, len(data)
+        while at < end:
+            key, at = varint(data, at, end)
+            kind = key & 7
+            value: int | bytes
+            if kind == 0:
+                value, at = varint(data, at, end)
+            elif kind in (1, 2, 5):
+                size, at = varint(data, at, end) if kind == 2 else (8 if kind == 1 else 4, at)
+                if size > end - at:
+                    raise DamagedError(f"a field of {size} bytes at byte {at} of a message of {end}")
+                value = data[at : at + size]
+                if kind != 2:
+                    value = int.from_bytes(value, "little")
+                at += size
+            else:
+                raise DamagedError(f"a field of the unknown kind {kind}")
+            self.size += 1
+            if key >> 3 > _LARGEST_FIELD or self.size > most:
+                raise DamagedError(f"a message with a field {key >> 3}, or with more than {most} fields")
+            self._fields.setdefault(key >> 3, []).append(value)
+
+    def __contains__(self, field: int) -> bool:
+        return field in self._fields
+
+    def number(self, field: int, default: int = 0) -> int:
+        """The last value of a field of numbers."""
+        value = self._fields.get(field, (default,))[-1]
+        if isinstance(value, bytes):
+            raise DamagedError(f"bytes where field {field} must be a number")
+        return value
+
+    def signed(self, field: int, default: int = 0) -> int:
+        """The same of a field of type int64."""
+        value = self.number(field, default)
+        return value - (1 << 64) if value >> 63 and value > 0 else value
+
+    def all_bytes(self, field: int) -> list[bytes]:
+        """All values of a field of bytes, texts or messages."""
+        found = []
+        for value in self._fields.get(field, ()):
+            if isinstance(value, int):
+                raise DamagedError(f"a number where field {field} must be bytes")
+            found.append(value)
+        return found
+
+    def one_bytes(self, field: int) -> bytes:
+        """The last value of such a field, which must be there."""
+        found = self.all_bytes(field)
+        if not found:
+            raise DamagedError(f"field {field} is missing")
+        return found[-1]
+
+
+def text_of(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as e:
+        raise DamagedError(f"the name {data[:80]!r} is no UTF-8: {e}") from None
+
+
+def shape_of(messages: list[bytes], dtype: DType) -> tuple[int, ...]:
+    """The shape that TensorShapeProtos tell, of a tensor of that dtype."""
+    dims = [dim for message in messages for dim in Message(message).all_bytes(2)]
+    if len(dims) > MAX_DIMENSIONS:
+        raise DamagedError(f"a shape of {len(dims)} dimensions; at most {MAX_DIMENSIONS} are possible")
+    shape = tuple(Message(dim).signed(1) for dim in dims)
+    if min(shape, default=0) < 0 or math.prod(max(n, 1) for n in shape) * dtype.size > _LARGEST:
+        raise DamagedError(f"the shape {shape}")
+    return shape
+
+
+# ---- slices --------------------------------------------------------------------------------------
+
+
+def slice_of(message: bytes, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """(start, lengths) of a TensorSliceProto of a tensor of that shape."""
+    extents = [Message(e) for e in Message(message).all_bytes(1)]
+    if len(extents) != len(shape):
+        raise DamagedError(f"a slice of {len(extents)} dimensions of a tensor of shape {shape}")
+    start = tuple(e.signed(1) for e in extents)
+    size = tuple(e.signed(2, n) for e, n in zip(extents, shape, strict=True))
+    if any(a < 0 or k < 0 or a + k > n for a, k, n in zip(start, size, shape, strict=True)):
+        raise DamagedError(f"a slice from {start} of {size} of a tensor of shape {shape}")
+    return start, size
+
+
+def slice_key(name: str, message: bytes) -> bytes:
+    """The key under which a table has a slice of a tensor: what sorts as name and places do."""
+    text = name.encode().replace(b"\xff", b"\xff\0").replace(b"\0", b"\0\xff")
+    extents = [Message(e) for e in Message(message).all_bytes(1)]
+    places = b"".join(_signed(e.signed(1)) + _signed(e.signed(2, -1)) for e in extents)
+    count = len(extents)
+    return b"\0" + text + b"\0\1" + (bytes([1, count]) if count else b"\0") + places
+
+
+def _signed(value: int) -> bytes:
+    """A number as bytes that sort as numbers do: as many leading ones as there are bytes."""
+    magnitude = value if value >= 0 else ~value
+    size = next(n for n in range(1, 11) if magnitude < 1 << (7 * n - 1))
+    raw = value.to_bytes(size, "big", signed=True)
+    mask = ((1 << size) - 1) << (16 - size)
+    first = bytes(b ^ m for b, m in zip(raw, mask.to_bytes(2, "big"), strict=False))
+    return first + raw[2:]

@@ -1,0 +1,158 @@
+"""Save and restore as nodes of a graph (white paper, section 3.3; OSDI'16, section 4.3).
+
+One SaveV2 writes a checkpoint, or one of its shards; RestoreV2 reads tensors by name, and Assign puts them into the
+variables. Invariant: RestoreV2 gives all its tensors, each with a checksum that matched, or fails.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
+from tfnb.ir.shapes import no_outputs, scalar_shape
+from tfnb.ops.checkpoint.files import merge_checkpoints, write_checkpoint
+from tfnb.ops.checkpoint.parts import claim_folder, remove_folders
+from tfnb.ops.checkpoint.tensorflow_v2 import open_checkpoint
+from tfnb.types import ALL, Shape, unknown_shape
+
+__all__ = ["API", "MERGE_V2", "OPS", "RESTORE_V2", "SAVE_V2", "SHARDED_FILENAME"]
+
+
+@record
+class RestoreAttrs:
+    """What RestoreV2 has beside its dtypes: nothing."""
+
+
+@record
+class MergeAttrs:
+    """`delete_old_dirs`: the parts go, and the folders that sharded saves made for them."""
+
+    delete_old_dirs: bool = True
+
+
+def _texts(call: HostCall, what: str, array: np.ndarray, count: int | None = None) -> list[str]:
+    if array.ndim != 1 or (count is not None and array.size != count):
+        wanted = "" if count is None else f" of {count}"
+        raise InvalidArgumentError(f"{what} must be a vector{wanted}, got shape {array.shape}", call.op)
+    return [x.decode() for x in array]
+
+
+def _prefix(call: HostCall, array: np.ndarray) -> str:
+    if array.size != 1:
+        raise InvalidArgumentError(f"the prefix must be one string, got shape {array.shape}", call.op)
+    return str(array.reshape(-1)[0].decode())
+
+
+def _save(
+    call: HostCall, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray, *tensors: np.ndarray
+) -> tuple[()]:
+    where = _prefix(call, prefix)
+    given = _texts(call, "tensor_names", names, len(tensors))
+    specs = _texts(call, "shape_and_slices", slices, len(tensors))
+    claim_folder(where)
+    write_checkpoint(where, zip(given, specs, tensors, strict=True))
+    return ()
+
+
+def _restore(
+    call: HostCall, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    dtypes = call.types["dtypes"]
+    checkpoint = open_checkpoint(_prefix(call, prefix))
+    given = _texts(call, "tensor_names", names, len(dtypes))
+    specs = _texts(call, "shape_and_slices", slices, len(dtypes))
+    for name, dtype in zip(given, dtypes, strict=True):
+        found = checkpoint.entry(name).dtype
+        if found is not dtype:
+            raise InvalidArgumentError(
+                f"{name} is {found.name} in {checkpoint.prefix}, needed {dtype.name}", call.op
+            )
+    return tuple(checkpoint.read(n, s) for n, s in zip(given, specs, strict=True))
+
+
+def _restored_shapes(c: Infer) -> tuple[Shape, ...]:
+    count = len(c.types["dtypes"])
+    for i, what in ((1, "tensor_names"), (2, "shape_and_slices")):
+        if not c.shapes[i].is_compatible_with((count,)):
+            raise ShapeError(f"{c.op_name}: {what} must be a vector of {count}, got {c.shapes[i]}")
+    return (unknown_shape,) * count
+
+
+def _merge(call: HostCall, prefixes: np.ndarray, destination: np.ndarray) -> tuple[()]:
+    parts = _texts(call, "checkpoint_prefixes", prefixes)
+    merge_checkpoints(parts, _prefix(call, destination), call.attrs.delete_old_dirs)
+    if call.attrs.delete_old_dirs:
+        remove_folders(parts)
+    return ()
+
+
+def _sharded(
+    call: HostCall, basename: np.ndarray, shard: np.ndarray, num_shards: np.ndarray
+) -> np.ndarray:
+    name = f"{basename.item().decode()}-{int(shard):05d}-of-{int(num_shards):05d}"
+    return np.array(name.encode(), object)
+
+
+SAVE_V2 = OpDef(
+    "SaveV2",
+    "prefix: string, tensor_names: string, shape_and_slices: string, tensors: [dtypes]",
+    "",
+    """Writes `tensors` to the checkpoint `prefix`: a safetensors shard, and then its index.
+
+    prefix: a scalar; tensor_names, shape_and_slices: vectors of as many strings as there are tensors ("" for a whole
+    tensor, or "10 4 0,5:-": the full shape and start,length of each dimension). Missing folders are made. Errors:
+    PermissionDeniedError, ResourceExhaustedError (disk full), InvalidArgumentError (a name twice).""",
+    types={"dtypes": ALL},
+    infer=no_outputs,
+    host=_save,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
+
+RESTORE_V2 = OpDef(
+    "RestoreV2",
+    "prefix: string, tensor_names: string, shape_and_slices: string",
+    "tensors: [dtypes]",
+    """Reads tensors of the checkpoint `prefix` by name, as SaveV2 wrote them; checksums are compared first.
+
+    Errors: NotFoundError (no checkpoint, no such tensor), DataLossError (damaged), InvalidArgumentError (other dtype).
+    The outputs' shapes are not known before.""",
+    types={"dtypes": ALL},
+    attrs=RestoreAttrs,
+    infer=_restored_shapes,
+    host=_restore,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+    dynamic=True,
+)
+
+MERGE_V2 = OpDef(
+    "MergeV2Checkpoints",
+    "checkpoint_prefixes: string, destination_prefix: string",
+    "",
+    """Makes one checkpoint of those that several SaveV2 wrote: their shards move, one index is written.
+
+    checkpoint_prefixes: a vector; destination_prefix: a scalar.""",
+    attrs=MergeAttrs,
+    infer=no_outputs,
+    host=_merge,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
+
+SHARDED_FILENAME = OpDef(
+    "ShardedFilename",
+    "basename: string, shard: int32, num_shards: int32",
+    "filename: string",
+    "The prefix of a shard, scalars in and out: basename-00001-of-00004.",
+    infer=scalar_shape,
+    host=_sharded,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+OPS: tuple[OpDef, ...] = (SAVE_V2, RESTORE_V2, MERGE_V2, SHARDED_FILENAME)
+API: dict[str, Any] = {}

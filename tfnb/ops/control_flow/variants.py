@@ -1,0 +1,182 @@
+"""Values that may be missing, and sums and zeros of variants: what gradients of functional control flow hand on.
+
+TensorFlow 1.x writes these ops for `If` and `While`. Host only. Invariant: an op never changes the object in a variant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.shapes import scalar_shape
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.state.handles import make_handle, resource_of
+from tfnb.ops.state.tensor_list import host_zeros
+from tfnb.ops.state.tensor_list_value import Optional, TensorList
+from tfnb.types import ANY, Shape, as_dtype, as_shape, scalar, unknown_shape
+
+__all__ = ["API", "OPS"]
+
+
+@record
+class GetAttrs:
+    """`output_shapes`: what is known of each component's shape."""
+
+    output_shapes: tuple[Shape, ...] = ()
+
+
+@record
+class FakeAttrs:
+    """`shape`: the static shape."""
+
+    shape: Shape = unknown_shape
+
+
+def _none(call: HostCall) -> tuple[Any]:
+    return (make_handle(Optional()),)
+
+
+def _from_value(call: HostCall, *components: np.ndarray) -> tuple[Any]:
+    return (make_handle(Optional(components)),)
+
+
+def _optional(call: HostCall, handle: np.ndarray) -> Optional:
+    return resource_of(np.asarray(handle, object), Optional, call.op)
+
+
+def _get(call: HostCall, handle: np.ndarray) -> tuple[Any, ...]:
+    found = _optional(call, handle).components
+    wanted = call.types["output_types"]
+    if found is None:
+        raise InvalidArgumentError("OptionalGetValue: the optional has no value", call.op)
+    if [as_dtype(call.tools.dtype_name(v)) for v in found if not _is_object(v)] != [
+        t for t, v in zip(wanted, found, strict=False) if not _is_object(v)
+    ] or len(found) != len(wanted):
+        raise InvalidArgumentError(
+            f"OptionalGetValue: the optional does not hold {[t.name for t in wanted]}", call.op
+        )
+    return found
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.hasobject
+
+
+def _has(call: HostCall, handle: np.ndarray) -> np.ndarray:
+    return np.asarray(_optional(call, handle).components is not None)
+
+
+def _fake(call: HostCall) -> np.ndarray:
+    """Zeros of the static shape, of sizes 0 where that is not known: nobody reads them."""
+    dtype, shape = call.outputs[0].dtype, call.attrs.shape
+    if dtype.kind == "r":
+        return make_handle(Optional())
+    return host_zeros(dtype, [n or 0 for n in shape.dims or ()])
+
+
+def _zeros(call: HostCall, x: np.ndarray) -> tuple[Any]:
+    return (make_handle(_zeros_of(call, np.asarray(x, object).item())),)
+
+
+def _zeros_of(call: HostCall, found: np.ndarray) -> Any:
+    if isinstance(found, TensorList):
+        return found.with_items([None if item is None else _zero(call, item) for item in found.items])
+    if isinstance(found, Optional):
+        parts = found.components
+        return Optional(None if parts is None else tuple(_zero(call, v) for v in parts))
+    raise InvalidArgumentError(f"{call.op.type}: {type(found).__name__} has no zero", call.op)
+
+
+def _zero(call: HostCall, value: np.ndarray) -> Any:
+    if _is_object(value) and value.ndim == 0 and isinstance(value.item(), (TensorList, Optional)):
+        return make_handle(_zeros_of(call, value.item()))
+    return host_zeros(as_dtype(call.tools.dtype_name(value)), call.tools.shape(value))
+
+
+def _add(call: HostCall, *inputs: Any) -> tuple[Any]:
+    total = np.asarray(inputs[0], object).item()
+    for x in inputs[1:]:
+        total = _sum_of(call, total, np.asarray(x, object).item())
+    return (make_handle(total),)
+
+
+def _sum_of(call: HostCall, a: np.ndarray, b: np.ndarray) -> Any:
+    if isinstance(a, TensorList) and isinstance(b, TensorList):
+        items = [_sum(call, x, y) for x, y in zip(a.items, b.items, strict=False)]
+        return a.merged(b).with_items(items)
+    if isinstance(a, Optional) and isinstance(b, Optional):
+        if a.components is None or b.components is None:
+            return a if b.components is None else b
+        return Optional(tuple(_sum(call, x, y) for x, y in zip(a.components, b.components, strict=True)))
+    raise InvalidArgumentError(
+        f"{call.op.type}: cannot add {type(a).__name__} and {type(b).__name__}", call.op
+    )
+
+
+def _sum(call: HostCall, x: Any, y: np.ndarray) -> Any:
+    if x is None or y is None:
+        return y if x is None else x
+    if _is_object(x):
+        return make_handle(_sum_of(call, x.item(), y.item()))
+    return call.tools.add([x, y])
+
+
+def _got_shapes(c: Infer) -> tuple[Shape, ...]:
+    given = c.attrs.output_shapes
+    count = len(c.types["output_types"])
+    return tuple(as_shape(s) for s in given) if len(given) == count else (unknown_shape,) * count
+
+
+def _grad_get(op: Operation, *dys: Any) -> Any:
+    return FROM_VALUE(list(dys))
+
+
+def _grad_from_value(op: Operation, dy: Tensor) -> Any:
+    found = GET_VALUE(dy, output_types=[t.dtype for t in op.inputs], output_shapes=[t.shape for t in op.inputs])
+    return tuple(found)
+
+
+FROM_VALUE = OpDef(
+    "OptionalFromValue", "components: [Toutput_types]", "optional: variant",
+    "An optional that holds the tensors `components`: a scalar. Host only.",
+    types={"Toutput_types": ANY}, infer=scalar_shape, host=_from_value, grad=_grad_from_value, stateful=True, raw=True,
+)  # fmt: skip
+NONE = OpDef(
+    "OptionalNone", "", "optional: variant", "An optional that holds nothing: a scalar. Host only.",
+    infer=scalar_shape, host=_none, grad=NOT_DIFFERENTIABLE, stateful=True, raw=True,
+)  # fmt: skip
+GET_VALUE = OpDef(
+    "OptionalGetValue", "optional: variant", "components: [output_types]",
+    "The tensors that an optional holds. Host only. Errors: it holds none, or others.",
+    types={"output_types": ANY}, attrs=GetAttrs, infer=_got_shapes, host=_get, grad=_grad_get, stateful=True, raw=True,
+)  # fmt: skip
+HAS_VALUE = OpDef(
+    "OptionalHasValue", "optional: variant", "has_value: bool",
+    "Does the optional hold tensors? A bool scalar. Host only.",
+    infer=scalar_shape, host=_has, grad=NOT_DIFFERENTIABLE, stateful=True,
+)  # fmt: skip
+FAKE_PARAM = OpDef(
+    "FakeParam", "", "output: dtype",
+    "Stands for a value that the other branch of an `If` makes; what it holds is never read. Host only.",
+    types={"dtype": ANY}, attrs=FakeAttrs, infer=lambda c: c.attrs.shape, host=_fake, grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)  # fmt: skip
+VARIANT_ZEROS = OpDef(
+    "VariantZerosLike", "x: variant", "y: variant",
+    "TensorFlow's ZerosLike for variants: a list or an optional of zeros. Host only. Errors: another object.",
+    infer=lambda c: scalar, host=_zeros, grad=NOT_DIFFERENTIABLE, stateful=True, raw=True,
+)  # fmt: skip
+VARIANT_ADD = OpDef(
+    "VariantAddN", "inputs: N*variant", "sum: variant",
+    "TensorFlow's AddN for variants: lists are added element by element, as are optionals. Host only.\n\n"
+    "Elements that are not set count as zeros. Errors: lists of different lengths or dtypes.",
+    infer=lambda c: scalar, host=_add, grad=lambda op, dy: (dy,) * len(op.inputs), stateful=True, raw=True,
+)  # fmt: skip
+
+OPS: tuple[OpDef, ...] = (FROM_VALUE, NONE, GET_VALUE, HAS_VALUE, FAKE_PARAM, VARIANT_ZEROS, VARIANT_ADD)
+API: dict[str, Any] = {}

@@ -1,0 +1,216 @@
+"""Three-dimensional convolution and its gradients.
+
+Volumes have shape (batch, depth, height, width, channels) inside, filters (depth, height, width, in, out).
+Invariant: the three ops are each other's gradients, so derivatives of any order exist.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.ir.opdef import HostCall, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.shape_ops import shape_of
+from tfnb.ops.conv_pool.conv import infer_conv, infer_filter_grad, infer_input_grad
+from tfnb.ops.conv_pool.conv3d_recipes import (
+    conv3d_backprop_filter_calls,
+    conv3d_backprop_input_calls,
+    conv3d_calls,
+)
+from tfnb.ops.conv_pool.conv_reference import (
+    Axis,
+    conv2d_backprop_filter_host,
+    conv2d_backprop_input_host,
+    conv2d_host,
+)
+from tfnb.ops.conv_pool.windows import ImageArgs, attrs_of, pads, settle
+from tfnb.types import FLOATS, INDEX
+
+__all__ = ["CONV3D", "CONV3D_BACKPROP_FILTER_V2", "CONV3D_BACKPROP_INPUT_V2", "OPS", "Conv3DAttrs"]
+
+
+@record
+class Conv3DAttrs:
+    """`strides`, `dilations`: per dimension in the order of `data_format`, 1 for batch and channels."""
+
+    strides: tuple[int, ...] = (1, 1, 1, 1, 1)
+    padding: str = "VALID"
+    data_format: str = "NDHWC"
+    dilations: tuple[int, ...] = (1, 1, 1, 1, 1)
+
+    def __post_init__(self) -> None:
+        settle(self, 5)
+
+
+VOLUME, INPUT_GRAD, FILTER_GRAD = (
+    ImageArgs((0,), rank=5),
+    ImageArgs((2,), sizes=(0,), rank=5),
+    ImageArgs((0, 2), made=False, rank=5),
+)
+
+
+def _depth(a: Conv3DAttrs, limit: int, size: int) -> Axis:
+    return Axis.of(limit, size, a.strides[1], a.dilations[1], pads(a)[0])
+
+
+def _how(a: Conv3DAttrs) -> tuple[Any, ...]:
+    """Strides, padding and dilations of a plane."""
+    return (1, *a.strides[2:]), a.padding, (1, *a.dilations[2:])
+
+
+def _planes(x: np.ndarray, az: Axis) -> list[tuple[slice, np.ndarray]]:
+    """For each tap: which windows it is inside the volume for, and the planes (n, windows, h, w, c) it sees."""
+    found = []
+    for t in range(az.size):
+        at = np.arange(az.count) * az.stride + t * az.dilation - az.before
+        inside = np.nonzero((at >= 0) & (at < az.limit))[0]
+        if inside.size:
+            windows = slice(int(inside[0]), int(inside[-1]) + 1)
+            first = int(at[inside[0]])
+            found.append((windows, x[:, first : int(at[inside[-1]]) + 1 : az.stride]))
+        else:
+            found.append((slice(0, 0), x[:, :0]))
+    return found
+
+
+def _flat(x: np.ndarray) -> np.ndarray:
+    return x.reshape(-1, *x.shape[2:])
+
+
+@VOLUME.host
+def _host(call: HostCall, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    az = _depth(call.attrs, x.shape[1], w.shape[0])
+    shape = _made(x, w, call.attrs, az)
+    out = np.zeros(shape, x.dtype)
+    if not out.size:
+        return out
+    for tap, (windows, seen) in zip(w, _planes(x, az), strict=True):
+        if seen.size:
+            part = conv2d_host(_flat(seen), tap, *_how(call.attrs))
+            out[:, windows] += part.reshape(x.shape[0], -1, *shape[2:])
+    return out
+
+
+def _made(x: np.ndarray, w: np.ndarray, a: Conv3DAttrs, az: Axis) -> tuple[int, ...]:
+    """The output's shape."""
+    ay, ax = (
+        Axis.of(x.shape[i], w.shape[i - 1], a.strides[i], a.dilations[i], a.padding) for i in (2, 3)
+    )
+    return (x.shape[0], az.count, ay.count, ax.count, w.shape[4])
+
+
+@INPUT_GRAD.host
+def _host_input_grad(
+    call: HostCall, sizes: np.ndarray, w: np.ndarray, dy: np.ndarray
+) -> np.ndarray:
+    dx = np.zeros(tuple(int(d) for d in sizes), dy.dtype)
+    if not dy.size or not dx.size:
+        return dx
+    for tap, (windows, target) in zip(
+        w, _planes(dx, _depth(call.attrs, dx.shape[1], w.shape[0])), strict=True
+    ):
+        if target.size:
+            grads = _flat(dy[:, windows])
+            flat = (len(grads), *dx.shape[2:])
+            part = conv2d_backprop_input_host(flat, tap, grads, *_how(call.attrs))
+            target += part.reshape(target.shape)
+    return dx
+
+
+@FILTER_GRAD.host
+def _host_filter_grad(
+    call: HostCall, x: np.ndarray, sizes: np.ndarray, dy: np.ndarray
+) -> np.ndarray:
+    dw = np.zeros(tuple(int(d) for d in sizes), x.dtype)
+    if not dy.size or not x.size:
+        return dw
+    planes = _planes(x, _depth(call.attrs, x.shape[1], dw.shape[0]))
+    for t, (windows, seen) in enumerate(planes):
+        if seen.size:
+            grads = _flat(dy[:, windows])
+            dw[t] = conv2d_backprop_filter_host(_flat(seen), dw.shape[1:], grads, *_how(call.attrs))
+    return dw
+
+
+def _grad(op: Operation, dy: Tensor) -> Any:
+    x, w = op.inputs
+    kept = attrs_of(op.attrs)
+    return (
+        CONV3D_BACKPROP_INPUT_V2(shape_of(x), w, dy, **kept),
+        CONV3D_BACKPROP_FILTER_V2(x, shape_of(w), dy, **kept),
+    )
+
+
+def _grad_input_grad(op: Operation, g: Tensor) -> Any:
+    _, w, dy = op.inputs
+    kept = attrs_of(op.attrs)
+    return None, CONV3D_BACKPROP_FILTER_V2(g, shape_of(w), dy, **kept), CONV3D(g, w, **kept)
+
+
+def _grad_filter_grad(op: Operation, g: Tensor) -> Any:
+    x, _, dy = op.inputs
+    kept = attrs_of(op.attrs)
+    return CONV3D_BACKPROP_INPUT_V2(shape_of(x), g, dy, **kept), None, CONV3D(x, g, **kept)
+
+
+CONV3D = OpDef(
+    "Conv3D",
+    "input: T, filter: T",
+    "output: T",
+    """Cross-correlation of volumes with filters: Conv2D with one more dimension.
+
+    input: shape (batch, depth, height, width, in), or channels second for "NCDHW". filter: (fd, fh, fw, in, out).
+    output: (batch, planes, rows, columns, out), each as long as Conv2D's rows. Errors: the channels differ, a rank
+    is not 5.""",
+    types={"T": FLOATS},
+    attrs=Conv3DAttrs,
+    infer=VOLUME.infer(infer_conv),
+    host=_host,
+    opencl=conv3d_calls,
+    expand=VOLUME.expand,
+    grad=_grad,
+    epilogue=True,
+)
+
+CONV3D_BACKPROP_INPUT_V2 = OpDef(
+    "Conv3DBackpropInputV2",
+    "input_sizes: Tshape, filter: T, out_backprop: T",
+    "output: T",
+    """The gradient of Conv3D with respect to its input; a transposed convolution.
+
+    input_sizes: the 5 dimensions of the input. filter: (fd, fh, fw, in, out). out_backprop: Conv3D's output gradient.
+    output: shape input_sizes. Errors: the sizes and the filter would not make out_backprop's shape.""",
+    types={"T": FLOATS, "Tshape": INDEX},
+    attrs=Conv3DAttrs,
+    infer=INPUT_GRAD.infer(infer_input_grad),
+    host=_host_input_grad,
+    opencl=conv3d_backprop_input_calls,
+    expand=INPUT_GRAD.expand,
+    grad=_grad_input_grad,
+    shape_inputs=(0,),
+)
+
+CONV3D_BACKPROP_FILTER_V2 = OpDef(
+    "Conv3DBackpropFilterV2",
+    "input: T, filter_sizes: int32, out_backprop: T",
+    "output: T",
+    """The gradient of Conv3D with respect to its filter.
+
+    input: (batch, depth, height, width, in). filter_sizes: the 5 dimensions of the filter. out_backprop: Conv3D's
+    output gradient. output: shape filter_sizes. Errors: the input and the sizes would not make out_backprop's
+    shape.""",
+    types={"T": FLOATS},
+    attrs=Conv3DAttrs,
+    infer=FILTER_GRAD.infer(infer_filter_grad),
+    host=_host_filter_grad,
+    opencl=conv3d_backprop_filter_calls,
+    expand=FILTER_GRAD.expand,
+    grad=_grad_filter_grad,
+    shape_inputs=(1,),
+)
+
+OPS: tuple[OpDef, ...] = (CONV3D, CONV3D_BACKPROP_INPUT_V2, CONV3D_BACKPROP_FILTER_V2)

@@ -1,0 +1,144 @@
+"""Launches of convolutions over volumes: the kernels for images do the arithmetic (`kernels_cl/conv_pool/conv3d.cl`).
+
+The planes a window touches become the channels of one image, so that one tuned convolution serves three dimensions.
+Invariant: a volume of one plane per window is never copied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out, Temp, TensorInfo
+from tfnb.ir.record import record
+from tfnb.ops.conv_pool.conv import ConvAttrs
+from tfnb.ops.conv_pool.conv_recipes import (
+    TAIL_BYTES,
+    conv2d_backprop_filter_calls,
+    conv2d_backprop_input_calls,
+    conv2d_calls,
+)
+from tfnb.ops.conv_pool.conv_reference import Axis
+from tfnb.ops.conv_pool.windows import pads
+from tfnb.types import int32
+
+__all__ = ["conv3d_backprop_filter_calls", "conv3d_backprop_input_calls", "conv3d_calls"]
+
+FILE = "conv_pool/conv3d.cl"
+Sizes = tuple[int, ...]
+
+
+@record
+class _Deep:
+    """A convolution of volumes and the convolution of images that it becomes."""
+
+    site: KernelSite
+    x: Sizes
+    w: Sizes
+    y: Sizes
+    depth: Axis
+
+    @staticmethod
+    def of(site: KernelSite, x: Sizes, w: Sizes, y: Sizes) -> _Deep:
+        a = site.attrs
+        depth = Axis.of(x[1], w[0], a.strides[1], a.dilations[1], pads(a)[0])
+        return _Deep(site, x, w, y, depth)
+
+    @property
+    def copied(self) -> bool:
+        a = self.depth
+        return not (a.size == a.stride == 1 and a.before == 0 and a.count == a.limit)
+
+    @property
+    def planes(self) -> TensorInfo:
+        n, (kd, _, _, ci, _) = self.x[0] * self.depth.count, self.w
+        return TensorInfo(self.site.outputs[0].dtype, (n, *self.x[2:4], kd * ci))
+
+    @property
+    def taps(self) -> TensorInfo:
+        kd, kh, kw, ci, co = self.w
+        return TensorInfo(self.site.outputs[0].dtype, (kh, kw, kd * ci, co))
+
+    @property
+    def made(self) -> TensorInfo:
+        n, d, *rest = self.y
+        return TensorInfo(self.site.outputs[0].dtype, (n * d, *rest))
+
+    def flat(self, inputs: tuple[TensorInfo, ...], output: TensorInfo) -> KernelSite:
+        """The site of the convolution of images."""
+        a = self.site.attrs
+        attrs = ConvAttrs((1, *a.strides[2:]), a.padding, dilations=(1, *a.dilations[2:]))
+        return replace(self.site, inputs=inputs, outputs=(output,), attrs=attrs, values={})
+
+    def temp(self, key: str) -> Temp:
+        info = self.planes if key == "planes" else self.taps
+        return Temp(key, info.nbytes + TAIL_BYTES)
+
+    def _call(self, entry: str, pointers: tuple[Arg, ...], rows: int, *ints: int) -> KernelCall:
+        work = self.planes.size if "depth" in entry else self.taps.size
+        groups = max(1, min(4 * self.site.units, rows, work // 16384))
+        defines = (("T", self.site.outputs[0].dtype.cl),)
+        return KernelCall(FILE, entry, (*pointers, *map(I32, ints)), (groups, 1, 1), defines=defines)
+
+    def move(self, entry: str, source: Arg, target: Arg) -> KernelCall:
+        """unfold_depth or fold_depth."""
+        (n, d, h, w, c), a = self.x, self.depth
+        rows = n * h * w * (a.count if entry == "unfold_depth" else d)
+        ints = (n, d, h * w, c, a.count, a.size, a.stride, a.dilation, a.before)
+        return self._call(entry, (source, target), rows, *ints)
+
+    def swap(self, source: Arg, target: Arg, back: bool = False) -> KernelCall:
+        """A filter's taps along the depth to its channels, or back."""
+        kd, kh, kw, ci, co = self.w
+        outer, inner = (kh * kw, kd) if back else (kd, kh * kw)
+        return self._call("swap_taps", (source, target), kd * kh * kw, outer, inner, ci * co)
+
+
+def _using(calls: tuple[KernelCall, ...], table: dict[Arg, Arg]) -> list[KernelCall]:
+    return [replace(c, args=tuple(table.get(a, a) for a in c.args)) for c in calls]
+
+
+def _empty(site: KernelSite) -> bool:
+    return any(t.size == 0 for t in site.outputs)
+
+
+def conv3d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    """Conv3D(input, filter)."""
+    if _empty(site):
+        return ()
+    deep = _Deep.of(site, site.inputs[0].shape, site.inputs[1].shape, site.outputs[0].shape)
+    calls = conv2d_calls(deep.flat((deep.planes, deep.taps), deep.made))
+    if not deep.copied:
+        return calls
+    before = [deep.move("unfold_depth", In(0), deep.temp("planes"))] if deep.planes.size else []
+    if deep.taps.size:
+        before.append(deep.swap(In(1), deep.temp("taps")))
+    table: dict[Arg, Arg] = {In(0): deep.temp("planes"), In(1): deep.temp("taps")}
+    return (*before, *_using(calls, table))
+
+
+def conv3d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    """Conv3DBackpropInputV2(input_sizes, filter, out_backprop)."""
+    if _empty(site):
+        return ()
+    deep = _Deep.of(site, site.outputs[0].shape, site.inputs[1].shape, site.inputs[2].shape)
+    sizes = TensorInfo(int32, (4,))
+    calls = conv2d_backprop_input_calls(deep.flat((sizes, deep.taps, deep.made), deep.planes))
+    if not deep.copied:
+        return calls
+    table: dict[Arg, Arg] = {In(1): deep.temp("taps"), Out(0): deep.temp("planes")}
+    after = deep.move("fold_depth", deep.temp("planes"), Out(0))
+    return (deep.swap(In(1), deep.temp("taps")), *_using(calls, table), after)
+
+
+def conv3d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    """Conv3DBackpropFilterV2(input, filter_sizes, out_backprop)."""
+    if _empty(site):
+        return ()
+    deep = _Deep.of(site, site.inputs[0].shape, site.outputs[0].shape, site.inputs[2].shape)
+    sizes = TensorInfo(int32, (4,))
+    calls = conv2d_backprop_filter_calls(deep.flat((deep.planes, sizes, deep.made), deep.taps))
+    if not deep.copied:
+        return calls
+    table: dict[Arg, Arg] = {In(0): deep.temp("planes"), Out(0): deep.temp("taps")}
+    before = [deep.move("unfold_depth", In(0), deep.temp("planes"))] if deep.planes.size else []
+    return (*before, *_using(calls, table), deep.swap(deep.temp("taps"), Out(0), back=True))

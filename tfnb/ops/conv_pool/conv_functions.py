@@ -1,0 +1,367 @@
+"""Convolutions under their public names, in one to three dimensions.
+
+Arguments stand in the order of TensorFlow 0.x and 1.x; renamed ones are taken under both names. Invariant: each
+function makes one convolution op, and only reshapes around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, SQUEEZE
+from tfnb.ops.conv_pool.conv import CONV2D, CONV2D_BACKPROP_FILTER, CONV2D_BACKPROP_INPUT
+from tfnb.ops.conv_pool.conv3d import CONV3D, CONV3D_BACKPROP_FILTER_V2, CONV3D_BACKPROP_INPUT_V2
+from tfnb.ops.conv_pool.windows import LAYOUTS, channels_first, integers
+from tfnb.ops.nn.losses import scope
+from tfnb.types import int32
+
+__all__ = ["API", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "padding_of", "spread"]
+
+
+def padding_of(padding: Any) -> dict[str, Any]:
+    """`padding` as the ops take it: a name, or a pair of pixel counts per dimension."""
+    if isinstance(padding, (list, tuple)):
+        pairs = [int(p) for pair in padding for p in pair]
+        return {"padding": "EXPLICIT", "explicit_paddings": pairs} if any(pairs) else {"padding": "VALID"}
+    return {"padding": padding}
+
+
+def spread(values: TensorLike, axes: int, first: bool, what: str) -> list[int]:
+    """Per-dimension integers of one for all spatial axes, one per axis, or one per dimension.
+
+    Raises `InvalidArgumentError` for another number of integers.
+    """
+    given = [1] if values is None else np.asarray(values).reshape(-1).tolist()
+    if len(given) == axes + 2:
+        return [int(v) for v in given]
+    if len(given) not in (1, axes):
+        raise InvalidArgumentError(f"{what} must be 1, {axes} or {axes + 2} integers, got {values!r}")
+    inner = [int(v) for v in (given * axes if len(given) == 1 else given)]
+    return [1, 1, *inner] if first else [1, *inner, 1]
+
+
+def _given(what: str, **named: Any) -> None:
+    missing = [name for name, value in named.items() if value is None]
+    if missing:
+        raise InvalidArgumentError(f"{what} needs {' and '.join(missing)}")
+
+
+def conv2d(
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: Any = None,
+    padding: str | None = None,
+    use_cudnn_on_gpu: bool | None = True,
+    data_format: str | None = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: TensorLike | None = None,
+) -> Any:
+    """Cross-correlation of images with filters; see the op Conv2D.
+
+    input: (batch, height, width, in), or (batch, in, height, width) for `data_format="NCHW"`. filter: (fh, fw, in,
+    out). strides, dilations: one, two or four integers, four in the order of data_format. padding: "SAME", "VALID" or
+    four pairs of pixels. Raises `ShapeError` when the channels differ, `InvalidArgumentError` for bad strides or
+    padding.
+    """
+    _given("conv2d", strides=strides, padding=padding)
+    if isinstance(dilations, str):  # before 1.6: (..., data_format, name)
+        dilations, name = None, dilations
+    first = channels_first(data_format)
+    return CONV2D(
+        input, filters if filter is None else filter, strides=spread(strides, 2, first, "strides"),
+        use_cudnn_on_gpu=use_cudnn_on_gpu is not False, data_format=data_format or "NHWC",
+        dilations=spread(dilations, 2, first, "dilations"), name=name, **padding_of(padding),
+    )  # fmt: skip
+
+
+def conv3d(
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: Any = None,
+    padding: str | None = None,
+    data_format: str | None = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+    filters: TensorLike | None = None,
+) -> Any:
+    """Cross-correlation of volumes with filters; see the op Conv3D.
+
+    input: (batch, depth, height, width, in), or channels second for "NCDHW". filter: (fd, fh, fw, in, out). strides,
+    dilations: five integers in the order of data_format. Raises `ShapeError` when the channels differ.
+    """
+    _given("conv3d", strides=strides, padding=padding)
+    first = channels_first(data_format, 5)
+    return CONV3D(
+        input, filters if filter is None else filter, strides=spread(strides, 3, first, "strides"), padding=padding,
+        data_format=data_format or "NDHWC", dilations=spread(dilations, 3, first, "dilations"), name=name,
+    )  # fmt: skip
+
+
+def _sizes(output_shape: Any, value: Any) -> Any:
+    graph = graph_of((value, output_shape))
+    return graph.to_tensor(output_shape, None if hasattr(output_shape, "dtype") else int32)
+
+
+def conv2d_transpose(
+    value: TensorLike | None = None,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: str = "SAME",
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+    input: TensorLike | None = None,
+    filters: Any = None,
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
+) -> Any:
+    """The transpose of `conv2d` (its input gradient), also known as deconvolution.
+
+    value: (batch, rows, columns, in), or channels second for "NCHW". filter: (fh, fw, out, in). output_shape: the 4
+    dimensions of the result, a list or an integer tensor. strides: one, two or four integers. Raises `ShapeError` when
+    a convolution of `output_shape` would not have `value`'s shape.
+    """
+    _given("conv2d_transpose", output_shape=output_shape, strides=strides)
+    first = channels_first(data_format)
+    images = input if value is None else value
+    return CONV2D_BACKPROP_INPUT(
+        _sizes(output_shape, images), filters if filter is None else filter, images,
+        strides=spread(strides, 2, first, "strides"), data_format=data_format or "NHWC",
+        dilations=spread(dilations, 2, first, "dilations"), name=name, **padding_of(padding),
+    )  # fmt: skip
+
+
+def conv3d_transpose(
+    value: Any = None, filter: Any = None, output_shape: Any = None, strides: Any = None, padding: Any = "SAME",
+    data_format: str | None = "NDHWC", name: str | None = None, input: Any = None, filters: Any = None,
+    dilations: Any = (1, 1, 1, 1, 1),
+) -> Any:  # fmt: skip
+    """The transpose of `conv3d`; arguments as `conv2d_transpose`'s with one more dimension."""
+    _given("conv3d_transpose", output_shape=output_shape, strides=strides)
+    first = channels_first(data_format, 5)
+    volumes = input if value is None else value
+    return CONV3D_BACKPROP_INPUT_V2(
+        _sizes(output_shape, volumes), filters if filter is None else filter, volumes,
+        strides=spread(strides, 3, first, "strides"), padding=padding, data_format=data_format or "NDHWC",
+        dilations=spread(dilations, 3, first, "dilations"), name=name,
+    )  # fmt: skip
+
+
+_LINES = {"NWC": False, "NHWC": False, "NCW": True, "NCHW": True, None: False}
+
+
+def _line(data_format: str | None) -> tuple[bool, str, int]:
+    """Of a format for one spatial axis: channels first, the format for two, where the second axis goes."""
+    if data_format not in _LINES:
+        raise InvalidArgumentError(f'data_format must be "NWC" or "NCW", got {data_format!r}')
+    first = _LINES[data_format]
+    return first, LAYOUTS[4][first], 2 if first else 1
+
+
+def conv1d(
+    value: Any = None, filters: Any = None, stride: Any = None, padding: Any = None, use_cudnn_on_gpu: bool = True,
+    data_format: str | None = "NWC", name: str | None = None, input: Any = None, dilations: Any = None,
+) -> Any:  # fmt: skip
+    """Cross-correlation along one axis.
+
+    value: (batch, width, in), or (batch, in, width) for "NCW". filters: (fw, in, out). Gives (batch, columns, out) or
+    (batch, out, columns). Raises `InvalidArgumentError` for an unknown data_format.
+    """
+    _given("conv1d", stride=stride, padding=padding)
+    first, layout, axis = _line(data_format)
+    x = input if value is None else value
+    with scope(name, "conv1d", x, filters):
+        y = CONV2D(
+            EXPAND_DIMS(graph_of((x, filters)).to_tensor(x), axis), EXPAND_DIMS(filters, 0), padding=padding,
+            strides=_across(stride, first), dilations=_across(dilations, first), data_format=layout,
+        )  # fmt: skip
+        return SQUEEZE(y, squeeze_dims=[axis])
+
+
+def _across(value: Tensor, first: bool) -> list[int]:
+    """A step along the one spatial axis, for images of height 1."""
+    along = int(np.asarray(1 if value is None else value).reshape(-1).max())
+    return [1, 1, 1, along] if first else [1, 1, along, 1]
+
+
+def conv1d_transpose(
+    input: Any = None, filters: Any = None, output_shape: Any = None, strides: Any = None, padding: Any = "SAME",
+    data_format: str | None = "NWC", dilations: Any = None, name: str | None = None, value: Any = None,
+    filter: Any = None, stride: Any = None,
+) -> Any:  # fmt: skip
+    """The transpose of `conv1d`.
+
+    input: (batch, columns, in), or channels second for "NCW". filters: (fw, out, in). output_shape: the 3 dimensions
+    of the result, a list or an integer tensor. Raises `ShapeError` when `conv1d` would not lead back.
+    """
+    step = stride if strides is None else strides
+    _given("conv1d_transpose", output_shape=output_shape, strides=step)
+    first, layout, axis = _line(data_format)
+    x = value if input is None else input
+    w = filter if filters is None else filters
+    with scope(name, "conv1d_transpose", x, w):
+        graph = graph_of((x, w, output_shape))
+        dims = _sizes(output_shape, x)
+        sizes = [dims[0], dims[1], dims[2]]
+        sizes.insert(axis, graph.to_tensor(np.ones((), dims.dtype.np)))
+        y = CONV2D_BACKPROP_INPUT(
+            graph.to_tensor(sizes), EXPAND_DIMS(w, 0), EXPAND_DIMS(graph.to_tensor(x), axis), padding=padding,
+            strides=_across(step, first), dilations=_across(dilations, first), data_format=layout,
+        )  # fmt: skip
+        return SQUEEZE(y, squeeze_dims=[axis])
+
+
+def atrous_conv2d(
+    value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None
+) -> Any:
+    """`conv2d` with holes: the filter's taps lie `rate` pixels apart.
+
+    value: (batch, height, width, in). filters: (fh, fw, in, out). Raises `InvalidArgumentError` for a rate below 1.
+    """
+    return CONV2D(value, filters, padding=padding, dilations=(1, rate, rate, 1), name=name)
+
+
+def atrous_conv2d_transpose(
+    value: Any, filters: Any, output_shape: Any, rate: int, padding: Any, name: str | None = None
+) -> Any:
+    """The transpose of `atrous_conv2d`.
+
+    value: (batch, rows, columns, in). filters: (fh, fw, out, in). output_shape: the 4 dimensions of the result. Raises
+    `ShapeError` when `atrous_conv2d` would not lead back, `InvalidArgumentError` for a rate below 1.
+    """
+    return CONV2D_BACKPROP_INPUT(
+        _sizes(output_shape, value), filters, value, padding=padding, dilations=(1, rate, rate, 1), name=name
+    )  # fmt: skip
+
+
+def convolution(
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    padding: str | None = None,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: TensorLike | None = None,
+    dilations: Any = None,
+) -> Any:
+    """Convolution over one, two or three spatial axes, with strides and dilation per axis.
+
+    input: (batch, axes..., in), channels second for a data_format that begins with "NC"; filter: (sizes..., in,
+    out). Raises `ShapeError` for another number of axes.
+    """
+    given = filters if filter is None else filter
+    graph = graph_of((input, given))
+    x, w = graph.to_tensor(input), graph.to_tensor(given)
+    axes = (w.shape.ndims or x.shape.ndims or 4) - 2
+    rates = dilations if dilation_rate is None else dilation_rate
+    if axes == 1:
+        return conv1d(x, w, spread(strides, 1, False, "strides")[1], padding, True, data_format, name, dilations=rates)
+    if axes == 2:
+        return conv2d(x, w, 1 if strides is None else strides, padding, True, data_format, rates, name)
+    if axes == 3:
+        return conv3d(x, w, 1 if strides is None else strides, padding, data_format, rates, name)
+    raise ShapeError(f"convolution takes one to three spatial axes, got a filter of shape {w.shape}")
+
+
+def conv_transpose(
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: TensorLike,
+    strides: int | Sequence[int],
+    padding: str = "SAME",
+    data_format: str | None = None,
+    dilations: int | Sequence[int] | None = None,
+    name: str | None = None,
+) -> Any:
+    """The transpose of `convolution` over one to three spatial axes. Raises `ShapeError` for another number."""
+    w = graph_of((input, filters)).to_tensor(filters)
+    rates = 1 if dilations is None else dilations
+    axes = -1 if w.shape.ndims is None else w.shape.ndims - 2
+    if axes == 1:
+        step = spread(strides, 1, False, "strides")[1]
+        return conv1d_transpose(input, w, output_shape, step, padding, data_format, dilations, name)
+    if axes == 2:
+        return conv2d_transpose(input, w, output_shape, strides, padding, data_format, name, dilations=rates)
+    if axes == 3:
+        return conv3d_transpose(input, w, output_shape, strides, padding, data_format, name, dilations=rates)
+    raise ShapeError(f"conv_transpose takes one to three spatial axes, got filters of shape {w.shape}")
+
+
+def _options(options: dict[str, Any], rank: int = 4) -> dict[str, Any]:
+    """Attributes of a gradient op from keyword arguments; None means the default."""
+    found = {k: v for k, v in options.items() if v is not None and k not in ("padding", "strides")}
+    strides = integers(list(options["strides"]), rank, "strides")
+    return {"strides": strides, **found, **padding_of(options["padding"])}
+
+
+def conv2d_backprop_input(
+    input_sizes: Any,
+    filter: TensorLike | None = None,
+    out_backprop: Any = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | None = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: TensorLike | None = None,
+) -> Any:
+    """The gradient of `conv2d` with respect to its input, of shape `input_sizes`; see the op."""
+    _given("conv2d_backprop_input", strides=strides, padding=padding)
+    options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
+    w = filters if filter is None else filter
+    return CONV2D_BACKPROP_INPUT(_sizes(input_sizes, out_backprop), w, out_backprop, name=name, **_options(options))
+
+
+def conv2d_backprop_filter(
+    input: TensorLike,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: int | Sequence[int] | None = None,
+    padding: str | None = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
+    """The gradient of `conv2d` with respect to its filter, of shape `filter_sizes`; see the op."""
+    _given("conv2d_backprop_filter", strides=strides, padding=padding)
+    options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
+    sizes = _sizes(filter_sizes, out_backprop)
+    return CONV2D_BACKPROP_FILTER(input, sizes, out_backprop, name=name, **_options(options))
+
+
+def conv3d_backprop_filter(
+    input: TensorLike, filter_sizes: Any, out_backprop: Any, strides: Sequence[int], padding: str,
+    data_format: str = "NDHWC", dilations: int | Sequence[int] = (1, 1, 1, 1, 1), name: str | None = None,
+) -> Any:  # fmt: skip
+    """The gradient of `conv3d` with respect to its filter, of shape `filter_sizes`; see the op."""
+    options = {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}
+    sizes = _sizes(filter_sizes, out_backprop)
+    return CONV3D_BACKPROP_FILTER_V2(input, sizes, out_backprop, name=name, **_options(options, 5))
+
+
+API: dict[str, Any] = {
+    "nn.conv1d": conv1d,
+    "nn.conv1d_transpose": conv1d_transpose,
+    "nn.conv2d": conv2d,
+    "nn.conv2d_transpose": conv2d_transpose,
+    "nn.deconv2d": conv2d_transpose,
+    "nn.conv2d_backprop_input": conv2d_backprop_input,
+    "nn.conv2d_backprop_filter": conv2d_backprop_filter,
+    "nn.conv3d": conv3d,
+    "nn.conv3d_transpose": conv3d_transpose,
+    "nn.conv3d_backprop_filter": conv3d_backprop_filter,
+    "nn.conv3d_backprop_filter_v2": conv3d_backprop_filter,
+    "nn.atrous_conv2d": atrous_conv2d,
+    "nn.atrous_conv2d_transpose": atrous_conv2d_transpose,
+    "nn.convolution": convolution,
+    "nn.conv_transpose": conv_transpose,
+}

@@ -1,0 +1,400 @@
+"""Launches of the convolution and pooling kernels in `kernels_cl/nn` (white paper, section 2).
+
+Each recipe turns a site's shapes and attrs into calls: the tuned entry when the padded rows it
+keeps in local memory fit, else the naive one, which takes any size. Invariant: an empty output
+gets no call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tfnb.errors import InvalidArgumentError, UnimplementedError
+from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Temp
+from tfnb.ir.record import record
+from tfnb.ops.conv_pool.conv_reference import Axis, pool_axes, window_axes
+from tfnb.ops.conv_pool.windows import pads
+
+__all__ = [
+    "avg_pool_calls",
+    "avg_pool_grad_calls",
+    "conv2d_backprop_filter_calls",
+    "conv2d_backprop_input_calls",
+    "conv2d_calls",
+    "max_pool_calls",
+    "max_pool_grad_calls",
+]
+
+CONV, CONV_GRAD, POOL = "conv_pool/conv2d.cl", "conv_pool/conv2d_grad.cl", "conv_pool/pool.cl"
+ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
+
+# The limits of lib/conv_tile.clh.
+LOCAL_BYTES = 393216
+MAX_RUNS = 1024
+LOCAL_SLACK = 64
+TALLEST_TILE = 14
+WIDEST_PANEL = 32
+WIDEST_VECTOR = 16
+TAIL_BYTES = 256
+
+
+@record
+class ConvShape:
+    """One convolution: a batch of n images (ay.limit, ax.limit, ci) to (ay.count, ax.count, co)."""
+
+    n: int
+    ci: int
+    co: int
+    ay: Axis
+    ax: Axis
+    itemsize: int
+    defines: tuple[tuple[str, str], ...]
+
+    @property
+    def image_ints(self) -> tuple[int, ...]:
+        return (self.ay.limit, self.ax.limit, self.ci, self.ay.count, self.ax.count, self.co)
+
+    @property
+    def step_ints(self) -> tuple[int, ...]:
+        ay, ax = self.ay, self.ax
+        return (ay.stride, ax.stride, ay.dilation, ax.dilation, ay.before, ax.before)
+
+
+@record
+class RowBlocks:
+    """How a tuned kernel cuts an image: blocks of `rows` x `columns` of its output."""
+
+    rows: int
+    row_blocks: int
+    columns: int
+    column_blocks: int
+
+    @property
+    def ints(self) -> tuple[int, ...]:
+        return (self.rows, self.row_blocks, self.columns, self.column_blocks)
+
+    @property
+    def per_image(self) -> int:
+        return self.row_blocks * self.column_blocks
+
+
+def _ints(*values: int) -> tuple[I32, ...]:
+    return tuple(I32(v) for v in values)
+
+
+def _defines(site: KernelSite) -> tuple[tuple[str, str], ...]:
+    dtype = site.outputs[0].dtype
+    if dtype.name not in ("float32", "float64"):
+        raise InvalidArgumentError(
+            f"{site.op} has no OpenCL kernel for {dtype.name}, only float32 and float64"
+        )
+    return () if dtype.name == "float32" else (("T", "double"),)
+
+
+def _check_format(site: KernelSite) -> None:
+    data_format = getattr(site.attrs, "data_format", "NHWC")
+    if data_format != "NHWC":
+        raise UnimplementedError(
+            f"{site.op} with data_format {data_format!r}: only NHWC has kernels"
+        )
+
+
+def _is_empty(site: KernelSite) -> bool:
+    return any(t.size == 0 for t in site.outputs)
+
+
+def _conv_shape(
+    site: KernelSite, image: tuple[int, ...], filters: tuple[int, ...], out: tuple[int, ...]
+) -> ConvShape:
+    _check_format(site)
+    attrs = site.attrs
+    dilations = getattr(attrs, "dilations", (1, 1, 1, 1))
+    ay, ax = window_axes(
+        image[1], image[2], (filters[0], filters[1]), attrs.strides, pads(attrs), dilations
+    )
+    expected = (image[0], ay.count, ax.count, filters[3])
+    if image[3] != filters[2] or tuple(out) != expected:
+        raise InvalidArgumentError(
+            f"{site.op}: images {image} and filters {filters} make {expected}, not {tuple(out)}"
+        )
+    defines = _defines(site)
+    return ConvShape(image[0], filters[2], filters[3], ay, ax, site.outputs[0].dtype.size, defines)
+
+
+def _ceil(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def _cut(
+    shape: ConvShape, units: int, max_rows: int, cost: Callable[[int, int], int]
+) -> RowBlocks | None:
+    """Largest blocks whose `cost(rows, columns)` fits local memory, enough for all units."""
+    budget = LOCAL_BYTES // shape.itemsize - LOCAL_SLACK
+    oh, ow = shape.ay.count, shape.ax.count
+    columns = ow
+    while cost(1, columns) > budget:
+        if columns <= TALLEST_TILE:
+            return None
+        columns = (
+            _ceil(_ceil(columns, 2), TALLEST_TILE) * TALLEST_TILE
+            if columns > 2 * TALLEST_TILE
+            else TALLEST_TILE
+        )
+    column_blocks = _ceil(ow, columns)
+    rows = _ceil(oh, min(oh, _ceil(4 * units, shape.n * column_blocks)))
+    rows = min(rows, max_rows)
+    while cost(rows, columns) > budget:
+        rows -= 1
+    rows = _ceil(oh, _ceil(oh, rows))
+    return RowBlocks(rows, _ceil(oh, rows), columns, column_blocks)
+
+
+@record
+class _Virtual:
+    """`conv2d_rows` on an input that counts as `up` times larger with zeros between its pixels."""
+
+    shape: ConvShape
+    up_y: int
+    up_x: int
+
+    def plane(self, columns: int) -> int:
+        """Columns of one phase of the stride that a block needs."""
+        ax = self.shape.ax
+        reach = (ax.size - 1) * ax.dilation
+        if self.up_x == 1:
+            return _ceil((columns - 1) * ax.stride + reach + 1, ax.stride)
+        return _ceil(columns, self.up_x) + (2 * (self.up_x - 1) + reach) // self.up_x
+
+    def pitch(self, columns: int) -> int:
+        """Elements between channels: an odd number of vectors, to spread over cache sets."""
+        return (_ceil(self.plane(columns) * self.shape.ax.stride, 16) | 1) * 16
+
+    def cost(self, rows: int, columns: int) -> int:
+        ay = self.shape.ay
+        held = ((rows - 1) * ay.stride + (ay.size - 1) * ay.dilation) // self.up_y + 1
+        return min(held, ay.limit) * self.shape.ci * self.pitch(columns)
+
+
+def _rows_call(
+    virtual: _Virtual, units: int, pointers: tuple[Arg, ...], flags: int, act: int
+) -> KernelCall | None:
+    """The tuned forward kernel, or None where it does not apply."""
+    shape = virtual.shape
+    ay, ax = shape.ay, shape.ax
+    if ay.size * ax.size > MAX_RUNS or ay.size * ax.size * shape.ci * shape.co >= 2**31:
+        return None
+    blocks = _cut(shape, units, ay.count, virtual.cost)
+    if blocks is None:
+        return None
+    ints = (
+        *shape.image_ints,
+        *(ay.size, ax.size, ay.stride, ax.stride, virtual.up_y, virtual.up_x),
+        *(ay.dilation, ax.dilation, ay.before, ax.before),
+        *blocks.ints,
+        *(virtual.plane(blocks.columns), virtual.pitch(blocks.columns), flags, act),
+    )
+    groups = (shape.n * blocks.per_image, 1, 1)
+    return KernelCall(
+        CONV, "conv2d_rows", (*pointers, *_ints(*ints)), groups, defines=shape.defines
+    )
+
+
+def conv2d_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    """Conv2D(input, filter), with bias and activation at the store: one call."""
+    if _is_empty(site):
+        return ()
+    image, filters, out = site.inputs[0].shape, site.inputs[1].shape, site.outputs[0].shape
+    shape = _conv_shape(site, image, filters, out)
+    biased = site.epilogue.bias is not None
+    pointers: tuple[Arg, ...] = (In(0), In(1), BiasIn() if biased else In(1), Out(0))
+    flags, act = int(biased), ACTIVATIONS[site.epilogue.activation]
+    tuned = (
+        _rows_call(_Virtual(shape, 1, 1), site.units, pointers, flags, act)
+        if site.kind == "cpu"
+        else None
+    )
+    if tuned is not None:
+        return (tuned,)
+    ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints, flags, act)
+    groups = (shape.ay.count, shape.n, 1)
+    return (
+        KernelCall(CONV, "conv2d_naive", (*pointers, *_ints(*ints)), groups, defines=shape.defines),
+    )
+
+
+def _turned(shape: ConvShape) -> _Virtual:
+    """The input gradient as a convolution of the output's gradient with the turned filter."""
+    ay, ax = shape.ay, shape.ax
+
+    def turn(a: Axis) -> Axis:
+        return Axis(a.count, a.size, 1, a.dilation, a.limit, (a.size - 1) * a.dilation - a.before)
+
+    return _Virtual(
+        replace(shape, ci=shape.co, co=shape.ci, ay=turn(ay), ax=turn(ax)), ay.stride, ax.stride
+    )
+
+
+def conv2d_backprop_input_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    """Conv2DBackpropInput(input_sizes, filter, out_backprop): turn the filter and convolve."""
+    if _is_empty(site):
+        return ()
+    filters, grad = site.inputs[1].shape, site.inputs[2].shape
+    shape = _conv_shape(site, site.outputs[0].shape, filters, grad)
+    taps = shape.ay.size * shape.ax.size
+    turned = Temp("turned_filter", taps * shape.ci * shape.co * shape.itemsize + TAIL_BYTES)
+    virtual = _turned(shape)
+    inside = min(virtual.shape.ay.before, virtual.shape.ax.before) >= 0
+    if site.kind == "cpu" and grad[1] and grad[2] and shape.co and inside:
+        tuned = _rows_call(virtual, site.units, (In(2), turned, In(1), Out(0)), 0, 0)
+        if tuned is not None:
+            turn_args: tuple[In | Temp | I32, ...] = (In(1), turned, *_ints(shape.ci, shape.co))
+            turn = KernelCall(
+                CONV_GRAD, "conv2d_turn_filter", turn_args, (taps, 1, 1), defines=shape.defines
+            )
+            return (turn, tuned)
+    ints = (*shape.image_ints, shape.ay.size, shape.ax.size, *shape.step_ints)
+    groups = (shape.ay.limit, shape.n, 1)
+    args: tuple[In | Out | I32, ...] = (In(1), In(2), Out(0), *_ints(*ints))
+    return (KernelCall(CONV_GRAD, "conv2d_input_grad_naive", args, groups, defines=shape.defines),)
+
+
+def _filter_cost(shape: ConvShape) -> Callable[[int, int], int]:
+    ay, ax = shape.ay, shape.ax
+
+    def cost(rows: int, columns: int) -> int:
+        height = (rows - 1) * ay.stride + (ay.size - 1) * ay.dilation + 1
+        width = (columns - 1) * ax.stride + (ax.size - 1) * ax.dilation + 1
+        return height * width * shape.ci
+
+    return cost
+
+
+def conv2d_backprop_filter_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    """Conv2DBackpropFilter(input, filter_sizes, out_backprop): partial sums, then their sum."""
+    if _is_empty(site):
+        return ()
+    image, grad = site.inputs[0].shape, site.inputs[2].shape
+    shape = _conv_shape(site, image, site.outputs[0].shape, grad)
+    rows = shape.ay.size * shape.ax.size * shape.ci
+    blocks = None
+    if site.kind == "cpu" and shape.n and shape.ay.count and shape.ax.count:
+        blocks = _cut(shape, site.units, MAX_RUNS, _filter_cost(shape))
+    if blocks is None:
+        ints = (shape.n, *shape.image_ints, *shape.step_ints)
+        groups = (shape.ci, shape.ax.size, shape.ay.size)
+        args: tuple[Arg, ...] = (In(0), In(2), Out(0), *_ints(*ints))
+        return (
+            KernelCall(CONV_GRAD, "conv2d_filter_grad_naive", args, groups, defines=shape.defines),
+        )
+    padded = _ceil(shape.co, WIDEST_PANEL) * WIDEST_PANEL
+    parts = min(shape.n * blocks.per_image, 4 * site.units)
+    # Many copies of a large filter would cost more than they bring: share its channels out instead.
+    while parts > 1 and parts * rows * padded * shape.itemsize > 2**25:
+        parts //= 2
+    shares = min(_ceil(4 * site.units, parts), padded // WIDEST_PANEL)
+    nbytes = (parts * rows + TALLEST_TILE) * padded * shape.itemsize + TAIL_BYTES
+    partial = Temp("partial_filter_grads", nbytes)
+    ints = (
+        shape.n,
+        *shape.image_ints,
+        shape.ay.size,
+        shape.ax.size,
+        *shape.step_ints,
+        *blocks.ints,
+    )
+    args = (In(0), In(2), partial, *_ints(*ints))
+    first = KernelCall(
+        CONV_GRAD, "conv2d_filter_grad", args, (parts, shares, 1), defines=shape.defines
+    )
+    groups = (min(rows, _share(parts * rows * padded, site.units)), 1, 1)
+    args = (partial, Out(0), *_ints(rows, shape.co, parts))
+    return (
+        first,
+        KernelCall(CONV_GRAD, "conv2d_filter_grad_sum", args, groups, defines=shape.defines),
+    )
+
+
+def _share(work: int, units: int) -> int:
+    """Groups for `work` elements of memory traffic: one for little, at most four per unit."""
+    return max(1, min(4 * units, work // 16384))
+
+
+@record
+class _Pool:
+    ints: tuple[int, ...]
+    ay: Axis
+    ax: Axis
+    tuned: bool
+    defines: tuple[tuple[str, str], ...]
+
+    def call(self, entry: str, pointers: tuple[Arg, ...], groups: int, *more: int) -> KernelCall:
+        args = (*pointers, *_ints(*self.ints, *more))
+        return KernelCall(POOL, entry, args, (groups, 1, 1), defines=self.defines)
+
+
+def _pool(site: KernelSite, image: tuple[int, ...], out: tuple[int, ...]) -> _Pool:
+    _check_format(site)
+    attrs = site.attrs
+    ay, ax = pool_axes(image, attrs.ksize, attrs.strides, pads(attrs))
+    expected = (image[0], ay.count, ax.count, image[3])
+    if tuple(out) != expected:
+        raise InvalidArgumentError(
+            f"{site.op}: images {image} pool to {expected}, but the other side is {tuple(out)}"
+        )
+    sizes = (image[0], image[1], image[2], ay.count, ax.count, image[3])
+    ints = (*sizes, ay.size, ax.size, ay.stride, ax.stride, ay.before, ax.before)
+    return _Pool(ints, ay, ax, site.kind == "cpu" and image[3] >= WIDEST_VECTOR, _defines(site))
+
+
+def _pool_forward(site: KernelSite, tuned: str, naive: str) -> tuple[KernelCall, ...]:
+    if _is_empty(site):
+        return ()
+    image, out = site.inputs[0].shape, site.outputs[0].shape
+    pool = _pool(site, image, out)
+    groups = min(out[0] * out[1], _share(site.inputs[0].size, site.units))
+    return (pool.call(tuned if pool.tuned else naive, (In(0), Out(0)), groups),)
+
+
+def max_pool_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    """MaxPool(input): one call."""
+    return _pool_forward(site, "max_pool", "max_pool_naive")
+
+
+def avg_pool_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    """AvgPool(value): one call."""
+    return _pool_forward(site, "avg_pool", "avg_pool_naive")
+
+
+def max_pool_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    """MaxPoolGrad(orig_input, orig_output, grad): one call; orig_output is not read."""
+    if _is_empty(site):
+        return ()
+    image, out = site.inputs[0].shape, site.inputs[2].shape
+    pool = _pool(site, image, out)
+    ay, ax = pool.ay, pool.ax
+    # Rows of windows that share no pixel may go to different groups; else images stay whole.
+    rows = 1 if ay.stride >= ay.size else max(ay.count, 1)
+    overlap = ay.stride < ay.size or ax.stride < ax.size
+    blocks = out[0] * _ceil(max(out[1], 1), rows)
+    groups = min(blocks, _share(site.inputs[0].size, site.units))
+    pointers = (In(0), In(2), Out(0))
+    if not pool.tuned or not site.inputs[2].size:
+        return (pool.call("max_pool_grad_naive", pointers, groups, rows),)
+    gaps = any(a.stride > a.size or a.count * a.stride - a.before < a.limit for a in (ay, ax))
+    flags = 1 * overlap + 2 * (gaps or overlap)
+    return (pool.call("max_pool_grad", pointers, groups, rows, flags),)
+
+
+def avg_pool_grad_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    """AvgPoolGrad(orig_input_shape, grad): one call."""
+    if _is_empty(site):
+        return ()
+    image, out = site.outputs[0].shape, site.inputs[1].shape
+    pool = _pool(site, image, out)
+    groups = min(image[0] * image[1], _share(site.outputs[0].size, site.units))
+    return (
+        pool.call(
+            "avg_pool_grad" if pool.tuned else "avg_pool_grad_naive", (In(1), Out(0)), groups
+        ),
+    )

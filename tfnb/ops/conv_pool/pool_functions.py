@@ -1,0 +1,134 @@
+"""Pooling under its public names, in one to three dimensions.
+
+Arguments stand in the order of TensorFlow 0.x and 1.x; renamed ones are taken under both names. Invariant: each
+function makes one pooling op, and only reshapes around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import OpDef
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, SQUEEZE
+from tfnb.ops.conv_pool.conv_functions import padding_of, spread
+from tfnb.ops.conv_pool.pool import AVG_POOL, MAX_POOL
+from tfnb.ops.conv_pool.pool3d import AVG_POOL_3D, MAX_POOL_3D
+from tfnb.ops.conv_pool.windows import LAYOUTS, channels_first
+from tfnb.ops.nn.losses import scope
+
+__all__ = ["API", "avg_pool", "avg_pool3d", "max_pool", "max_pool3d", "pool1d"]
+
+
+def _pool(
+    op: OpDef, value: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None, name: str | None, axes: int
+) -> Any:  # fmt: skip
+    if ksize is None or strides is None or padding is None:
+        raise InvalidArgumentError(f"{op.name} needs ksize, strides and padding")
+    layout = data_format or LAYOUTS[axes + 2][0]
+    first = channels_first(layout, axes + 2)
+    return op(
+        value, ksize=spread(ksize, axes, first, "ksize"), strides=spread(strides, axes, first, "strides"),
+        data_format=layout, name=name, **padding_of(padding),
+    )  # fmt: skip
+
+
+def max_pool(
+    value: TensorLike | None = None,
+    ksize: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+    input: TensorLike | None = None,
+) -> Any:
+    """The largest pixel of each window, channel by channel.
+
+    value: (batch, height, width, channels), or channels first for `data_format="NCHW"`. ksize, strides: one, two or
+    four integers, four in the order of data_format. padding: "SAME", "VALID" or four
+    pairs of pixels, fewer than the window has. Raises `InvalidArgumentError` for bad windows or padding.
+    """
+    x = input if value is None else value
+    return _pool(MAX_POOL, x, ksize, strides, padding, data_format, name, 2)
+
+
+def avg_pool(
+    value: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None, data_format: str | None = "NHWC",
+    name: str | None = None, input: Any = None,
+) -> Any:  # fmt: skip
+    """The mean of the pixels of each window that lie in the image, channel by channel; arguments as `max_pool`'s."""
+    x = input if value is None else value
+    return _pool(AVG_POOL, x, ksize, strides, padding, data_format, name, 2)
+
+
+def max_pool3d(
+    input: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None,
+    data_format: str | None = "NDHWC", name: str | None = None, value: Any = None,
+) -> Any:  # fmt: skip
+    """The largest voxel of each window of (batch, depth, height, width, channels), or channels second for "NCDHW".
+
+    ksize, strides: one, three or five integers. Raises `InvalidArgumentError` for bad windows or padding.
+    """
+    x = value if input is None else input
+    return _pool(MAX_POOL_3D, x, ksize, strides, padding, data_format, name, 3)
+
+
+def avg_pool3d(
+    value: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None,
+    data_format: str | None = "NDHWC", name: str | None = None, input: Any = None,
+) -> Any:  # fmt: skip
+    """The mean of the voxels of each window that lie in the volume; arguments as `max_pool3d`'s."""
+    x = input if value is None else value
+    return _pool(AVG_POOL_3D, x, ksize, strides, padding, data_format, name, 3)
+
+
+def pool1d(
+    op: OpDef, x: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None, name: str | None
+) -> Any:
+    """Pools (batch, width, channels), or (batch, channels, width) for "NCW", with MaxPool or AvgPool."""
+    if data_format not in (None, "NWC", "NCW"):
+        raise InvalidArgumentError(f'data_format must be "NWC" or "NCW", got {data_format!r}')
+    first = data_format == "NCW"
+    axis = 2 if first else 1
+    size, step = (
+        spread(v, 1, False, what)[1] for v, what in ((ksize, "ksize"), (strides, "strides"))
+    )
+    with scope(name, op.name, x):
+        image = EXPAND_DIMS(graph_of((x,)).to_tensor(x), axis)
+        layout = LAYOUTS[4][first]
+        y = _pool(op, image, [1, size], [1, step], padding, layout, None, 2)
+        return SQUEEZE(y, squeeze_dims=[axis])
+
+
+def max_pool1d(
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str,
+    data_format: str = "NWC",
+    name: str | None = None,
+) -> Any:
+    """The largest element of each window of (batch, width, channels)."""
+    return pool1d(MAX_POOL, input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool1d(
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NWC", name: str | None = None
+) -> Any:
+    """The mean of each window of (batch, width, channels)."""
+    return pool1d(AVG_POOL, input, ksize, strides, padding, data_format, name)
+
+
+API: dict[str, Any] = {
+    "nn.max_pool": max_pool,
+    "nn.max_pool2d": max_pool,
+    "nn.avg_pool": avg_pool,
+    "nn.avg_pool2d": avg_pool,
+    "nn.max_pool3d": max_pool3d,
+    "nn.avg_pool3d": avg_pool3d,
+    "nn.max_pool1d": max_pool1d,
+    "nn.avg_pool1d": avg_pool1d,
+}

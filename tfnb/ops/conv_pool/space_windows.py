@@ -1,0 +1,136 @@
+"""Windows with holes by taking images apart: `with_space_to_batch` and `pool` (`tf.nn`).
+
+Pixels a `rate` apart go into images of their own, on which an op with dense windows does what one with holes would
+do on the whole. Invariant: a rate of 1 along all axes calls the op on the input itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.const import constant_value
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ops.array.shape_ops import shape_of
+from tfnb.ops.array.space_batch import BATCH_TO_SPACE_ND, SPACE_TO_BATCH_ND
+from tfnb.ops.conv_pool.pool import AVG_POOL, MAX_POOL
+from tfnb.ops.conv_pool.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d, pool1d
+from tfnb.ops.conv_pool.windows import check_padding
+from tfnb.ops.nn.losses import scope
+
+__all__ = ["API", "pool", "with_space_to_batch"]
+
+Windowed = Callable[[Any, int, str], Any]
+
+
+def _known(values: Tensor, what: str) -> list[int]:
+    found = constant_value(values) if is_tensor_like(values) else np.asarray(values)
+    if found is None:
+        raise InvalidArgumentError(f"{what} must be known when the graph is built")
+    return [int(v) for v in np.asarray(found).reshape(-1)]
+
+
+def with_space_to_batch(
+    input: TensorLike, dilation_rate: Any, padding: str, op: Windowed, filter_shape: Any = None,
+    spatial_dims: Sequence[int] | None = None, data_format: str | None = None,
+) -> Any:  # fmt: skip
+    """`op(input, number of spatial axes, padding)` with its windows' taps `dilation_rate` apart.
+
+    input: (batch, spatial axes..., channels), or channels second for a data_format that begins with "NC".
+    dilation_rate: an integer for each of `spatial_dims` (all spatial axes). filter_shape: the windows' sizes, needed
+    for "SAME". Raises `InvalidArgumentError` when it is missing, for rates below 1 and for spatial_dims that do not
+    increase.
+    """
+    rates = _known(dilation_rate, "dilation_rate")
+    if min(rates, default=1) < 1:
+        raise InvalidArgumentError(f"dilation_rate must be at least 1, got {rates}")
+    first = data_format is not None and data_format.startswith("NC")
+    axes = list(spatial_dims or range(1 + first, len(rates) + 1 + first))
+    if len(axes) != len(rates) or sorted(set(axes)) != axes or axes[:1] < [1]:
+        raise InvalidArgumentError(
+            f"spatial_dims must be {len(rates)} increasing axes after the batch, got {axes}"
+        )
+    padding = check_padding(padding)
+    x = graph_of((input,)).to_tensor(input)
+    if max(rates, default=1) == 1:
+        return op(x, len(rates), padding)
+    if padding == "SAME" and filter_shape is None:
+        raise InvalidArgumentError('with_space_to_batch needs filter_shape for padding "SAME"')
+    sizes = _known(filter_shape, "filter_shape")[: len(rates)] if padding == "SAME" else [1] * len(rates)
+    if x.shape.ndims is None:
+        raise ShapeError("with_space_to_batch needs an input of known rank")
+    blocks, pads, crops = _blocks(x, axes, rates, sizes)
+    graph = x.graph
+    apart = SPACE_TO_BATCH_ND(x, graph.to_tensor(blocks), graph.to_tensor(pads))
+    return BATCH_TO_SPACE_ND(op(apart, len(rates), "VALID"), graph.to_tensor(blocks), graph.to_tensor(crops))
+
+
+def _blocks(
+    x: Any, axes: list[int], rates: list[int], sizes: list[int]
+) -> tuple[list[int], list[list[Any]], list[list[Any]]]:
+    """Block sizes, pixels to add and pixels to take away, for each axis up to the last spatial one."""
+    blocks, pads, crops = [], [], []
+    for axis in range(1, axes[-1] + 1):
+        i = axes.index(axis) if axis in axes else None
+        rate, size = (1, 1) if i is None else (rates[i], sizes[i])
+        reach = (size - 1) * rate
+        length = x.shape.dims[axis]
+        length = shape_of(x)[axis] if length is None else length
+        extra = (rate - (length + reach) % rate) % rate
+        blocks.append(rate)
+        pads.append([reach // 2, reach - reach // 2 + extra])
+        crops.append([0, extra])
+    return blocks, pads, crops
+
+
+def _pooling(kind: str, axes: int, window: list[int], steps: list[int], layout: str | None) -> Windowed:
+    ops: dict[tuple[str, int], Callable[..., Any]] = {
+        ("MAX", 2): max_pool, ("AVG", 2): avg_pool, ("MAX", 3): max_pool3d, ("AVG", 3): avg_pool3d,
+    }  # fmt: skip
+    if axes == 1:
+        op = MAX_POOL if kind == "MAX" else AVG_POOL
+        return lambda x, _, padding: pool1d(op, x, window, steps, padding, layout, None)
+    return lambda x, _, padding: ops[kind, axes](x, window, steps, padding, layout)
+
+
+def pool(
+    input: TensorLike,
+    window_shape: Any,
+    pooling_type: str,
+    padding: str,
+    dilation_rate: Any = None,
+    strides: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Any:
+    """Pooling over one, two or three spatial axes, with strides or dilation.
+
+    input: (batch, spatial axes..., channels), or channels second for a data_format that begins with "NC". window_shape,
+    dilation_rate (`dilations`), strides: an integer per spatial axis. pooling_type: "MAX" or "AVG". Raises
+    `InvalidArgumentError` for dilation together with strides or "SAME", and for another type.
+    """
+    window = _known(window_shape, "window_shape")
+    axes = len(window)
+    given = dilations if dilation_rate is None else dilation_rate
+    rates = [1] * axes if given is None else _known(given, "dilation_rate")
+    steps = [1] * axes if strides is None else _known(strides, "strides")
+    if pooling_type not in ("MAX", "AVG") or not 1 <= axes <= 3:
+        raise InvalidArgumentError(
+            f'pool takes "MAX" or "AVG" over 1 to 3 axes, got {pooling_type!r} over {axes}'
+        )
+    if max(rates) > 1 and (max(steps) > 1 or padding != "VALID"):
+        raise InvalidArgumentError(
+            f'pool with dilation {rates} takes no strides and padding "VALID", got {steps} and {padding!r}'
+        )
+    with scope(name, f"{pooling_type.lower()}_pool", input):
+        op = _pooling(pooling_type, axes, window, steps, data_format)
+        return with_space_to_batch(input, rates, padding, op, data_format=data_format)
+
+
+OPS = ()
+API: dict[str, Any] = {"nn.pool": pool, "nn.with_space_to_batch": with_space_to_batch}

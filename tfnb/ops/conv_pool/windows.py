@@ -1,0 +1,245 @@
+"""What all ops with sliding windows share: their attributes, and the layout of images (white paper, Table 1).
+
+Kernels and shape rules know one form, channels last and float32 or float64. `ImageArgs` brings every other form
+(channels first, 16-bit floats) to it. Invariant: an attribute is checked here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.opdef import HostCall, Infer
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.array.gather import GATHER
+from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
+from tfnb.ops.conv_pool.conv_reference import Axis
+from tfnb.ops.math.cast import cast_to
+from tfnb.types import Shape, float32
+
+__all__ = [
+    "ImageArgs",
+    "attrs_of",
+    "channels_first",
+    "check_padding",
+    "from_last",
+    "integers",
+    "last_channels",
+    "pads",
+    "settle",
+    "sizes_in",
+    "to_last",
+    "window_count",
+]
+
+LAYOUTS = {4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}
+_PER_DIMENSION = ("strides", "dilations", "ksize", "rates")
+
+
+def integers(values: TensorLike, count: int, what: str) -> tuple[int, ...]:
+    """`count` integers of at least 1. Raises `InvalidArgumentError`."""
+    found = tuple(int(v) for v in values) if isinstance(values, (list, tuple, np.ndarray)) else ()
+    if len(found) != count or min(found) < 1:
+        number = {4: "four", 5: "five"}.get(count, str(count))
+        raise InvalidArgumentError(
+            f"{what} must be {number} integers of at least 1, got {values!r}"
+        )
+    return found
+
+
+def channels_first(data_format: str | None, rank: int = 4) -> bool:
+    """Does the second dimension hold the channels? Raises `InvalidArgumentError` for an unknown layout."""
+    last, first = LAYOUTS[rank]
+    if data_format not in (None, last, first):
+        raise InvalidArgumentError(
+            f'data_format must be "{last}" or "{first}", got {data_format!r}'
+        )
+    return bool(data_format == first)
+
+
+def check_padding(padding: str, explicit: Any = None) -> str:
+    """ "SAME", "VALID" or, where an op has explicit paddings, "EXPLICIT". Raises `InvalidArgumentError`."""
+    text = padding.decode() if isinstance(padding, bytes) else padding
+    if text not in ("SAME", "VALID") and not (text == "EXPLICIT" and explicit):
+        raise InvalidArgumentError(f'padding must be "SAME" or "VALID", got {padding!r}')
+    return str(text)
+
+
+def settle(attrs: Any, rank: int = 4) -> None:
+    """Checks the attributes of an op over images of that rank, and makes tuples of lists.
+
+    Raises `InvalidArgumentError` for strides, sizes or dilations that are not positive integers or not 1 for batch
+    and channels, and for an unknown padding or layout.
+    """
+    first = channels_first(getattr(attrs, "data_format", None), rank)
+    for name in _PER_DIMENSION:
+        if hasattr(attrs, name):
+            values = integers(getattr(attrs, name), rank, name)
+            object.__setattr__(attrs, name, values)
+            if {values[0], values[1 if first else -1]} != {1}:
+                raise InvalidArgumentError(f"{name} {values} must be 1 for batch and channels")
+    explicit = tuple(int(p) for p in getattr(attrs, "explicit_paddings", ()))
+    if hasattr(attrs, "explicit_paddings"):
+        object.__setattr__(attrs, "explicit_paddings", explicit)
+    padding = check_padding(attrs.padding, explicit)
+    object.__setattr__(attrs, "padding", padding)
+    if explicit:
+        outer = (*explicit[:2], *explicit[2:4]) if first else (*explicit[:2], *explicit[-2:])
+        if padding != "EXPLICIT" or len(explicit) != 2 * rank or min(explicit) < 0 or any(outer):
+            raise InvalidArgumentError(
+                f"explicit_paddings {explicit} with padding {padding!r}: needed {2 * rank} integers of at least 0 "
+                'for padding "EXPLICIT", 0 for batch and channels'
+            )
+
+
+def pads(attrs: Any) -> Any:
+    """Padding as `Axis.of` takes it, for each spatial axis: its name, or the pixels before and after."""
+    if attrs.padding != "EXPLICIT":
+        return (attrs.padding,) * (len(attrs.strides) - 2)
+    e = attrs.explicit_paddings
+    start = 4 if channels_first(attrs.data_format, len(attrs.strides)) else 2
+    return tuple((e[start + 2 * i], e[start + 2 * i + 1]) for i in range(len(attrs.strides) - 2))
+
+
+def window_count(
+    limit: int | None, size: int | None, stride: int, dilation: int, padding: str
+) -> int | None:
+    """How many windows fit along an axis of length `limit`, as far as it is known."""
+    if limit is None or (size is None and padding != "SAME"):
+        return None
+    return Axis.of(limit, size or 1, stride, dilation, padding).count
+
+
+def sizes_in(c: Infer, i: int, rank: int = 4) -> Shape:
+    """The shape of rank `rank` that integer input i gives. Raises `ShapeError` for another rank, or a size below 0."""
+    found, value = c.as_shape(i), c.value(i)
+    if value is not None and (value < 0).any():
+        raise ShapeError(f"{c.op_name}: input {i} must hold sizes, got {value.tolist()}")
+    if found.ndims not in (None, rank):
+        raise ShapeError(f"{c.op_name}: input {i} must hold {rank} dimensions, got {found}")
+    return Shape((None,) * rank) if found.dims is None else found
+
+
+def last_channels(values: Sequence[Any], first: bool) -> tuple[Any, ...]:
+    """Per-dimension values with that of the channels last."""
+    v = tuple(values)
+    return (v[0], *v[2:], v[1]) if first else v
+
+
+def _back(values: Sequence[Any], first: bool) -> tuple[Any, ...]:
+    v = tuple(values)
+    return (v[0], v[-1], *v[1:-1]) if first else v
+
+
+def to_last(x: TensorLike, first: bool, rank: int = 4) -> Any:
+    """Images with their channels last."""
+    return TRANSPOSE(x, np.asarray([0, *range(2, rank), 1], np.int32)) if first else x
+
+
+def from_last(x: TensorLike, first: bool, rank: int = 4, name: str | None = None) -> Any:
+    """Images as the caller holds them."""
+    return (
+        TRANSPOSE(x, np.asarray([0, rank - 1, *range(1, rank - 1)], np.int32), name=name)
+        if first
+        else x
+    )
+
+
+def attrs_of(attrs: Any) -> dict[str, Any]:
+    """An op's attributes as keywords, for another op of its family."""
+    return {f.name: getattr(attrs, f.name) for f in fields(attrs)}
+
+
+def _plain(attrs: Any, rank: int) -> Any:
+    """The attributes for images with their channels last."""
+    moved: dict[str, Any] = {
+        n: last_channels(getattr(attrs, n), True) for n in _PER_DIMENSION if hasattr(attrs, n)
+    }
+    explicit = getattr(attrs, "explicit_paddings", ())
+    if explicit:
+        pairs = [explicit[i : i + 2] for i in range(0, 2 * rank, 2)]
+        moved["explicit_paddings"] = tuple(p for pair in last_channels(pairs, True) for p in pair)
+    return replace(attrs, data_format=LAYOUTS[rank][0], **moved)
+
+
+@dataclass(frozen=True)
+class ImageArgs:
+    """Which arguments of an op are images.
+
+    images: inputs that are. sizes: integer inputs that hold an image's dimensions. made: output 0 is an image.
+    rank: of the images.
+    """
+
+    images: tuple[int, ...] = (0,)
+    sizes: tuple[int, ...] = ()
+    made: bool = True
+    rank: int = 4
+
+    def _first(self, attrs: Any) -> bool:
+        return channels_first(getattr(attrs, "data_format", None), self.rank)
+
+    def infer(self, rule: Callable[[Infer], Shape]) -> Callable[[Infer], Shape]:
+        """A shape function of a rule for channels last."""
+
+        def moved(s: Shape) -> Shape:
+            fits = s.dims is not None and len(s.dims) == self.rank
+            return Shape(last_channels(s.dims, True)) if fits and s.dims else s
+
+        def infer(c: Infer) -> Shape:
+            if not self._first(c.attrs):
+                return rule(c)
+            shapes = tuple(moved(s) if i in self.images else s for i, s in enumerate(c.shapes))
+            plain = replace(
+                c,
+                shapes=shapes,
+                attrs=_plain(c.attrs, self.rank),
+                as_shape=lambda i: moved(c.as_shape(i)) if i in self.sizes else c.as_shape(i),
+            )
+            made = rule(plain)
+            return Shape(_back(made.dims, True)) if self.made and made.dims is not None else made
+
+        return infer
+
+    def host(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """A host kernel of one for channels last and 32 or 64 bits."""
+
+        def run(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
+            dtype = call.outputs[0].dtype.np
+            small = np.dtype(dtype).itemsize == 2
+            given = [x.astype(np.float32) if small and x.dtype == dtype else x for x in inputs]
+            first = self._first(call.attrs)
+            if first:
+                call = replace(call, attrs=_plain(call.attrs, self.rank))
+                for i in self.images:
+                    given[i] = np.moveaxis(given[i], 1, -1)
+                for i in self.sizes:
+                    given[i] = given[i][[0, *range(2, self.rank), 1]]
+            found = np.asarray(kernel(call, *given))
+            found = np.moveaxis(found, -1, 1) if first and self.made else found
+            return found.astype(dtype, copy=False)
+
+        return run
+
+    def expand(self, op: Any, *inputs: Any) -> Any:
+        """The op for channels last and 32 or 64 bits with what brings images there and back; None if it is so."""
+        first = self._first(op.attrs)
+        dtype = op.types["T"]
+        small = dtype.size == 2
+        if not first and not small:
+            return None
+        given = [cast_to(x, float32) if small and x.dtype is dtype else x for x in inputs]
+        attrs = op.attrs
+        if first:
+            attrs = _plain(attrs, self.rank)
+            for i in self.images:
+                given[i] = to_last(given[i], True, self.rank)
+            order = np.asarray([0, *range(2, self.rank), 1], np.int32)
+            for i in self.sizes:
+                given[i] = GATHER(given[i], order)
+        found = op.opdef(*given, **attrs_of(attrs))
+        found = from_last(found, first and self.made, self.rank)
+        return cast_to(found, dtype) if small else found

@@ -1,0 +1,1 @@
+"""Data sets (tf.data): sources, transformations, iterators, and the ops that make them."""

@@ -1,0 +1,118 @@
+"""Data sets whose elements are kept: in memory, or in a file that outlives the process (`tf.data`).
+
+A file is TFRecords, of which each is the components of an element, one TensorProto after its length. Invariant: the
+file has its name only once a walk was complete; what is read from it passed its checksums.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DataLossError, OpError
+from tfnb.ir.files import os_errors, sync_folder
+from tfnb.ir.graphdef.tensor_proto import decode_array, encode_array
+from tfnb.ir.protos import proto
+from tfnb.ir.scratch import Scratch
+from tfnb.ops.checkpoint.files import sweep
+from tfnb.ops.dataset.sources import Element, Rows, Source
+from tfnb.ops.dataset.transforms import Over, Steps, each
+from tfnb.ops.io.record_files import TFRecordFile, masked_crc
+from tfnb.types import DType
+
+__all__ = ["Cached", "FileCached"]
+
+_AT_ONCE = 64  # records
+
+
+class Cached(Over):
+    """Keeps the elements of the first complete walk for the others."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._kept: list[Element] | None = None
+
+    def rows(self) -> Rows:
+        if self._kept is not None:
+            return Steps(iter(self._kept))
+        rows = self.source.rows()
+        return Steps(self._walk(rows), rows)
+
+    def _walk(self, rows: Rows) -> Iterator[Element]:
+        seen = []
+        for element in each(rows):
+            seen.append(element)
+            yield element
+        self._kept = seen
+
+
+class FileCached(Over):
+    """Keeps the elements of the first complete walk in a file; later walks, of later processes too, read that."""
+
+    def __init__(self, source: Source, path: str, dtypes: Sequence[DType]) -> None:
+        super().__init__(source)
+        self._path, self._dtypes = path, tuple(dtypes)
+
+    def rows(self) -> Rows:
+        if os.path.exists(self._path):
+            return Steps(self._read())
+        rows = self.source.rows()
+        return Steps(self._write(rows), rows)
+
+    def _write(self, rows: Rows) -> Iterator[Element]:
+        folder = os.path.dirname(self._path)
+        with os_errors(self._path), Scratch(self._path) as scratch:
+            made = scratch.file("elements")
+            with open(made, "xb") as file:
+                for element in each(rows):
+                    file.write(_framed(_encoded(element, self._dtypes)))
+                    yield element
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(made, self._path)
+        sync_folder(folder)
+        sweep(folder)
+
+    def _read(self) -> Iterator[Element]:
+        file = TFRecordFile(self._path)
+        try:
+            while records := file.take(_AT_ONCE):
+                for record in records:
+                    yield self._decoded(record)
+        finally:
+            file.close()
+
+    def _decoded(self, record: bytes) -> Element:
+        found: list[Any] = []
+        at = 0
+        try:
+            while at < len(record):
+                (size,) = struct.unpack_from("<Q", record, at)
+                message = proto("tensor").TensorProto()
+                message.ParseFromString(record[at + 8 : at + 8 + size])
+                found.append(np.array(decode_array(message)))
+                at += 8 + size
+            if tuple(a.dtype for a in found) != tuple(d.np for d in self._dtypes):
+                raise ValueError(f"it holds {[a.dtype.name for a in found]}, needed {[d.name for d in self._dtypes]}")
+        except OpError as e:
+            raise DataLossError(f"{self._path} is no cache of this data set: {e}") from None
+        except Exception as e:  # protobuf's own
+            raise DataLossError(f"{self._path} is no cache of this data set: {e}") from None
+        return tuple(found)
+
+
+def _encoded(element: Element, dtypes: Sequence[DType]) -> bytes:
+    parts = []
+    for value, dtype in zip(element, dtypes, strict=True):
+        data = encode_array(np.asarray(value, dtype.np)).SerializeToString()
+        parts += [struct.pack("<Q", len(data)), data]
+    return b"".join(parts)
+
+
+def _framed(data: bytes) -> bytes:
+    head = struct.pack("<Q", len(data))
+    return b"".join((head, struct.pack("<I", masked_crc(head)), data, struct.pack("<I", masked_crc(data))))

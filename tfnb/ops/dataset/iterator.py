@@ -1,0 +1,246 @@
+"""Iterators over data sets, and prefetching (`tf.data`; white paper, section 4.6: input beside the training).
+
+An iterator is a resource that keeps a walk between steps. A prefetching data set fills a queue from a thread of its
+own, so that the next elements are made while a step computes. Invariant: every element is given once, to one step;
+one that comes after its step was stopped waits for the next.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tfnb.errors import CancelledError, FailedPreconditionError, OutOfRangeError
+from tfnb.ir.opdef import AsyncCall, HostCall
+from tfnb.ops.dataset.sources import Element, Rows, Source
+from tfnb.ops.dataset.transforms import Over
+from tfnb.ops.sync.queue_store import FIFOQueue
+from tfnb.types import DType
+
+__all__ = ["DatasetIterator", "Prefetched"]
+
+_NO_CALL = HostCall(None, {}, (), None)
+
+
+class _Waiter:
+    """A call to a queue whose answer a thread waits for."""
+
+    def __init__(self) -> None:
+        self.came = threading.Event()
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.call = AsyncCall(_NO_CALL, self._done, self._fail, lambda callback: lambda: None)
+
+    def _done(self, result: Any) -> None:
+        self.result = result
+        self.came.set()
+
+    def _fail(self, error: BaseException) -> None:
+        self.error = error
+        self.came.set()
+
+    def wait(self) -> Any:
+        self.came.wait()
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+class _PrefetchRows(Rows):
+    """A queue that a thread fills with (element, None), or (None, the error that ends the walk)."""
+
+    def __init__(self, rows: Rows, size: int) -> None:
+        self._rows = rows
+        self._size = size
+        self.queue = FIFOQueue("prefetch", size, (), ())
+        self._thread = threading.Thread(target=self._fill, daemon=True, name="tfnb-prefetch")
+        self._thread.start()
+
+    def _fill(self) -> None:
+        try:
+            while elements := self._rows.take(1):
+                self._put([(e, None) for e in elements])
+        except CancelledError:
+            return  # the iterator was closed
+        except Exception as e:
+            try:
+                self._put([(None, e)])
+            except CancelledError:
+                return
+        waiter = _Waiter()
+        self.queue.close(waiter.call, cancel_pending_enqueues=False)
+
+    def _put(self, items: list[Any]) -> None:
+        waiter = _Waiter()
+        self.queue.enqueue(waiter.call, items)
+        waiter.wait()
+
+    def take(self, n: int) -> list[Element]:
+        waiter = _Waiter()
+        self.queue.dequeue(waiter.call)
+        try:
+            return [_open(waiter.wait())]
+        except OutOfRangeError:
+            return []
+
+    def close(self) -> None:
+        self.queue.dispose()
+        if self._thread is not threading.current_thread():
+            self._thread.join(timeout=5)
+        self._rows.close()
+
+
+def _open(item: Any) -> Element:
+    element, error = item
+    if error is not None:
+        raise error
+    return element
+
+
+class Prefetched(Over):
+    """Makes up to `size` elements ahead, in a thread of its own."""
+
+    waits = True
+
+    def __init__(self, source: Source, size: int) -> None:
+        super().__init__(source)
+        self.waits = True
+        self._size = size if size > 0 else 2
+
+    def rows(self) -> Rows:
+        return _PrefetchRows(self.source.rows(), self._size)
+
+
+class _Walk:
+    """A walk that steps share. `waits`: to take an element may last as long as somebody else likes."""
+
+    def __init__(self, rows: Rows, waits: bool) -> None:
+        self.rows = rows
+        self.waits = waits
+        self._lock = threading.Lock()
+        self._ended = False
+        self.returned: deque[Element] = deque()  # whose steps were stopped before they came; of the lock
+
+    def give_next(self, give: Callable[[Element], bool]) -> None:
+        """Gives the next element; one that `give` does not take stays the next. Raises `OutOfRangeError`."""
+        with self._lock:
+            if self._ended:
+                raise CancelledError("the iterator was initialized anew, or its container was reset")
+            found = [self.returned.popleft()] if self.returned else self.rows.take(1)
+            if not found:
+                raise OutOfRangeError("End of sequence")
+            if not give(found[0]):
+                self.returned.appendleft(found[0])
+
+    def end(self) -> None:
+        """Gives threads and files back. Who waits for an element is not waited for, but woken if that is possible."""
+        self._ended = True
+        if self.waits:
+            self.rows.close()
+            return
+        with self._lock:
+            self.rows.close()
+
+
+class DatasetIterator:
+    """What an iterator keeps: the current walk, and what its elements are."""
+
+    def __init__(self, name: str, dtypes: Sequence[DType], shapes: Sequence[Any]) -> None:
+        self.name = name
+        self.dtypes = tuple(dtypes)
+        self.shapes = tuple(shapes)
+        self._lock = threading.Lock()
+        self._starting = threading.Lock()
+        self._walk: _Walk | None = None
+
+    def start(self, source: Source) -> None:
+        """Begins a walk over `source`; the one before ends."""
+        self._follow(_Walk(source.rows(), source.waits))
+
+    def _follow(self, walk: _Walk | None) -> None:
+        with self._lock:
+            before, self._walk = self._walk, walk
+        if before is not None:
+            before.end()
+
+    def start_once(self, make: Callable[[], Source]) -> None:
+        """Begins a walk unless there is one, also when several threads ask."""
+        with self._starting:
+            if self._walk is None:
+                self.start(make())
+
+    @property
+    def started(self) -> bool:
+        return self._walk is not None
+
+    def get_next(self, call: AsyncCall) -> Callable[[], str] | None:
+        """Answers with the next element, or `OutOfRangeError` after the last."""
+        walk = self._walk
+        if walk is None:
+            raise FailedPreconditionError(
+                "GetNext() failed because the iterator has not been initialized. Ensure that you have run the "
+                "initializer operation for this iterator before getting the next element."
+            )
+        if isinstance(walk.rows, _PrefetchRows):
+            queue = walk.rows.queue
+            queue.dequeue(replace(call, done=lambda item: _answer(call, item), fail=lambda e: _ended(call, e)))
+            return lambda: f"waits for the next element; {queue.describe()}"
+        if walk.waits:
+            _in_thread(call, walk)
+            return lambda: f"waits for the next element of '{self.name}'"
+        found: list[Element] = []
+        walk.give_next(lambda element: found.append(element) is None)  # type: ignore[func-returns-value]
+        call.done(found[0])
+        return None
+
+    def dispose(self) -> None:
+        """Ends the walk and its threads."""
+        self._follow(None)
+
+
+def _in_thread(call: AsyncCall, walk: _Walk) -> None:
+    """Takes the element in a thread, so that the step can be stopped meanwhile."""
+    first = threading.Lock()  # who gets it, answers
+    found: list[Element] = []
+
+    def stop(error: BaseException) -> None:
+        if first.acquire(blocking=False):
+            call.fail(CancelledError("the step was stopped while it waited for the next element"))
+
+    def take(element: Element) -> bool:
+        if not first.acquire(blocking=False):
+            return False
+        found.append(element)
+        return True
+
+    withdraw = call.on_cancel(stop)
+
+    def work() -> None:
+        try:
+            walk.give_next(take)
+        except BaseException as e:
+            withdraw()
+            call.fail(e)
+            return
+        withdraw()
+        if found:
+            call.done(found[0])
+
+    threading.Thread(target=work, daemon=True, name="tfnb-next").start()
+
+
+def _answer(call: AsyncCall, item: Any) -> None:
+    try:
+        element = _open(item)
+    except Exception as e:
+        call.fail(e)
+        return
+    call.done(element)
+
+
+def _ended(call: AsyncCall, error: BaseException) -> None:
+    over = isinstance(error, OutOfRangeError)
+    call.fail(OutOfRangeError("End of sequence") if over else error)

@@ -1,0 +1,128 @@
+"""Data sets in another order (`tf.data`; white paper, section 4.5: shuffling of input).
+
+A buffer holds the next elements; each new one takes the place of a random one, which goes out. Where the elements
+lie in columns (records of files, rows of arrays) a whole batch of exchanges is a few indexing operations. Invariant:
+a walk's order depends on its seed alone, not on how many elements are taken at once.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ops.dataset.sources import ColumnRows, Element, Rows, Source
+from tfnb.ops.dataset.transforms import Over
+
+__all__ = ["Shuffled"]
+
+_AHEAD = 256  # elements mixed at once for one who takes them one by one, at most as many as the buffer holds
+
+
+class _ShuffleRows(Rows):
+    def __init__(self, rows: Rows, size: int, seed: int) -> None:
+        self._rows = rows
+        self._size = size
+        self._random = random.Random(seed).random
+        self._held: list[Element] = []
+        self._ended = False
+
+    def take(self, n: int) -> list[Element]:
+        held, rand = self._held, self._random
+        while not self._ended and len(held) < self._size:
+            self._more(held, self._size - len(held))
+        found: list[Element] = []
+        while len(found) < n and held:
+            fresh = [] if self._ended else self._rows.take(n - len(found))
+            self._ended = self._ended or not fresh
+            size = len(held)
+            for element in fresh:
+                i = int(rand() * size)
+                found.append(held[i])
+                held[i] = element
+            while self._ended and held and len(found) < n:
+                i = int(rand() * len(held))
+                held[i], held[-1] = held[-1], held[i]
+                found.append(held.pop())
+        return found
+
+    def _more(self, held: list[Element], n: int) -> None:
+        fresh = self._rows.take(n)
+        held.extend(fresh)
+        self._ended = not fresh
+
+    def close(self) -> None:
+        self._rows.close()
+
+
+class _ShuffleColumns(ColumnRows):
+    """The same over columns: the buffer is an array per component."""
+
+    def __init__(self, rows: Rows, size: int, seed: int) -> None:
+        self._rows = rows
+        self._size = size
+        self._draw = np.random.default_rng(seed)
+        self._held: list[np.ndarray] | None = None  # the buffer; after the last element, what is left of it
+        self._ended = False
+        self._ready: deque[Element] = deque()
+
+    def take(self, n: int) -> list[Element]:
+        if not self._ready:
+            columns = self.take_columns(max(n, min(_AHEAD, self._size)))
+            self._ready.extend(zip(*columns, strict=True))
+        return [self._ready.popleft() for _ in range(min(n, len(self._ready)))]
+
+    def some(self, n: int) -> list[np.ndarray]:
+        held = self._held
+        if held is None:
+            held = self._held = [np.array(c) for c in self._rows.take_columns(self._size)]
+        if not self._ended:
+            fresh = self._rows.take_columns(n)
+            if len(fresh[0]):
+                return self._exchange(held, fresh)
+            self._ended = True
+            order = self._draw.permutation(len(held[0]))
+            held = [c[order] for c in held]
+        self._held = [c[n:] for c in held]
+        return [c[:n] for c in held]
+
+    def _exchange(self, held: list[np.ndarray], fresh: list[np.ndarray]) -> list[np.ndarray]:
+        """Puts the fresh elements in random places, one after the other; gives what was there."""
+        at = (self._draw.random(len(fresh[0])) * len(held[0])).astype(np.intp)
+        order = np.argsort(at, kind="stable")
+        places = at[order]
+        again = places[1:] == places[:-1]  # the place was drawn before: its element is a fresh one by now
+        later, before = order[1:][again], order[:-1][again]
+        last = np.append(~again, True)[: len(at)]
+        places, newest = places[last], order[last]
+        found = []
+        for old, new in zip(held, fresh, strict=True):
+            out = old[at]
+            out[later] = new[before]
+            old[places] = new[newest]
+            found.append(out)
+        return found
+
+    def close(self) -> None:
+        self._rows.close()
+
+
+class Shuffled(Over):
+    """Each walk mixes anew, unless `again` is false; the seed makes the sequence of walks repeatable."""
+
+    def __init__(self, source: Source, size: int, seed: int | None, again: bool = True) -> None:
+        super().__init__(source)
+        if size <= 0:
+            raise InvalidArgumentError("buffer_size must be greater than zero.")
+        self.in_columns = source.in_columns
+        self._size = size
+        self._seeds = random.Random(seed)
+        self._first = self._seeds.getrandbits(64)
+        self._again = again
+
+    def rows(self) -> Rows:
+        seed = self._seeds.getrandbits(64) if self._again else self._first
+        kind = _ShuffleColumns if self.in_columns else _ShuffleRows
+        return kind(self.source.rows(), self._size, seed)

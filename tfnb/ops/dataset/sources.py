@@ -1,0 +1,262 @@
+"""Where the elements of a data set come from: tensors, ranges, files, Python generators (`tf.data`).
+
+A `Source` describes a data set and can be walked any number of times; a `Rows` is one walk. Elements are tuples of
+arrays (strings: bytes), taken many at a time, so the work per element stays small. Invariant: a walk gives its
+elements once and in order, and after the last one only empty lists.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, OpError, UnknownError
+from tfnb.ops.io.record_files import RecordFile
+
+__all__ = [
+    "ColumnRows",
+    "Files",
+    "Generator",
+    "IteratorRows",
+    "Ranges",
+    "Rows",
+    "Slices",
+    "Source",
+    "Tensors",
+]
+
+Element = tuple[Any, ...]
+
+
+class Rows:
+    """One walk over a data set."""
+
+    def take(self, n: int) -> list[Element]:
+        """The next elements: at least one and at most `n`; none at the end."""
+        raise AssertionError("a kind of walk says how")
+
+    def take_columns(self, n: int) -> list[np.ndarray]:
+        """The next `n` elements as an array per component; fewer before the end or an error, which the next call tells.
+
+        Of sources that are in columns.
+        """
+        raise AssertionError("a kind of walk in columns says how")
+
+    def close(self) -> None:
+        """Gives threads and files back."""
+
+
+class Source:
+    """A data set.
+
+    `waits`: walking it may take long or wait for somebody else. `in_columns`: its walks have `take_columns`.
+    """
+
+    waits = False
+    in_columns = False
+
+    def rows(self) -> Rows:
+        """A new walk."""
+        raise AssertionError("a kind of source says how")
+
+
+class ColumnRows(Rows):
+    """A walk that gives elements as they lie: an array per component. An error comes after the elements before it."""
+
+    _pending: OpError | None = None
+
+    def some(self, n: int) -> list[np.ndarray]:
+        """At least one and at most `n` of the next elements; columns of none at the end."""
+        raise AssertionError("a kind of walk in columns says how")
+
+    def take_columns(self, n: int) -> list[np.ndarray]:
+        if self._pending is not None:
+            error, self._pending = self._pending, None
+            raise error
+        parts = []
+        missing = n
+        try:
+            while True:
+                parts.append(self.some(missing))
+                count = len(parts[-1][0])
+                missing -= count
+                if not missing or not count:
+                    break
+        except OpError as e:
+            if not parts:
+                raise
+            self._pending = e
+        full = [p for p in parts if len(p[0])] or parts[-1:]
+        return full[0] if len(full) == 1 else [np.concatenate(c) for c in zip(*full, strict=True)]
+
+
+class IteratorRows(Rows):
+    """A walk over a Python iterator of elements."""
+
+    def __init__(self, elements: Iterator[Element]) -> None:
+        self._elements = elements
+
+    def take(self, n: int) -> list[Element]:
+        return list(itertools.islice(self._elements, n))
+
+
+class Tensors(Source):
+    """One element."""
+
+    def __init__(self, components: Sequence[np.ndarray]) -> None:
+        self.element = tuple(components)
+
+    def rows(self) -> Rows:
+        return IteratorRows(iter([self.element]))
+
+
+class _Columns(Rows):
+    """A walk over the rows of arrays, which also gives them as they lie (`take_columns`)."""
+
+    def __init__(self, columns: Sequence[np.ndarray]) -> None:
+        self._columns = columns
+        self._at = 0
+
+    def take(self, n: int) -> list[Element]:
+        return list(zip(*self.take_columns(n), strict=True))
+
+    def take_columns(self, n: int) -> list[np.ndarray]:
+        begin, self._at = self._at, self._at + n
+        return [c[begin : begin + n] for c in self._columns]
+
+
+class Slices(Source):
+    """The rows of arrays that agree in their first dimension."""
+
+    in_columns = True
+
+    def __init__(self, components: Sequence[np.ndarray]) -> None:
+        shapes = [c.shape for c in components]
+        if any(not s for s in shapes) or len({s[0] for s in shapes}) > 1:
+            raise InvalidArgumentError(
+                f"All components must have the same first dimension to be sliced, got the shapes {shapes}"
+            )
+        self.columns = list(components)
+
+    def rows(self) -> Rows:
+        return _Columns(self.columns)
+
+
+class SparseSlices(Source):
+    """The rows of a sparse tensor: their indices, values and shape. Raises `InvalidArgumentError` out of order."""
+
+    def __init__(self, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> None:
+        if shape.size < 2 or indices.shape != (values.size, shape.size):
+            raise InvalidArgumentError(
+                f"a sparse tensor of rank 2 or more was needed, got indices {indices.shape}, values {values.shape} and "
+                f"shape {shape.tolist()}"
+            )
+        rows = indices[:, 0]
+        if (np.diff(rows) < 0).any() or (rows.size and not 0 <= rows[0] <= rows[-1] < shape[0]):
+            raise InvalidArgumentError("the rows of the sparse tensor are out of order, or outside its shape")
+        self._indices, self._values, self._shape = indices[:, 1:], values, shape[1:]
+        self._limits = np.searchsorted(rows, np.arange(shape[0] + 1))
+
+    def rows(self) -> Rows:
+        return IteratorRows(self._elements())
+
+    def _elements(self) -> Iterator[Element]:
+        for begin, end in zip(self._limits, self._limits[1:], strict=False):
+            yield self._indices[begin:end], self._values[begin:end], self._shape
+
+
+class Ranges(Source):
+    """The int64 numbers of a range."""
+
+    def __init__(self, start: int, stop: int, step: int) -> None:
+        if step == 0:
+            raise InvalidArgumentError("step must be a non-zero integer.")
+        self._range = range(start, stop, step)
+
+    def rows(self) -> Rows:
+        return IteratorRows((np.int64(i),) for i in self._range)
+
+
+class _FileRows(ColumnRows):
+    def __init__(self, source: Files) -> None:
+        self._source = source
+        self._names = iter(source.names)
+        self._file: RecordFile | None = None
+
+    def take(self, n: int) -> list[Element]:
+        return list(zip(self._records(n)))
+
+    def some(self, n: int) -> list[np.ndarray]:
+        records = self._records(n)
+        column = np.empty(len(records), object)
+        column[:] = records
+        return [column]
+
+    def _records(self, n: int) -> list[bytes]:
+        while True:
+            if self._file is None:
+                name = next(self._names, None)
+                if name is None:
+                    return []
+                self._file = self._source.open(name)
+            try:
+                found = self._file.take(n)
+            except OpError:
+                self._leave()  # whoever ignores the error goes on with the next file
+                raise
+            if found:
+                return found
+            self._leave()
+
+    def _leave(self) -> None:
+        if self._file is not None:
+            self._source.counted(getattr(self._file, "skipped", 0))
+            self._file.close()
+            self._file = None
+
+    close = _leave
+
+
+class Files(Source):
+    """The records of files; `counted` hears how many damaged ones were left out of a file."""
+
+    in_columns = True
+
+    def __init__(
+        self, names: Sequence[bytes], open: Callable[[bytes], RecordFile],
+        counted: Callable[[int], None] = lambda n: None,
+    ) -> None:  # fmt: skip
+        self.names = list(names)
+        self.open = open
+        self.counted = counted
+
+    def rows(self) -> Rows:
+        return _FileRows(self)
+
+
+class Generator(Source):
+    """What a Python generator function yields; `convert(value)` makes an element of it."""
+
+    waits = True
+
+    def __init__(
+        self, function: Callable[..., Any], args: Sequence[np.ndarray], convert: Callable[[Any], Element]
+    ) -> None:  # fmt: skip
+        self._function = function
+        self._args = tuple(args)
+        self._convert = convert
+
+    def rows(self) -> Rows:
+        return IteratorRows(self._elements())
+
+    def _elements(self) -> Iterator[Element]:
+        try:
+            for value in self._function(*self._args):
+                yield self._convert(value)
+        except OpError:
+            raise
+        except Exception as e:
+            raise UnknownError(f"the generator raised {type(e).__name__}: {e}") from e

@@ -1,0 +1,1 @@
+"""Images: files, colours, resizing, cropping, patches and boxes."""

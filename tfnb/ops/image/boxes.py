@@ -1,0 +1,474 @@
+"""Boxes on images: drawing them, keeping the best of overlapping ones, drawing crops at random, glimpses.
+
+A box is (y1, x1, y2, x2) as fractions of the image. Invariant: all run on the host; what is random comes from the
+node's own generator, so it repeats with the seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
+from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.random.functions import seeds_for
+from tfnb.ops.random.uniform_normal import random_words
+from tfnb.types import Shape, float16, float32, int8, int16, int32, int64, uint8
+
+__all__ = ["API", "OPS"]
+
+_COLOURS = np.array(
+    [
+        (1, 1, 0, 1), (0, 0, 1, 1), (1, 0, 0, 1), (0, 1, 0, 1), (0.5, 0, 0.5, 1),
+        (0.5, 0.5, 0, 1), (0.5, 0, 0, 1), (0, 0, 0.5, 1), (0, 1, 1, 1), (1, 0, 1, 1),
+    ],
+    np.float32,
+)  # fmt: skip
+
+
+def _drawn_shape(c: Infer) -> Shape:
+    image, boxes = with_rank(c, 0, 4), with_rank(c, 1, 3)
+    if image.dims and image.dims[3] not in (None, 1, 3, 4):
+        raise ShapeError(f"DrawBoundingBoxes: images need 1, 3 or 4 channels, got shape {image}")
+    if boxes.dims and boxes.dims[2] not in (None, 4):
+        raise ShapeError(f"DrawBoundingBoxes: boxes must be (n, boxes, 4), got shape {boxes}")
+    return image
+
+
+def _draw(picture: np.ndarray, box: np.ndarray, colour: np.ndarray) -> None:
+    """The outline of one box, what of it is inside the picture."""
+    height, width = picture.shape[:2]
+    if not np.isfinite(box).all():
+        return
+    edges = np.clip(box, -1e6, 1e6) * np.array([height - 1, width - 1] * 2, np.float32)
+    top, left, bottom, right = (int(v) for v in edges)
+    if top > bottom or left > right or top >= height or bottom < 0 or left >= width or right < 0:
+        return
+    rows = slice(max(top, 0), min(bottom, height - 1) + 1)
+    columns = slice(max(left, 0), min(right, width - 1) + 1)
+    if top >= 0:
+        picture[top, columns] = colour
+    if bottom < height:
+        picture[bottom, columns] = colour
+    if left >= 0:
+        picture[rows, left] = colour
+    if right < width:
+        picture[rows, right] = colour
+
+
+def _host_draw(call: HostCall, images: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    if boxes.shape[0] != images.shape[0] or boxes.shape[2:] != (4,):
+        raise InvalidArgumentError(
+            f"DrawBoundingBoxes: boxes must be ({images.shape[0]}, boxes, 4), got {boxes.shape}",
+            call.op,
+        )
+    out, depth = images.copy(), images.shape[3]
+    for picture, own in zip(out, boxes, strict=True):
+        for i, box in enumerate(own):
+            colour = _COLOURS[i % len(_COLOURS), :depth]
+            _draw(picture, box, np.ones(1) if depth == 1 else colour)
+    return np.asarray(out)
+
+
+DRAW_BOUNDING_BOXES = OpDef(
+    "DrawBoundingBoxes",
+    "images: T, boxes: float32",
+    "output: T",
+    """Images with the outlines of boxes on them, in ten colours by turns.
+
+    images: float16 or float32, (n, height, width, channels) of 1, 3 or 4 channels. boxes: (n, boxes, 4). output: as
+    images. Runs on the host.""",
+    types={"T": (float32, float16)},
+    infer=_drawn_shape,
+    host=_host_draw,
+    grad=NOT_DIFFERENTIABLE,
+    api="image.draw_bounding_boxes",
+)
+
+
+@record
+class SuppressionAttrs:
+    """`iou_threshold`: boxes that overlap a better one by more than this are left out."""
+
+    iou_threshold: float = 0.5
+
+
+def _overlaps(box: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Intersection over union of a box with others; 0 where one has no area. Corners may be exchanged."""
+    low = np.minimum(others[:, :2], others[:, 2:])
+    high = np.maximum(others[:, :2], others[:, 2:])
+    own_low, own_high = np.minimum(box[:2], box[2:]), np.maximum(box[:2], box[2:])
+    area, own = (high - low).prod(1), (own_high - own_low).prod()
+    common = np.maximum(np.minimum(high, own_high) - np.maximum(low, own_low), 0).prod(1)
+    valid = (area > 0) & (own > 0)
+    return np.where(valid, common / np.where(valid, area + own - common, 1), 0)
+
+
+def _suppressed(
+    call: HostCall,
+    boxes: np.ndarray,
+    scores: np.ndarray,
+    count: np.ndarray,
+    overlap: float,
+    lowest: float = -np.inf,
+) -> np.ndarray:
+    if boxes.ndim != 2 or boxes.shape[1] != 4 or scores.shape != boxes.shape[:1]:
+        raise InvalidArgumentError(
+            f"{call.op.type}: needed boxes (m, 4) and scores (m,), got {boxes.shape} and {scores.shape}",
+            call.op,
+        )
+    if not 0 <= overlap <= 1:
+        raise InvalidArgumentError(
+            f"{call.op.type}: iou_threshold must be in [0, 1], got {overlap}", call.op
+        )
+    limit = int(count.reshape(()))
+    if limit < 0:
+        raise InvalidArgumentError(
+            f"{call.op.type}: max_output_size must be >= 0, got {limit}", call.op
+        )
+    edges = boxes.astype(np.float32)
+    left = np.argsort(-scores.astype(np.float32), kind="stable")
+    left = left[scores[left] > lowest]
+    chosen: list[int] = []
+    while left.size and len(chosen) < limit:
+        best, left = int(left[0]), left[1:]
+        chosen.append(best)
+        left = left[_overlaps(edges[best], edges[left]) <= np.float32(overlap)]
+    return np.array(chosen, np.int32)
+
+
+def _chosen(c: Infer) -> Shape:
+    boxes = with_rank(c, 0, 2)
+    if boxes.dims and boxes.dims[1] not in (4, None):
+        raise ShapeError(f"{c.op_name}: boxes must be (m, 4), got shape {boxes}")
+    return Shape((None,))
+
+
+_BOX_FLOATS = (float32, float16)
+
+
+def _suppression(name: str, inputs: str, host: Callable[..., Any], **more: Any) -> OpDef:
+    return OpDef(
+        name,
+        inputs,
+        "selected_indices: int32",
+        """The boxes with the best scores among those that overlap: greedily, from the best score down.
+
+    boxes: (m, 4), corners in any order. scores: (m,). max_output_size: a scalar. selected_indices: the numbers of at
+    most so many boxes, best first. Errors: shapes that do not fit, a threshold outside [0, 1]. Runs on the host.""",
+        infer=_chosen,
+        host=host,
+        grad=NOT_DIFFERENTIABLE,
+        dynamic=True,
+        **more,
+    )
+
+
+NON_MAX_SUPPRESSION = _suppression(
+    "NonMaxSuppression",
+    "boxes: float32, scores: float32, max_output_size: int32",
+    lambda call, b, s, n: _suppressed(call, b, s, n, call.attrs.iou_threshold),
+    attrs=SuppressionAttrs,
+)
+NON_MAX_SUPPRESSION_V2 = _suppression(
+    "NonMaxSuppressionV2",
+    "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold",
+    lambda call, b, s, n, t: _suppressed(call, b, s, n, float(t)),
+    types={"T": _BOX_FLOATS, "T_threshold": _BOX_FLOATS},
+)
+NON_MAX_SUPPRESSION_V3 = _suppression(
+    "NonMaxSuppressionV3",
+    "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold",
+    lambda call, b, s, n, t, low: _suppressed(call, b, s, n, float(t), float(low)),
+    types={"T": _BOX_FLOATS, "T_threshold": _BOX_FLOATS},
+)
+
+
+@record
+class SampleAttrs:
+    """`aspect_ratio_range`: of width / height; `area_range`: of the share of the image; `max_attempts`: then the
+    whole image is taken; `use_image_if_no_bounding_boxes`: else having none is an error."""
+
+    seed: int = 0
+    seed2: int = 0
+    aspect_ratio_range: Sequence[float] = (0.75, 1.33)
+    area_range: Sequence[float] = (0.05, 1.0)
+    max_attempts: int = 100
+    use_image_if_no_bounding_boxes: bool = False
+
+    def __post_init__(self) -> None:
+        for name, top in (("aspect_ratio_range", np.inf), ("area_range", 1.0)):
+            value = tuple(float(v) for v in getattr(self, name))
+            if len(value) != 2 or not 0 < value[0] <= value[1] <= top:
+                raise InvalidArgumentError(
+                    f"{name} must be two ascending positive numbers, got {value}"
+                )
+            object.__setattr__(self, name, value)
+        if self.max_attempts < 1:
+            raise InvalidArgumentError(f"max_attempts must be positive, got {self.max_attempts}")
+
+
+@record
+class SampleV1Attrs(SampleAttrs):
+    """As those of SampleDistortedBoundingBoxV2, and `min_object_covered`: the share of a box that a crop must hold."""
+
+    min_object_covered: float = 0.1
+
+
+def _unit(words: np.ndarray) -> np.ndarray:
+    return np.asarray(words / np.float64(2**32))
+
+
+def _candidates(call: HostCall, height: int, width: int) -> tuple[np.ndarray, ...]:
+    """(top, left, height, width) of `max_attempts` crops of random shape, size and place; some have no pixels."""
+    a = call.attrs
+    ratio, area, down, right = (_unit(w) for w in random_words(call, a.max_attempts))
+    low, high = a.aspect_ratio_range
+    ratio = low + ratio * (high - low)
+    least, most = (share * height * width for share in a.area_range)
+    # heights between which the area is in its range and the crop inside the image
+    shortest = np.sqrt(least / ratio)
+    tallest = np.minimum(np.minimum(np.sqrt(most / ratio), height), width / ratio)
+    tall = np.rint(np.minimum(shortest, tallest) + area * np.maximum(tallest - shortest, 0))
+    tall = np.clip(tall, 0, height).astype(np.int64)
+    wide = np.clip(np.rint(tall * ratio), 0, width).astype(np.int64)
+    size = tall * wide
+    good = (size >= least) & (size <= most) & (size > 0)
+    tall, wide = np.where(good, tall, 0), np.where(good, wide, 0)
+    top = np.floor(down * (height - tall + 1)).astype(np.int64)
+    return top, np.floor(right * (width - wide + 1)).astype(np.int64), tall, wide
+
+
+def _covers(crop: Sequence[int], boxes: np.ndarray, share: float, sides: Sequence[int]) -> bool:
+    """Does the crop hold at least that share of one of the boxes?"""
+    top, left, tall, wide = crop
+    edges = boxes * np.array([sides[0], sides[1]] * 2, np.float64)
+    low = np.maximum(edges[:, :2], (top, left))
+    high = np.minimum(edges[:, 2:], (top + tall, left + wide))
+    area = (edges[:, 2:] - edges[:, :2]).prod(1)
+    common = np.maximum(high - low, 0).prod(1)
+    return bool(((area > 0) & (common >= share * area)).any())
+
+
+def _sample(call: HostCall, size: np.ndarray, boxes: np.ndarray, share: float) -> Any:
+    if size.shape != (3,) or size[:2].min() <= 0:
+        raise InvalidArgumentError(
+            f"{call.op.type}: image_size must be (height, width, channels), got {size.tolist()}",
+            call.op,
+        )
+    height, width = int(size[0]), int(size[1])
+    if boxes.ndim != 3 or boxes.shape[2] != 4:
+        raise InvalidArgumentError(
+            f"{call.op.type}: bounding_boxes must be (n, boxes, 4), got {boxes.shape}", call.op
+        )
+    own = boxes.reshape(-1, 4).astype(np.float64)
+    if not ((own >= 0) & (own <= 1)).all() or (own[:, :2] >= own[:, 2:]).any():
+        raise InvalidArgumentError(
+            f"{call.op.type}: boxes must lie in [0, 1], the first corner before the second", call.op
+        )
+    if not len(own):
+        if not call.attrs.use_image_if_no_bounding_boxes:
+            raise InvalidArgumentError(
+                f"{call.op.type}: no boxes; set use_image_if_no_bounding_boxes to allow that",
+                call.op,
+            )
+        own = np.array([[0.0, 0.0, 1.0, 1.0]])
+    crop: Sequence[int] = (0, 0, height, width)
+    for found in zip(*_candidates(call, height, width), strict=True):
+        if found[2] and _covers(found, own, share, (height, width)):
+            crop = found
+            break
+    top, left, tall, wide = (int(v) for v in crop)
+    dtype = size.dtype
+    box = [top / height, left / width, (top + tall) / height, (left + wide) / width]
+    return (
+        np.array([top, left, 0]).astype(dtype),
+        np.array([tall, wide, -1]).astype(dtype),
+        np.array(box, np.float32).reshape(1, 1, 4),
+    )
+
+
+def _sampling(name: str, extra: str, host: Callable[..., Any], attrs: type) -> OpDef:
+    return OpDef(
+        name,
+        "image_size: T, bounding_boxes: float32" + extra,
+        "begin: T, size: T, bboxes: float32",
+        """A random crop that holds at least a given share of one of the boxes.
+
+    image_size: (height, width, channels). bounding_boxes: (n, boxes, 4). begin, size: for `tf.slice`, (3,). bboxes: (1,
+    1, 4), the crop as a box. The whole image when no attempt succeeds. Errors: boxes outside [0, 1], or none. Runs on
+    the host; the numbers are not TensorFlow's.""",
+        types={"T": (uint8, int8, int16, int32, int64)},
+        attrs=attrs,
+        infer=lambda c: (Shape((3,)), Shape((3,)), Shape((1, 1, 4))),
+        host=host,
+        grad=NOT_DIFFERENTIABLE,
+        stateful=True,
+    )
+
+
+SAMPLE_DISTORTED_BOUNDING_BOX = _sampling(
+    "SampleDistortedBoundingBox",
+    "",
+    lambda call, size, boxes: _sample(call, size, boxes, call.attrs.min_object_covered),
+    SampleV1Attrs,
+)
+SAMPLE_DISTORTED_BOUNDING_BOX_V2 = _sampling(
+    "SampleDistortedBoundingBoxV2",
+    ", min_object_covered: float32",
+    lambda call, size, boxes, share: _sample(call, size, boxes, float(share)),
+    SampleAttrs,
+)
+
+
+@record
+class GlimpseAttrs:
+    """`centered`: (0, 0) is the image's centre, else its upper left corner; `normalized`: offsets are in (-1, 1), else
+    pixels; `uniform_noise`, `noise`: outside the image "uniform" or "gaussian" noise, or "zero"."""
+
+    centered: bool = True
+    normalized: bool = True
+    uniform_noise: bool = True
+    noise: str = "uniform"
+
+    def __post_init__(self) -> None:
+        if self.noise not in ("uniform", "gaussian", "zero"):
+            raise InvalidArgumentError(
+                f'noise must be "uniform", "gaussian" or "zero", got {self.noise!r}'
+            )
+
+
+def _glimpse_shape(c: Infer) -> Shape:
+    x, size = with_rank(c, 0, 4), c.value(1)
+    with_rank(c, 2, 2)
+    n, _, _, channels = x.dims or (None,) * 4
+    if size is not None and (size.shape != (2,) or size.min() <= 0):
+        raise InvalidArgumentError(f"ExtractGlimpse: size must be two positive numbers, got {size}")
+    return Shape((n, *((None, None) if size is None else map(int, size)), channels))
+
+
+def _host_glimpse(
+    call: HostCall, x: np.ndarray, size: np.ndarray, offsets: np.ndarray
+) -> np.ndarray:
+    a, (n, height, width, channels) = call.attrs, x.shape
+    if offsets.shape != (n, 2) or size.shape != (2,) or size.min() <= 0:
+        raise InvalidArgumentError(
+            f"ExtractGlimpse: needed offsets ({n}, 2) and two positive sizes, got {offsets.shape}, {size}",
+            call.op,
+        )
+    sides, wanted = np.array([height, width]), size.astype(np.int64)
+    at = offsets.astype(np.float32) * (sides if a.normalized else 1)
+    at = at / 2 + sides / 2 if a.centered else at
+    corner = np.clip(at - wanted / 2, -(2.0**31), 2.0**31).astype(np.int64)
+    out = np.zeros((n, *wanted, channels), np.float32)
+    if a.noise != "zero":
+        low, high = x.min((1, 2), keepdims=True), x.max((1, 2), keepdims=True)
+        words = [_unit(w).reshape(out.shape) for w in random_words(call, out.size)[:2]]
+        if a.uniform_noise and a.noise == "uniform":
+            out[...] = low + words[0] * (high - low)
+        else:
+            normal = np.sqrt(-2 * np.log(np.maximum(words[0], 1e-12))) * np.cos(
+                2 * np.pi * words[1]
+            )
+            out[...] = x.mean((1, 2), keepdims=True) + normal * x.std((1, 2), keepdims=True)
+    for i in range(n):
+        first, last = np.maximum(corner[i], 0), np.minimum(corner[i] + wanted, sides)
+        if (first < last).all():
+            inner = tuple(
+                slice(b - c, e - c) for b, e, c in zip(first, last, corner[i], strict=True)
+            )
+            out[i][inner] = x[i, first[0] : last[0], first[1] : last[1]]
+    return out
+
+
+EXTRACT_GLIMPSE = OpDef(
+    "ExtractGlimpse",
+    "input: float32, size: int32, offsets: float32",
+    "glimpse: float32",
+    """A window of each image, whose centre is at `offsets`; noise where it is outside the image.
+
+    input: (n, height, width, channels). size: (height, width). offsets: (n, 2) of y, x. glimpse: (n, *size, channels).
+    Errors: shapes that do not fit. Runs on the host; the noise is not TensorFlow's.""",
+    attrs=GlimpseAttrs,
+    infer=_glimpse_shape,
+    host=_host_glimpse,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+    api="image.extract_glimpse",
+)
+
+
+class DistortedBox(NamedTuple):
+    """A random crop: `begin` and `size` for `tf.slice`, `bboxes` for `draw_bounding_boxes`."""
+
+    begin: Any
+    size: Any
+    bboxes: Any
+
+
+def non_max_suppression(
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size: Any,
+    iou_threshold: float = 0.5,
+    score_threshold: Any = float("-inf"),
+    name: str | None = None,
+) -> Any:
+    """The numbers of at most `max_output_size` boxes (m, 4), best score first, no two overlapping by more than
+    `iou_threshold`, all scoring above `score_threshold`."""
+    x = graph_of((boxes, scores)).to_tensor(boxes)
+    thresholds = (np.float32(iou_threshold), np.float32(score_threshold))
+    return NON_MAX_SUPPRESSION_V3(x, scores, max_output_size, *thresholds, name=name)
+
+
+def sample_distorted_bounding_box(
+    image_size: Any,
+    bounding_boxes: Any,
+    seed: int | None = None,
+    seed2: int | None = None,
+    min_object_covered: float = 0.1,
+    aspect_ratio_range: Sequence[float] | None = None,
+    area_range: Sequence[float] | None = None,
+    max_attempts: int | None = None,
+    use_image_if_no_bounding_boxes: bool | None = None,
+    name: str | None = None,
+) -> DistortedBox:
+    """A random crop of an image that holds at least `min_object_covered` of one of the boxes (n, boxes, 4).
+
+    image_size: (height, width, channels). Result: begin and size for `tf.slice`, and the crop as a box.
+    """
+    graph = graph_of((image_size, bounding_boxes))
+    seeds = seeds_for(graph, seed) if seed2 is None else {"seed": seed or 0, "seed2": seed2}
+    made = SAMPLE_DISTORTED_BOUNDING_BOX_V2(
+        image_size,
+        bounding_boxes,
+        min_object_covered,
+        aspect_ratio_range=aspect_ratio_range or (0.75, 1.33),
+        area_range=area_range or (0.05, 1.0),
+        max_attempts=max_attempts or 100,
+        use_image_if_no_bounding_boxes=bool(use_image_if_no_bounding_boxes),
+        name=name,
+        **seeds,
+    )
+    return DistortedBox(*made)
+
+
+OPS: tuple[OpDef, ...] = (
+    DRAW_BOUNDING_BOXES,
+    NON_MAX_SUPPRESSION,
+    NON_MAX_SUPPRESSION_V2,
+    NON_MAX_SUPPRESSION_V3,
+    SAMPLE_DISTORTED_BOUNDING_BOX,
+    SAMPLE_DISTORTED_BOUNDING_BOX_V2,
+    EXTRACT_GLIMPSE,
+)
+API: dict[str, Any] = {
+    "image.non_max_suppression": non_max_suppression,
+    "image.sample_distorted_bounding_box": sample_distorted_bounding_box,
+}

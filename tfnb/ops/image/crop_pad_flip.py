@@ -1,0 +1,394 @@
+"""Cropping, padding, flipping, turning and resizing images, as functions over other ops.
+
+Images are (height, width, channels) or (n, height, width, channels). Invariant: what is known of the sizes is used
+while the graph is built; where they are not known, the same arithmetic is in the graph.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.const import constant_value
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ops.array.pack import PACK
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, SHAPE, squeeze
+from tfnb.ops.array.tile_reverse_mirror import pad, reverse
+from tfnb.ops.array.transpose_pad_tile import SLICE, transpose
+from tfnb.ops.image.resize import (
+    RESIZE_AREA,
+    RESIZE_BICUBIC,
+    RESIZE_BILINEAR,
+    RESIZE_NEAREST_NEIGHBOR,
+)
+from tfnb.ops.math.binary import MAXIMUM, MINIMUM
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.compare import SELECT
+from tfnb.ops.math.reduce_functions import reduce_sum
+from tfnb.ops.math.unary import ABS, RINT
+from tfnb.ops.nn.losses import scope
+from tfnb.ops.random.functions import random_uniform
+from tfnb.types import float64, int32
+
+__all__ = ["API", "OPS", "ResizeMethod", "image_tensor"]
+
+
+class ResizeMethod:
+    """How `tf.image.resize_images` resizes."""
+
+    BILINEAR = 0
+    NEAREST_NEIGHBOR = 1
+    BICUBIC = 2
+    AREA = 3
+
+
+_METHODS = {
+    0: RESIZE_BILINEAR,
+    1: RESIZE_NEAREST_NEIGHBOR,
+    2: RESIZE_BICUBIC,
+    3: RESIZE_AREA,
+    "bilinear": RESIZE_BILINEAR,
+    "nearest": RESIZE_NEAREST_NEIGHBOR,
+    "bicubic": RESIZE_BICUBIC,
+    "area": RESIZE_AREA,
+}
+
+
+def image_tensor(value: TensorLike, function: str, ranks: tuple[int, ...] = (3, 4)) -> Any:
+    """A tensor of images. Raises `ShapeError` when its rank is known and not among `ranks`."""
+    x = graph_of((value,)).to_tensor(value)
+    if x.shape.ndims is not None and x.shape.ndims not in ranks:
+        needed = " or ".join(map(str, ranks))
+        raise ShapeError(
+            f"{function}: images must have {needed} dimensions, got shape {x.shape}", x.op
+        )
+    return x
+
+
+def _side(x: Tensor, axis: int) -> Any:
+    """The size of a dimension counted from the end: an int if known, else a tensor."""
+    dims = x.shape.dims
+    if dims is None:
+        return SHAPE(x, out_type=int32)[axis]
+    known = dims[axis]
+    return SHAPE(x, out_type=int32)[len(dims) + axis] if known is None else known
+
+
+def _static(value: Any) -> Any:
+    """An int when the number is known, else the tensor."""
+    if is_tensor_like(value):
+        known = constant_value(value.graph.to_tensor(value))
+        return value if known is None else int(known)
+    return int(value)
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return max(a, b) if isinstance(a, int) and isinstance(b, int) else MAXIMUM(a, b)
+
+
+def _smaller(a: Tensor, b: Tensor) -> Any:
+    return min(a, b) if isinstance(a, int) and isinstance(b, int) else MINIMUM(a, b)
+
+
+def _vector(parts: list[Any]) -> Any:
+    if all(isinstance(p, int) for p in parts):
+        return np.asarray(parts, np.int32)
+    return PACK([p if is_tensor_like(p) else np.int32(p) for p in parts])
+
+
+def _window(x: Any, top: Any, left: Any, height: Any, width: Any) -> Any:
+    """The rows and columns of a window of images of known rank."""
+    first = [0] if x.shape.ndims == 4 else []
+    rest = [-1] if x.shape.ndims == 4 else []
+    found = SLICE(x, _vector([*first, top, left, 0]), _vector([*rest, height, width, -1]))
+    known = [n if isinstance(n, int) else None for n in (height, width)]
+    found.set_shape([*x.shape.dims[:-3], *known, x.shape.dims[-1]])
+    return found
+
+
+def _ranked(x: Tensor, function: str) -> Any:
+    if x.shape.ndims is None:
+        raise ShapeError(f"{function}: the image's rank must be known; use set_shape", x.op)
+    return x
+
+
+def crop_to_bounding_box(
+    image: TensorLike,
+    offset_height: Any,
+    offset_width: Any,
+    target_height: Any,
+    target_width: Any,
+    name: str | None = None,
+) -> Any:
+    """The window of `target_height` x `target_width` pixels whose upper left corner is at the offsets.
+
+    image: (height, width, channels) or a batch of them. Errors: the window is not inside the image (an error while
+    building when the sizes are known, at run time otherwise).
+    """
+    x = _ranked(image_tensor(image, "crop_to_bounding_box"), "crop_to_bounding_box")
+    box = [_static(v) for v in (offset_height, offset_width, target_height, target_width)]
+    for offset, size, have, what in (
+        (box[0], box[2], _side(x, -3), "rows"),
+        (box[1], box[3], _side(x, -2), "columns"),
+    ):
+        known = isinstance(offset, int) and isinstance(size, int)
+        if known and (offset < 0 or size <= 0 or (isinstance(have, int) and offset + size > have)):
+            raise InvalidArgumentError(
+                f"crop_to_bounding_box: {size} {what} from {offset} on are not inside {have}", x.op
+            )
+    with scope(name, "crop_to_bounding_box", x):
+        return _window(x, *box)
+
+
+def pad_to_bounding_box(
+    image: TensorLike,
+    offset_height: Any,
+    offset_width: Any,
+    target_height: Any,
+    target_width: Any,
+    name: str | None = None,
+) -> Any:
+    """The image at an offset in a black one of `target_height` x `target_width` pixels.
+
+    image: (height, width, channels) or a batch of them. Errors: the image does not fit (while building when the
+    sizes are known, at run time otherwise).
+    """
+    x = _ranked(image_tensor(image, "pad_to_bounding_box"), "pad_to_bounding_box")
+    margins: list[list[Any]] = []
+    for offset, target, have, what in (
+        (offset_height, target_height, _side(x, -3), "rows"),
+        (offset_width, target_width, _side(x, -2), "columns"),
+    ):
+        offset, target = _static(offset), _static(target)
+        after = target - offset - have
+        if (isinstance(offset, int) and offset < 0) or (isinstance(after, int) and after < 0):
+            raise InvalidArgumentError(
+                f"pad_to_bounding_box: {have} {what} at {offset} do not fit in {target}", x.op
+            )
+        margins.append([offset, after])
+    pairs = [[0, 0]] * (x.shape.ndims - 3) + margins + [[0, 0]]
+    with scope(name, "pad_to_bounding_box", x):
+        found = pad(x, _vector_of_pairs(pairs))
+        known = [_static(t) for t in (target_height, target_width)]
+        sides = [n if isinstance(n, int) else None for n in known]
+        found.set_shape([*x.shape.dims[:-3], *sides, x.shape.dims[-1]])
+        return found
+
+
+def _vector_of_pairs(pairs: list[list[Any]]) -> Any:
+    if all(isinstance(p, int) for pair in pairs for p in pair):
+        return np.asarray(pairs, np.int32)
+    return PACK([_vector(pair) for pair in pairs])
+
+
+def resize_image_with_crop_or_pad(
+    image: Any,
+    target_height: Any,
+    target_width: Any,
+    dynamic_shape: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The middle of the image cut out, or black around it, so that it gets the target size.
+
+    image: (height, width, channels) or a batch of them. (`dynamic_shape` is of 0.x; sizes may always be unknown.)
+    """
+    function = "resize_image_with_crop_or_pad"
+    x = _ranked(image_tensor(image, function), function)
+    target = [_static(v) for v in (target_height, target_width)]
+    if any(isinstance(t, int) and t <= 0 for t in target):
+        raise InvalidArgumentError(f"{function}: the target size must be positive, got {target}")
+    have = [_side(x, -3), _side(x, -2)]
+    with scope(name, function, x):
+        spare = [t - h for t, h in zip(target, have, strict=True)]
+        cut = [_larger(-d // 2, 0) for d in spare]
+        margin = [_larger(d // 2, 0) for d in spare]
+        inner = [_smaller(t, h) for t, h in zip(target, have, strict=True)]
+        return pad_to_bounding_box(_window(x, *cut, *inner), *margin, *target)
+
+
+def central_crop(image: TensorLike, central_fraction: float) -> Any:
+    """The middle of the image: `central_fraction` of its height and width, in (0, 1]."""
+    fraction = float(central_fraction)
+    if not 0 < fraction <= 1:
+        raise InvalidArgumentError(f"central_fraction must be in (0, 1], got {central_fraction}")
+    x = _ranked(image_tensor(image, "central_crop"), "central_crop")
+    if fraction == 1:
+        return x
+    start: list[Any] = []
+    for side in (_side(x, -3), _side(x, -2)):
+        if isinstance(side, int):
+            start.append(int((side - side * fraction) / 2))
+        else:
+            wide = cast(side, float64)
+            start.append(cast((wide - wide * fraction) / np.float64(2), int32))
+    sizes = [s - b * 2 for s, b in zip((_side(x, -3), _side(x, -2)), start, strict=True)]
+    with scope(None, "central_crop", x):
+        return _window(x, *start, *sizes)
+
+
+def _reversed(x: Tensor, axis: int) -> Any:
+    return reverse(x, [_ranked(x, "flip").shape.ndims + axis])
+
+
+def flip_left_right(image: TensorLike) -> Any:
+    """The image mirrored left to right. image: (height, width, channels) or a batch of them."""
+    return _reversed(image_tensor(image, "flip_left_right"), -2)
+
+
+def flip_up_down(image: TensorLike) -> Any:
+    """The image upside down. image: (height, width, channels) or a batch of them."""
+    return _reversed(image_tensor(image, "flip_up_down"), -3)
+
+
+def transpose_image(image: TensorLike, name: str | None = None) -> Any:
+    """Rows and columns exchanged. image: (height, width, channels) or a batch of them."""
+    x = _ranked(image_tensor(image, "transpose_image"), "transpose_image")
+    return transpose(x, [1, 0, 2] if x.shape.ndims == 3 else [0, 2, 1, 3], name=name)
+
+
+def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Any:
+    """The image turned counter-clockwise by `k` quarter turns, a number known while building.
+
+    image: (height, width, channels) or a batch of them.
+    """
+    x = _ranked(image_tensor(image, "rot90"), "rot90")
+    turns = _static(k)
+    if not isinstance(turns, int):
+        raise InvalidArgumentError("rot90: k must be known when the graph is built", x.op)
+    with scope(name, "rot90", x):
+        turns %= 4
+        if turns == 1:
+            return _reversed(transpose_image(x), -3)
+        if turns == 2:
+            return _reversed(_reversed(x, -3), -2)
+        return transpose_image(_reversed(x, -3)) if turns == 3 else x
+
+
+def _random_flip(image: Any, axis: int, seed: int | None, function: str) -> Any:
+    """Each image of a batch is turned or not by itself."""
+    x = image_tensor(image, function)
+    with scope(None, function, x):
+        count = [_side(x, -4)] if _ranked(x, function).shape.ndims == 4 else []
+        chosen = random_uniform(_vector(count), 0.0, 1.0, seed=seed, dtype=np.float32) < 0.5
+        return SELECT(chosen, _reversed(x, axis), x)
+
+
+def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
+    """The image mirrored left to right, or as it is, by even odds; each of a batch for itself."""
+    return _random_flip(image, -2, seed, "random_flip_left_right")
+
+
+def random_flip_up_down(image: Any, seed: int | None = None) -> Any:
+    """The image upside down, or as it is, by even odds; each of a batch for itself."""
+    return _random_flip(image, -3, seed, "random_flip_up_down")
+
+
+def _kept_ratio(x: Tensor, size: Tensor) -> Any:
+    """The largest size within `size` of the proportions of the images."""
+    have = SHAPE(x, out_type=int32)[1:3]
+    want = cast(graph_of((x, size)).to_tensor(size), np.float32)
+    scales = want / cast(have, np.float32)
+    scale = MINIMUM(scales[0], scales[1])
+    return cast(RINT(cast(have, np.float32) * scale), int32)
+
+
+def _resized(
+    images: Any,
+    size: Any,
+    method: Any = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
+    preserve_aspect_ratio: bool = False,
+    name: str | None = None,
+    antialias: bool = False,
+) -> Any:
+    op = _METHODS.get(method)
+    if op is None:
+        raise InvalidArgumentError(f"resize_images: unknown method {method!r}; see ResizeMethod")
+    if antialias:
+        raise InvalidArgumentError("resize_images: antialias=True is not supported")
+    x = _ranked(image_tensor(images, "resize_images"), "resize_images")
+    with scope(name, "resize_images", x):
+        batch = EXPAND_DIMS(x, np.int32(0)) if x.shape.ndims == 3 else x
+        wanted = graph_of((x, size)).to_tensor(size)
+        if preserve_aspect_ratio:
+            wanted = _kept_ratio(batch, wanted)
+        known = constant_value(wanted)
+        if known is not None and list(batch.shape.dims[1:3]) == known.tolist():
+            return x  # as TensorFlow: nothing to do, not even a change of dtype
+        found = op(batch, wanted, align_corners=align_corners)
+        return squeeze(found, [0]) if x.shape.ndims == 3 else found
+
+
+def _is_number(value: Tensor) -> bool:
+    return value.shape.ndims == 0 if is_tensor_like(value) else np.ndim(value) == 0
+
+
+def resize_images(images: Any, *args: Any, **kwargs: Any) -> Any:
+    """Resizes images: `resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=False,
+    preserve_aspect_ratio=False, name=None)`, in 0.x `resize_images(images, new_height, new_width, method, ...)`.
+
+    images: numbers, (height, width, channels) or a batch. size: (new height, new width). Result: float32 (the dtype
+    of images for NEAREST_NEIGHBOR, and for a size that is theirs already).
+    """
+    if "new_height" in kwargs:
+        args = (kwargs.pop("new_height"), kwargs.pop("new_width"), *args)
+    if len(args) > 1 and _is_number(args[0]):
+        graph = graph_of((images, *args[:2]))
+        sides = [_static(v) for v in args[:2]]
+        with graph.as_default():
+            return _resized(images, _vector(sides), *args[2:], **kwargs)
+    return _resized(images, *args, **kwargs)
+
+
+def _resizer(op: Any, doc: str) -> Any:
+    def function(
+        images: Any,
+        size: Any,
+        align_corners: bool = False,
+        name: str | None = None,
+        half_pixel_centers: bool = False,
+    ) -> Any:
+        how = {} if op is RESIZE_AREA else {"half_pixel_centers": half_pixel_centers}
+        return op(images, size, align_corners=align_corners, name=name, **how)
+
+    function.__doc__ = doc
+    return function
+
+
+def total_variation(images: TensorLike, name: str | None = None) -> Any:
+    """The sum of the absolute differences of neighbouring pixels: a scalar, or a vector for a batch."""
+    x = _ranked(image_tensor(images, "total_variation"), "total_variation")
+    with scope(name, "total_variation", x):
+        if x.shape.ndims == 3:
+            down, right = x[1:] - x[:-1], x[:, 1:] - x[:, :-1]
+            return reduce_sum(ABS(down)) + reduce_sum(ABS(right))
+        down, right = x[:, 1:] - x[:, :-1], x[:, :, 1:] - x[:, :, :-1]
+        return reduce_sum(ABS(down), [1, 2, 3]) + reduce_sum(ABS(right), [1, 2, 3])
+
+
+OPS: tuple[Any, ...] = ()
+API: dict[str, Any] = {
+    "image.ResizeMethod": ResizeMethod,
+    "image.resize_images": resize_images,
+    "image.resize": resize_images,
+    "image.resize_bilinear": _resizer(RESIZE_BILINEAR, RESIZE_BILINEAR.doc),
+    "image.resize_nearest_neighbor": _resizer(RESIZE_NEAREST_NEIGHBOR, RESIZE_NEAREST_NEIGHBOR.doc),
+    "image.resize_bicubic": _resizer(RESIZE_BICUBIC, RESIZE_BICUBIC.doc),
+    "image.resize_area": _resizer(RESIZE_AREA, RESIZE_AREA.doc),
+    "image.resize_image_with_crop_or_pad": resize_image_with_crop_or_pad,
+    "image.resize_with_crop_or_pad": resize_image_with_crop_or_pad,
+    "image.crop_to_bounding_box": crop_to_bounding_box,
+    "image.pad_to_bounding_box": pad_to_bounding_box,
+    "image.central_crop": central_crop,
+    "image.flip_left_right": flip_left_right,
+    "image.flip_up_down": flip_up_down,
+    "image.transpose_image": transpose_image,
+    "image.transpose": transpose_image,
+    "image.rot90": rot90,
+    "image.random_flip_left_right": random_flip_left_right,
+    "image.random_flip_up_down": random_flip_up_down,
+    "image.total_variation": total_variation,
+}

@@ -1,0 +1,304 @@
+"""The matrices of image resizing: how much pixel i of a line counts for pixel o of the resized line.
+
+Resizing is separable and linear, so each method is a pair of matrices, and its gradient is theirs transposed. Devices
+get them as tables of what is not zero (`kernels_cl/image/resize.cl`). Coordinates are float32 arithmetic as in
+TensorFlow. Invariant: a row holds the weights of one output pixel, which add up to 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, Out, Temp
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
+from tfnb.ir.shapes import with_rank
+from tfnb.ops.array.pack import PACK
+from tfnb.ops.array.shape_ops import SHAPE
+from tfnb.types import REALS, Shape, float32, float64
+
+__all__ = ["OPS", "applied", "line_scale", "nearest_index", "size_pair", "times", "weights"]
+
+_TABLE = 1024  # bicubic weights are looked up at multiples of 1/1024
+_FILE = "image/resize.cl"
+_LINE_SLACK = 64  # elements behind a line that vectors may run into
+METHODS = ("bilinear", "nearest", "bicubic", "area")
+
+
+def line_scale(n_out: int, n_in: int, align: bool) -> Any:
+    """Input pixels per output pixel."""
+    if align and n_out > 1:
+        return np.float32(n_in - 1) / np.float32(n_out - 1)
+    return np.float32(n_in) / np.float32(max(n_out, 1))
+
+
+def _positions(n_out: int, n_in: int, align: bool, half: bool) -> Any:
+    at, scale = np.arange(n_out, dtype=np.float32), line_scale(n_out, n_in, align)
+    return (at + np.float32(0.5)) * scale - np.float32(0.5) if half else at * scale
+
+
+def nearest_index(n_out: int, n_in: int, align: bool, half: bool) -> np.ndarray:
+    """The input pixel for each output pixel."""
+    at, scale = np.arange(n_out, dtype=np.float32), line_scale(n_out, n_in, align)
+    position = (at + np.float32(0.5)) * scale if half else at * scale
+    index = np.floor(position + np.float32(0.5)) if align else np.floor(position)
+    return np.asarray(np.clip(index.astype(np.int64), 0, max(n_in - 1, 0)))
+
+
+def _bilinear(n_out: int, n_in: int, align: bool, half: bool) -> Any:
+    position = _positions(n_out, n_in, align, half)
+    low = np.floor(position)
+    part = position - low
+    return (low, 1 - part), (np.ceil(position), part)
+
+
+def _cubic(x: np.ndarray, a: float) -> np.ndarray:
+    """Keys' kernel at distances 0 <= x <= 2."""
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.asarray(np.where(x <= 1, near, far), np.float32)
+
+
+def _bicubic(n_out: int, n_in: int, align: bool, half: bool) -> Any:
+    position = _positions(n_out, n_in, align, half)
+    low = np.floor(position)
+    part = np.rint((position - low) * _TABLE).astype(np.float64) / _TABLE
+    a = -0.5 if half else -0.75
+    taps = [(low + k, _cubic(np.abs(k - part), a)) for k in (-1, 0, 1, 2)]
+    if not half:
+        return taps
+    inside = [(i, np.where((i >= 0) & (i < n_in), w, 0)) for i, w in taps]
+    total = sum(w for _, w in inside)
+    return [(i, w / np.where(np.abs(total) > 1e-30, total, 1)) for i, w in inside]
+
+
+def _area(n_out: int, n_in: int, align: bool, half: bool) -> Any:
+    scale = line_scale(n_out, n_in, align)
+    begin = np.arange(n_out, dtype=np.float32) * scale
+    if not scale:  # the corners of a single pixel: it alone
+        return [(begin, np.ones_like(begin))]
+    end = np.arange(1, n_out + 1, dtype=np.float32) * scale
+    taps = []
+    for k in range(int(np.ceil(scale)) + 1):
+        i = np.floor(begin) + k
+        covered = np.minimum(i + 1, end) - np.maximum(i, begin)
+        taps.append((i, np.where(i < np.ceil(end), covered, 0) / scale))
+    return taps
+
+
+def _lines(method: str, n_out: int, n_in: int, align: bool, half: bool) -> Any:
+    """Pairs of (input pixel, weight) for all output pixels; pixels outside count for the nearest one inside."""
+    if method == "nearest":
+        return [(nearest_index(n_out, n_in, align, half), np.ones(n_out))]
+    make = {"bilinear": _bilinear, "bicubic": _bicubic, "area": _area}[method]
+    return make(n_out, n_in, align, half)
+
+
+def weights(method: str, n_out: int, n_in: int, align: bool, half: bool) -> np.ndarray:
+    """The matrix (n_out, n_in) of a method, float64."""
+    matrix = np.zeros((n_out, n_in))
+    if not n_in or not n_out:
+        return matrix
+    for index, weight in _lines(method, n_out, n_in, align, half):
+        at = np.clip(index, 0, n_in - 1).astype(np.int64)
+        np.add.at(matrix, (np.arange(n_out), at), weight)
+    return matrix
+
+
+def taps(method: str, n_out: int, n_in: int, align: bool, half: bool, back: bool) -> np.ndarray:
+    """The matrix of a method (or its transpose when `back`) as a table: first column, count, the weights from there.
+
+    Shape (rows, 2 + the largest count), float64. Zeros at the ends of a row are left out, so that what they would
+    meet is not read.
+    """
+    made, read = (n_in, n_out) if back else (n_out, n_in)
+    if not n_in or not n_out:
+        return np.zeros((made, 2))
+    found = [(i, np.asarray(w, np.float64)) for i, w in _lines(method, n_out, n_in, align, half)]
+    to = np.tile(np.arange(n_out), len(found))
+    index = np.concatenate([np.clip(i, 0, n_in - 1).astype(np.int64) for i, _ in found])
+    weight = np.concatenate([w for _, w in found])
+    to, index, weight = (v[weight != 0] for v in (to, index, weight))
+    if back:
+        to, index = index, to
+    first, last = np.full(made, read), np.full(made, -1)
+    np.minimum.at(first, to, index)
+    np.maximum.at(last, to, index)
+    count = np.maximum(last - first + 1, 0)
+    table = np.zeros((made, 2 + int(count.max())))
+    table[:, 0] = np.where(count > 0, first, 0)
+    table[:, 1] = count
+    np.add.at(table, (to, 2 + index - first[to]), weight)
+    return table
+
+
+@record
+class TapAttrs:
+    """`method`: bilinear, nearest, bicubic or area; `align_corners`, `half_pixel_centers`: as in the resizing op;
+    `back`: the transposed matrix, for gradients."""
+
+    method: str = "bilinear"
+    align_corners: bool = False
+    half_pixel_centers: bool = False
+    back: bool = False
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise InvalidArgumentError(f"method must be one of {METHODS}, got {self.method!r}")
+
+
+def _table(attrs: TapAttrs, sizes: Any) -> np.ndarray:
+    a, (n_out, n_in) = attrs, (int(n) for n in sizes)
+    return taps(a.method, n_out, n_in, a.align_corners, a.half_pixel_centers, a.back)
+
+
+def _infer_taps(c: Infer) -> Shape:
+    known = c.value(0)
+    return Shape((None, None) if known is None else _table(c.attrs, known).shape)
+
+
+def _host_taps(call: HostCall, sizes: np.ndarray) -> np.ndarray:
+    return _table(call.attrs, sizes).astype(call.types["dtype"].np)
+
+
+RESIZE_TAPS = OpDef(
+    "ResizeTaps",
+    "sizes: int32",
+    "taps: dtype",
+    """The table that resizes one line of an image.
+
+    Part of resizing as devices compute it. sizes: (output pixels, input pixels). taps: float32 or float64, a line
+    (first pixel read, their count, their weights, zeros) for each pixel made. A constant wherever the sizes are known.
+    Runs on the host.""",
+    types={"dtype": (float32, float64)},
+    attrs=TapAttrs,
+    infer=_infer_taps,
+    host=_host_taps,
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(0,),
+)
+
+
+@record
+class LineAttrs:
+    """`copy`: every line of the tables is one pixel of weight 1, and images may be of any type."""
+
+    copy: bool = False
+
+
+def _infer_lines(c: Infer) -> Shape:
+    n, _, _, channels = with_rank(c, 0, 4).dims or (None,) * 4
+    if not c.attrs.copy and c.dtypes[0] != c.dtypes[1]:
+        raise InvalidArgumentError(f"{c.op_name}: {c.dtypes[0]} images, {c.dtypes[1]} weights")
+    rows, columns = ((with_rank(c, i, 2).dims or (None, None))[0] for i in (1, 2))
+    return Shape((n, rows, columns, channels))
+
+
+def _matrix(table: np.ndarray, n_in: int) -> np.ndarray:
+    matrix = np.zeros((len(table), n_in))
+    for line, (first, count, *weight) in zip(matrix, table.astype(np.float64), strict=True):
+        line[int(first) : int(first + count)] = weight[: int(count)]
+    return matrix
+
+
+def times(x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Matrices rows and columns (out, in) applied to images (n, h, w, c), in float64."""
+    tall = np.tensordot(rows, x.astype(np.float64), (1, 1))  # (h', n, w, c)
+    return np.asarray(
+        np.tensordot(columns, tall, (1, 2)).transpose(2, 1, 0, 3)
+    )  # from (w', h', n, c)
+
+
+def _host_lines(call: HostCall, x: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    if call.attrs.copy:
+        return x[:, rows[:, 0].astype(np.int64)][:, :, columns[:, 0].astype(np.int64)]
+    return times(x, _matrix(rows, x.shape[1]), _matrix(columns, x.shape[2])).astype(x.dtype)
+
+
+def _line_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    x, rows, columns = site.inputs
+    out = site.outputs[0]
+    if out.size == 0:
+        return ()
+    n, h, w, c = x.shape
+    sizes = map(I32, (n, h, w, *out.shape[1:], rows.shape[1], columns.shape[1]))
+    args: tuple[Arg, ...] = (In(0), In(1), In(2), Out(0), *sizes)
+    if site.attrs.copy:
+        unsigned = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}[x.dtype.size]
+        defines: tuple[tuple[str, str], ...] = (("T", unsigned), ("TABLE", rows.dtype.cl))
+    else:
+        defines = () if x.dtype == float32 else (("T", x.dtype.cl),)
+    if site.kind == "gpu":
+        groups = min(-(-out.size // 64), 65535)
+        return (
+            KernelCall(_FILE, "resize_naive", args, (groups, 1, 1), (64, 1, 1), defines=defines),
+        )
+    groups = max(1, min(4 * site.units, n * out.shape[1], out.size // 4096))
+    if site.attrs.copy:
+        return (KernelCall(_FILE, "resize_copy", args, (groups, 1, 1), defines=defines),)
+    line = w * c + _LINE_SLACK
+    lines = Temp("lines", groups * line * x.dtype.size)
+    return (
+        KernelCall(_FILE, "resize", (*args, lines, I32(line)), (groups, 1, 1), defines=defines),
+    )
+
+
+RESIZE_LINES = OpDef(
+    "ResizeLines",
+    "images: T, rows: dtype, columns: dtype",
+    "resized_images: T",
+    """Images whose lines and columns are weighted sums of others.
+
+    Part of resizing as devices compute it. images: (n, height, width, channels); without `copy` of the tables' dtype.
+    rows, columns: tables as ResizeTaps makes them. resized_images: (n, lines of rows, lines of columns,
+    channels).""",
+    types={"T": REALS, "dtype": (float32, float64)},
+    attrs=LineAttrs,
+    infer=_infer_lines,
+    host=_host_lines,
+    opencl=_line_calls,
+    grad=GRADIENT_MISSING,
+)
+
+
+def size_pair(x: Any) -> Any:
+    """(height, width) of images: a NumPy vector when it is known, else a tensor."""
+    dims = x.shape.dims
+    if dims is not None and None not in dims[1:3]:
+        return np.asarray(dims[1:3], np.int32)
+    return SHAPE(x, out_type=np.int32)[1:3]
+
+
+def applied(
+    x: Any, method: str, attrs: Any, sizes_out: Any, sizes_in: Any, back: bool = False
+) -> Any:
+    """Images (n, h, w, c) resized, or the transpose of that when `back`; float32 or float64 (nearest ahead: any).
+
+    sizes_out, sizes_in: (height, width) pairs that the matrices lead to and from, NumPy vectors or tensors.
+    """
+    copy = method == "nearest" and not back
+
+    def table(k: int) -> Any:
+        return RESIZE_TAPS(
+            _both(sizes_out[k], sizes_in[k]),
+            method=method,
+            align_corners=attrs.align_corners,
+            half_pixel_centers=getattr(attrs, "half_pixel_centers", False),
+            back=back,
+            dtype=float32 if copy else x.dtype,
+            graph=x.graph,
+        )
+
+    return RESIZE_LINES(x, table(0), table(1), copy=copy)
+
+
+def _both(a: Any, b: Any) -> Any:
+    if isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer)):
+        return np.asarray([a, b], np.int32)
+    return PACK([a, b])
+
+
+OPS: tuple[OpDef, ...] = (RESIZE_TAPS, RESIZE_LINES)

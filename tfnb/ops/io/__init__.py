@@ -1,0 +1,1 @@
+"""Files, also of records and CSV, readers of records, tf.Example, and tensors as strings."""

@@ -1,0 +1,225 @@
+"""Files of comma-separated values as data sets (`tf.data`; RFC 4180).
+
+A record ends where a line ends outside of quotes, so records are found before fields are looked at. Invariant: after a
+bad record the walk goes on with the next one, for those who ignore errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, OpError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
+from tfnb.ops.dataset.sources import Element, Rows, Source
+from tfnb.ops.io.files import csv_fields, csv_value
+from tfnb.ops.io.record_files import BROKEN, RecordFile
+from tfnb.ops.state.handles import make_handle
+from tfnb.types import DType, Shape, float32, float64, int32, int64, scalar, string
+
+__all__ = ["API", "CSV_DATASET", "CSV_TYPES", "OPS", "CsvFile"]
+
+CSV_TYPES = (int32, int64, float32, float64, string)  # what a later one cannot say, an earlier one cannot either
+_CHUNK = 1 << 20
+
+
+class CsvFile(RecordFile):
+    """Records of a file of comma-separated values, without their ends. `quotes`: "these" may hold line ends."""
+
+    def __init__(self, name: bytes | str, compression: str = "", quotes: bool = True) -> None:
+        super().__init__(name, compression)
+        self._quotes = quotes
+        self._found = self._records()
+
+    def take(self, n: int) -> list[bytes]:
+        found = [text.removesuffix(b"\r") for text in islice(self._found, n)]
+        self.position += len(found)
+        return found
+
+    def _records(self) -> Iterator[bytes]:
+        """Each record once, put together once, however many pieces of the file it reaches over.
+
+        A line end inside of quotes ends no record, so the search goes on at the next quote: what a record costs grows
+        with its quotes and not with its lines.
+        """
+        begun: list[bytes] = []  # the pieces of the record that is not at its end yet
+        size, inside = 0, False  # inside of quotes?
+        while chunk := self._chunk():
+            begin = at = 0
+            while True:
+                if inside:
+                    at = chunk.find(b'"', at) + 1
+                    if not at:
+                        break
+                end = chunk.find(b"\n", at)
+                if self._quotes:
+                    inside = chunk.count(b'"', at, end if end >= 0 else len(chunk)) & 1 == 1
+                if end < 0:
+                    break
+                at = end + 1
+                if not inside:
+                    text = chunk[begin:end]
+                    if begun:
+                        text = b"".join((*begun, text))
+                        begun, size = [], 0
+                    yield text
+                    begin = at
+            begun.append(chunk[begin:])
+            size += len(begun[-1])
+            if size > self._max_record:
+                raise self._too_long()
+        if size:
+            yield b"".join(begun)
+
+    def _chunk(self) -> bytes:
+        try:
+            return self._file.read(_CHUNK)
+        except BROKEN as e:
+            raise self._lost(e) from None
+
+
+@dataclass(frozen=True)
+class Csv(Source):
+    """Elements are the columns wanted; `defaults` are empty for fields that must be there."""
+
+    names: Sequence[bytes]
+    compression: str
+    header: bool
+    delimiter: bytes
+    quotes: bool
+    missing: bytes
+    columns: Sequence[int]  # none: all
+    types: Sequence[DType]
+    defaults: Sequence[np.ndarray]
+
+    def rows(self) -> Rows:
+        return _CsvRows(self)
+
+
+class _CsvRows(Rows):
+    def __init__(self, source: Csv) -> None:
+        self._source = source
+        self._columns = source.columns or range(len(source.types))
+        self._most = max(self._columns, default=-1)
+        self._places = [f"field {column}" for column in self._columns]
+        self._names = iter(source.names)
+        self._file: CsvFile | None = None
+        self._late: OpError | None = None  # of the record behind those that were given
+
+    def take(self, n: int) -> list[Element]:
+        late, self._late = self._late, None
+        if late is not None:
+            raise late
+        found: list[Element] = []
+        while len(found) < n:
+            try:
+                element = self._next()
+            except OpError as e:
+                if not found:
+                    raise
+                self._late = e
+                break
+            if element is None:
+                break
+            found.append(element)
+        return found
+
+    def _next(self) -> Element | None:
+        while True:
+            if self._file is None:
+                name = next(self._names, None)
+                if name is None:
+                    return None
+                self._file = CsvFile(name, self._source.compression, self._source.quotes)
+                if self._source.header:
+                    self._file.take(1)
+            records = self._file.take(1)
+            if records:
+                try:
+                    return self._element(records[0])
+                except OpError as e:
+                    where = f"{self._file.name}, record {self._file.position}"
+                    raise InvalidArgumentError(f"{where}: {e.message}") from None
+            self.close()
+
+    def _element(self, text: bytes) -> Element:
+        s = self._source
+        fields = csv_fields(text, s.delimiter, s.quotes) or [b""]
+        if len(fields) <= self._most or (not s.columns and len(fields) != len(s.types)):
+            needed = f"more than {self._most}" if s.columns else len(s.types)
+            raise InvalidArgumentError(f"needed {needed} fields, got {len(fields)}")
+        found = []
+        for column, dtype, default, where in zip(self._columns, s.types, s.defaults, self._places, strict=True):
+            field = fields[column]
+            if field and field != s.missing:
+                value = csv_value(field, dtype, where)
+            elif default.size:
+                value = default.reshape(-1)[0]
+            else:
+                raise InvalidArgumentError(f"{where} is required but missing")
+            found.append(value if dtype is string else np.asarray(value, dtype.np))
+        return tuple(found)
+
+    def close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+
+@record
+class CsvDatasetAttrs:
+    """`output_shapes`: of the columns, all scalars."""
+
+    output_shapes: tuple[Shape, ...] = ()
+
+
+def _csv(
+    call: HostCall, names: np.ndarray, kind: np.ndarray, size: np.ndarray, header: np.ndarray, delimiter: np.ndarray,
+    quotes: np.ndarray, missing: np.ndarray, columns: np.ndarray, *defaults: np.ndarray,
+) -> Any:  # fmt: skip
+    types, wanted = call.types["output_types"], [int(c) for c in columns]
+    if len(delimiter.item()) != 1:
+        raise InvalidArgumentError(f"field_delim must be one byte, got {delimiter.item()!r}", call.op)
+    if any(c < 0 for c in wanted) or wanted != sorted(set(wanted)):
+        raise InvalidArgumentError(f"select_cols must be ascending and >= 0, got {wanted}", call.op)
+    if wanted and len(wanted) != len(types):
+        raise InvalidArgumentError(f"{len(wanted)} columns are selected, {len(types)} have defaults", call.op)
+    if any(d.size > 1 for d in defaults):
+        raise InvalidArgumentError("a default is empty or one value", call.op)
+    return make_handle(
+        Csv(
+            [bytes(n) for n in names.reshape(-1)], bytes(kind.item()).decode(), bool(header), delimiter.item(),
+            bool(quotes), missing.item(), wanted, types, defaults,
+        )  # fmt: skip
+    )
+
+
+def _one(c: Infer) -> Shape:
+    return scalar
+
+
+CSV_DATASET = OpDef(
+    "CSVDataset",
+    "filenames: string, compression_type: string, buffer_size: int64, header: bool, field_delim: string, "
+    "use_quote_delim: bool, na_value: string, select_cols: int64, record_defaults: [output_types]",
+    "handle: variant",
+    """The records of files of comma-separated values, a scalar for each column.
+
+    record_defaults: for each column a value for missing fields, or an empty vector when the field is required; they
+    give the dtypes. select_cols: the columns wanted, ascending; empty: all. handle: the data set, a scalar. Errors when
+    walked, with file and record: another number of fields, a bad quote, no number, a required field missing. Host
+    only.""",
+    types={"output_types": CSV_TYPES},
+    attrs=CsvDatasetAttrs,
+    infer=_one,
+    host=_csv,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
+OPS: tuple[OpDef, ...] = (CSV_DATASET,)
+API: dict[str, Any] = {}

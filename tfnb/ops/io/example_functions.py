@@ -1,0 +1,344 @@
+"""Declaring and parsing the features of tf.Example: `tf.parse_example` and its kin.
+
+Serves the feature dictionaries of 0.8 and later, and the lists of keys and types of 0.6. Invariant: features are parsed
+in the order of their sorted names, so a graph does not depend on the order of a dictionary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.bind import to_numpy
+from tfnb.ir.default import graph_of
+from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import is_tensor_like
+from tfnb.ops.array.concat import concat
+from tfnb.ops.array.gather import gather
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE, SHAPE, SIZE
+from tfnb.ops.array.top_k import top_k
+from tfnb.ops.io.example_parse import (
+    PARSE_EXAMPLE,
+    PARSE_SINGLE_EXAMPLE,
+    PARSE_SINGLE_SEQUENCE_EXAMPLE,
+)
+from tfnb.ops.nn.losses import scope
+from tfnb.types import DTypeLike, Shape, as_dtype, as_shape, int64
+
+__all__ = [
+    "API",
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "SparseFeature",
+    "VarLenFeature",
+]
+
+
+class FixedLenFeature(NamedTuple):
+    """A feature of a fixed number of values: `shape`, `dtype`, and a `default_value` unless it is required."""
+
+    shape: Any
+    dtype: Any
+    default_value: Any = None
+
+
+class VarLenFeature(NamedTuple):
+    """A feature of any number of values of `dtype`, parsed to a SparseTensor."""
+
+    dtype: Any
+
+
+class FixedLenSequenceFeature(NamedTuple):
+    """A feature of any number of steps of `shape`, padded with `default_value`; it may lack if `allow_missing`."""
+
+    shape: Any
+    dtype: Any
+    allow_missing: bool = False
+    default_value: Any = None
+
+
+class SparseFeature(NamedTuple):
+    """A sparse vector of `size` kept as two features: the places under `index_key`, the values under `value_key`."""
+
+    index_key: Any
+    value_key: str
+    dtype: Any
+    size: Any
+    already_sorted: bool = False
+
+
+class _Plan:
+    """Features sorted into what the ops take: sparse keys, and dense keys with dtypes, shapes, defaults."""
+
+    def __init__(self) -> None:
+        self.sparse: dict[str, Any] = {}
+        self.dense: dict[str, tuple[Any, Shape, Any]] = {}
+        self.merged: dict[str, SparseFeature] = {}
+        self.may_lack: list[str] = []
+
+    def add_sparse(self, key: str, dtype: DTypeLike) -> None:
+        if self.sparse.setdefault(key, as_dtype(dtype)) is not as_dtype(dtype):
+            raise InvalidArgumentError(f"the feature {key!r} is declared with two dtypes")
+
+    def add(self, key: str, feature: Any, steps: bool) -> None:
+        """`steps`: it is a list of a sequence example, with a feature for each step."""
+        if isinstance(feature, VarLenFeature):
+            self.add_sparse(key, feature.dtype)
+        elif isinstance(feature, SparseFeature) and not steps:
+            if not isinstance(feature.index_key, str):
+                raise InvalidArgumentError("SparseFeature: one index_key is supported")
+            self.add_sparse(feature.index_key, int64)
+            self.add_sparse(feature.value_key, feature.dtype)
+            self.merged[key] = feature
+        elif isinstance(feature, FixedLenFeature) and not steps:
+            dtype, shape = as_dtype(feature.dtype), as_shape(feature.shape)
+            self.dense[key] = (dtype, shape, _default(feature.default_value, dtype, shape))
+        elif isinstance(feature, FixedLenSequenceFeature):
+            dtype, shape = as_dtype(feature.dtype), as_shape(feature.shape)
+            if feature.allow_missing:
+                self.may_lack.append(key)
+            elif not steps:
+                raise InvalidArgumentError(
+                    f"feature {key!r}: FixedLenSequenceFeature needs allow_missing=True here"
+                )
+            padded = shape if steps else Shape((None,)).concatenate(shape)
+            self.dense[key] = (dtype, padded, _padding(feature.default_value, dtype))
+        else:
+            raise InvalidArgumentError(
+                f"feature {key!r}: {feature!r} is no feature that can be parsed here"
+            )
+
+    def outputs(self, made: Sequence[Any]) -> dict[str, Any]:
+        """The tensors by key, from an op's flat outputs."""
+        n = len(self.sparse)
+        found: dict[str, Any] = {
+            key: SparseTensor(made[i], made[n + i], made[2 * n + i])
+            for i, key in enumerate(self.sparse)
+        }
+        merged = {
+            key: _merged(found[f.index_key], found[f.value_key], f.size)
+            for key, f in self.merged.items()
+        }
+        parts = {k for f in self.merged.values() for k in (f.index_key, f.value_key)}
+        kept = {k: v for k, v in found.items() if k not in parts or k in self.declared}
+        kept.update(zip(self.dense, made[3 * n :], strict=True))
+        return kept | merged
+
+    declared: frozenset[str] = frozenset()
+
+
+def _default(value: Any, dtype: Any, shape: Shape) -> Any:
+    if value is None:
+        return np.empty(0, dtype.np)
+    if is_tensor_like(value):
+        return RESHAPE(value, np.asarray(shape.known(), np.int32))
+    found = to_numpy(value, dtype)
+    if found.size != shape.num_elements():
+        raise InvalidArgumentError(
+            f"a default of shape {found.shape} does not fit a feature of shape {shape}"
+        )
+    return found.reshape(shape.known())
+
+
+def _padding(value: Any, dtype: Any) -> Any:
+    if value is None:
+        return np.asarray(b"" if dtype.is_string else 0, dtype.np)
+    return value if is_tensor_like(value) else to_numpy(value, dtype).reshape(())
+
+
+def _merged(places: SparseTensor, values: SparseTensor, size: Any) -> SparseTensor:
+    """The values where `places` says, a vector for each example, in the order of their indices."""
+    # as many values as places, or this reshape fails
+    given = RESHAPE(values.values, SHAPE(places.values, out_type=np.int32))
+    rows, last = places.indices[:, :-1], EXPAND_DIMS(places.values, np.int32(1))
+    place: Any = places.values
+    if places.indices.shape.dims and places.indices.shape.dims[1] == 2:
+        place = places.indices[:, 0] * np.int64(size) + place
+    order = top_k(-place, k=SIZE(place, out_type=np.int32))[1]
+    shape = concat([places.dense_shape[:-1], np.asarray([size], np.int64)], 0)
+    return SparseTensor(gather(concat([rows, last], 1), order), gather(given, order), shape)
+
+
+def _planned(features: Mapping[str, Any] | None, steps: bool = False) -> _Plan:
+    plan = _Plan()
+    plan.declared = frozenset(
+        k for k, f in (features or {}).items() if isinstance(f, VarLenFeature)
+    )
+    for key in sorted(features or {}):
+        plan.add(key, (features or {})[key], steps)
+    return plan
+
+
+def _listed(
+    sparse_keys: Any,
+    sparse_types: Any,
+    dense_keys: Any,
+    dense_types: Any,
+    defaults: Any,
+    shapes: Any,
+) -> dict[str, Any]:
+    """The features of a call in the style of 0.6."""
+    names, kinds = list(dense_keys or ()), list(dense_types or ())
+    sparse = list(sparse_keys or ())
+    sizes = [[] for _ in names] if shapes is None else list(shapes)
+    if (
+        len(kinds) != len(names)
+        or len(sizes) != len(names)
+        or len(sparse) != len(sparse_types or ())
+    ):
+        raise InvalidArgumentError("parsing: there must be as many types (and shapes) as keys")
+    found: dict[str, Any] = {
+        k: VarLenFeature(t) for k, t in zip(sparse, sparse_types or (), strict=True)
+    }
+    for key, dtype, shape in zip(names, kinds, sizes, strict=True):
+        found[key] = FixedLenFeature(shape, dtype, (defaults or {}).get(key))
+    if not found:
+        raise InvalidArgumentError("parsing: no features are given")
+    return found
+
+
+def _dense(plan: _Plan) -> tuple[list[Any], list[Shape], list[Any]]:
+    """(dtypes, shapes, defaults)."""
+    columns = list(plan.dense.values())
+    return [c[0] for c in columns], [c[1] for c in columns], [c[2] for c in columns]
+
+
+def parse_example(
+    serialized: Any,
+    features: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    example_names: Any = None,
+    *,
+    names: Any = None,
+    sparse_keys: Sequence[str] | None = None,
+    sparse_types: Any = None,
+    dense_keys: Any = None,
+    dense_types: Any = None,
+    dense_defaults: Any = None,
+    dense_shapes: Any = None,
+) -> dict[str, Any]:
+    """The features of a vector of serialised tf.Example messages, by name.
+
+    features: name -> FixedLenFeature (a tensor (batch, *shape)), FixedLenSequenceFeature (padded), VarLenFeature or
+    SparseFeature (SparseTensors). The last keywords are those of 0.6. At run time a damaged message, or one that does
+    not fit the features, is an `InvalidArgumentError` with its number.
+    """
+    if features is None:
+        features = _listed(
+            sparse_keys, sparse_types, dense_keys, dense_types, dense_defaults, dense_shapes
+        )
+    plan = _planned(features)
+    dtypes, shapes, defaults = _dense(plan)
+    labels = names if example_names is None else example_names
+    with scope(name, "ParseExample", serialized):
+        made = PARSE_EXAMPLE(
+            serialized,
+            np.empty(0, object) if labels is None else labels,
+            list(plan.sparse),
+            list(plan.dense),
+            defaults,
+            sparse_types=list(plan.sparse.values()),
+            Tdense=dtypes,
+            dense_shapes=shapes,
+            graph=graph_of((serialized, labels, *defaults)),
+        )
+        return plan.outputs(made)
+
+
+def parse_single_example(
+    serialized: Any,
+    features: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    example_names: Any = None,
+    *,
+    names: Any = None,
+    sparse_keys: Any = None,
+    sparse_types: Any = None,
+    dense_keys: Any = None,
+    dense_types: Any = None,
+    dense_defaults: Any = None,
+    dense_shapes: Any = None,
+) -> dict[str, Any]:
+    """The features of one serialised tf.Example message, by name; see `parse_example`.
+
+    serialized: one string. Dense features have their declared shapes, sparse ones are SparseTensors of rank 1.
+    """
+    if features is None:
+        features = _listed(
+            sparse_keys, sparse_types, dense_keys, dense_types, dense_defaults, dense_shapes
+        )
+    plan = _planned(features)
+    dtypes, shapes, defaults = _dense(plan)
+    with scope(name, "ParseSingleExample", serialized):
+        made = PARSE_SINGLE_EXAMPLE(
+            serialized,
+            defaults,
+            num_sparse=len(plan.sparse),
+            sparse_keys=list(plan.sparse),
+            dense_keys=list(plan.dense),
+            sparse_types=list(plan.sparse.values()),
+            Tdense=dtypes,
+            dense_shapes=shapes,
+            graph=graph_of((serialized, *defaults)),
+        )
+        return plan.outputs(made)
+
+
+def parse_single_sequence_example(
+    serialized: Any,
+    context_features: Mapping[str, Any] | None = None,
+    sequence_features: Mapping[str, Any] | None = None,
+    example_name: Any = None,
+    name: str | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(context, lists) of one serialised tf.SequenceExample message, each by name.
+
+    context_features: as for `parse_single_example`. sequence_features: name -> FixedLenSequenceFeature (a tensor
+    (steps, *shape)) or VarLenFeature (a sparse matrix, a row for each step). Errors as for `parse_example`.
+    """
+    if not context_features and not sequence_features:
+        raise InvalidArgumentError("parse_single_sequence_example: no features are given")
+    context, lists = _planned(context_features), _planned(sequence_features, steps=True)
+    types, shapes, defaults = _dense(context)
+    list_types, list_shapes, _ = _dense(lists)
+    with scope(name, "ParseSingleSequenceExample", serialized):
+        made = PARSE_SINGLE_SEQUENCE_EXAMPLE(
+            serialized,
+            np.array([k.encode() for k in lists.may_lack], object),
+            list(context.sparse),
+            list(context.dense),
+            list(lists.sparse),
+            list(lists.dense),
+            defaults,
+            "" if example_name is None else example_name,
+            context_sparse_types=list(context.sparse.values()),
+            Tcontext_dense=types,
+            context_dense_shapes=shapes,
+            feature_list_sparse_types=list(lists.sparse.values()),
+            feature_list_dense_types=list_types,
+            feature_list_dense_shapes=list_shapes,
+            graph=graph_of((serialized, *defaults)),
+        )
+        split = 3 * len(context.sparse) + len(context.dense)
+        return context.outputs(made[:split]), lists.outputs(made[split:])
+
+
+API: dict[str, Any] = {
+    "FixedLenFeature": FixedLenFeature,
+    "VarLenFeature": VarLenFeature,
+    "FixedLenSequenceFeature": FixedLenSequenceFeature,
+    "SparseFeature": SparseFeature,
+    "parse_example": parse_example,
+    "parse_single_example": parse_single_example,
+    "parse_single_sequence_example": parse_single_sequence_example,
+    "io.FixedLenFeature": FixedLenFeature,
+    "io.VarLenFeature": VarLenFeature,
+    "io.FixedLenSequenceFeature": FixedLenSequenceFeature,
+    "io.SparseFeature": SparseFeature,
+    "io.parse_example": parse_example,
+    "io.parse_single_example": parse_single_example,
+    "io.parse_single_sequence_example": parse_single_sequence_example,
+}

@@ -1,0 +1,404 @@
+"""Parsing tf.Example and tf.SequenceExample into tensors.
+
+A dense feature has a fixed number of values in each example (or is padded to the longest), a sparse one any number.
+Invariant: a record that is damaged, or does not hold what was declared, is an `InvalidArgumentError` that names the
+record and the feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.record import record
+from tfnb.ops.io.example_messages import message
+from tfnb.types import DType, Shape, as_shape, float32, int64, string
+
+__all__ = ["OPS", "PARSE_EXAMPLE", "PARSE_SINGLE_EXAMPLE", "PARSE_SINGLE_SEQUENCE_EXAMPLE"]
+
+_KINDS = {float32: "float_list", int64: "int64_list", string: "bytes_list"}
+_ALLOWED = (float32, int64, string)
+
+
+def _shapes(value: Any) -> tuple[Shape, ...]:
+    """-1 stands for an unknown dimension, as in the attributes of a GraphDef."""
+    return tuple(
+        s if isinstance(s, Shape) else as_shape([None if d in (-1, None) else d for d in s])
+        for s in value
+    )
+
+
+@record
+class ParseAttrs:
+    """`dense_shapes`: the shape of each dense feature; an unknown first dimension is padded to the longest."""
+
+    dense_shapes: Sequence[Shape] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dense_shapes", _shapes(self.dense_shapes))
+
+
+@record
+class ParseSingleAttrs:
+    """`num_sparse`, `sparse_keys`, `dense_keys`: the features' names; `dense_shapes`: the shape of each dense one."""
+
+    num_sparse: int = 0
+    sparse_keys: Sequence[str | bytes] = ()
+    dense_keys: Sequence[str | bytes] = ()
+    dense_shapes: Sequence[Shape] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sparse_keys", tuple(self.sparse_keys))
+        if len(self.sparse_keys) != self.num_sparse:
+            raise InvalidArgumentError(
+                f"num_sparse is {self.num_sparse}, sparse_keys {self.sparse_keys}"
+            )
+        object.__setattr__(self, "dense_keys", tuple(self.dense_keys))
+        object.__setattr__(self, "dense_shapes", _shapes(self.dense_shapes))
+
+
+@record
+class ParseSequenceAttrs:
+    """`context_dense_shapes`, `feature_list_dense_shapes`: the shape of each dense feature, of one step for a list."""
+
+    context_dense_shapes: Sequence[Shape] = ()
+    feature_list_dense_shapes: Sequence[Shape] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("context_dense_shapes", "feature_list_dense_shapes"):
+            object.__setattr__(self, name, _shapes(getattr(self, name)))
+
+
+def _parsed(kind: str, data: bytes, where: str) -> Any:
+    made = message(kind)()
+    try:
+        made.ParseFromString(data)
+    except Exception as e:  # DecodeError, or whatever the library meets in foreign bytes
+        raise InvalidArgumentError(f"{where}: {len(data)} bytes that are no {kind}: {e}") from None
+    return made
+
+
+def _name(key: Any) -> str:
+    return key if isinstance(key, str) else bytes(key).decode("utf-8", "replace")
+
+
+def _array(values: Sequence[Any], dtype: DType) -> np.ndarray:
+    if dtype is not string:
+        return np.array(values, dtype.np)
+    found = np.empty(len(values), object)
+    found[:] = list(values)
+    return found
+
+
+def _values(feature: Any, dtype: DType, where: str) -> np.ndarray | None:
+    """The values of a feature; None when it is not there. Raises when they are of another kind."""
+    kind = None if feature is None else feature.WhichOneof("kind")
+    if kind is None:
+        return None
+    if kind != _KINDS[dtype]:
+        raise InvalidArgumentError(f"{where} is a {kind}; needed {_KINDS[dtype]} for {dtype.name}")
+    return _array(getattr(feature, kind).value, dtype)
+
+
+def _of(features: Any, key: str) -> Any:
+    return features.get(key)
+
+
+def _fixed(found: np.ndarray | None, shape: Shape, default: np.ndarray, where: str) -> np.ndarray:
+    """A dense feature of one example in its shape."""
+    dims = shape.known()
+    if found is None:
+        if default.size == 0 and shape.num_elements() != 0:
+            raise InvalidArgumentError(f"{where} is required but missing; its shape is {shape}")
+        return default.reshape(dims)
+    if found.size != shape.num_elements():
+        raise InvalidArgumentError(f"{where} has {found.size} values; its shape is {shape}")
+    return found.reshape(dims)
+
+
+def _padded(rows: list[np.ndarray], shape: Shape, default: np.ndarray, dtype: DType) -> np.ndarray:
+    """Dense features of different lengths, filled up to the longest."""
+    dims = Shape((shape.dims or ())[1:]).known()
+    stride = int(np.prod(dims, dtype=np.int64))
+    longest = max((len(r) for r in rows), default=0)
+    fill = default.reshape(-1)[0] if default.size else (b"" if dtype is string else 0)
+    out = np.full((len(rows), longest), fill, dtype.np)
+    for i, row in enumerate(rows):
+        out[i, : len(row)] = row
+    return out.reshape((len(rows), longest // stride if stride else 0, *dims))
+
+
+def _is_padded(shape: Shape) -> bool:
+    return bool(shape.dims) and shape.dims is not None and shape.dims[0] is None
+
+
+def _sparse(rows: Sequence[np.ndarray], dtype: DType) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indices, values, dense shape) of lists of values."""
+    lengths = np.array([len(r) for r in rows], np.int64)
+    first = np.repeat(np.arange(len(rows)), lengths)
+    second = np.arange(len(first)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    values = np.concatenate(rows) if len(rows) else _array((), dtype)
+    widest = int(lengths.max()) if len(rows) else 0
+    indices = np.stack([first, second], axis=1).astype(np.int64)
+    return indices, values.astype(dtype.np), np.array([len(rows), widest], np.int64)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is to be read from features: sparse keys with dtypes; dense keys with dtypes, shapes, defaults."""
+
+    sparse: list[tuple[str, DType]]
+    dense: list[tuple[str, DType, Shape, np.ndarray]]
+
+
+def _columns(records: Sequence[Any], wanted: _Wanted, where: Sequence[str]) -> Any:
+    """(sparse triples, dense arrays) of records given as their feature maps."""
+    sparse, dense = [], []
+    for key, dtype in wanted.sparse:
+        rows = []
+        for features, place in zip(records, where, strict=True):
+            found = _values(_of(features, key), dtype, f"{place}, feature {key!r}")
+            rows.append(_array((), dtype) if found is None else found)
+        sparse.append(_sparse(rows, dtype))
+    for key, dtype, shape, default in wanted.dense:
+        rows = []
+        for features, place in zip(records, where, strict=True):
+            name = f"{place}, feature {key!r}"
+            found = _values(_of(features, key), dtype, name)
+            if _is_padded(shape):
+                rows.append(_whole_steps(found, shape, dtype, name))
+            else:
+                rows.append(_fixed(found, shape, default, name))
+        if _is_padded(shape):
+            dense.append(_padded(rows, shape, default, dtype))
+        else:
+            empty = np.empty((0, *shape.known()), dtype.np)
+            dense.append(np.stack(rows).astype(dtype.np) if rows else empty)
+    return sparse, dense
+
+
+def _whole_steps(found: np.ndarray | None, shape: Shape, dtype: DType, where: str) -> np.ndarray:
+    if found is None:
+        return _array((), dtype)
+    stride = Shape((shape.dims or ())[1:]).num_elements() or 1
+    if found.size % stride:
+        raise InvalidArgumentError(f"{where} has {found.size} values, no multiple of {stride}")
+    return found
+
+
+def _in_order(sparse: Any, dense: Any) -> tuple[np.ndarray, ...]:
+    """All indices, all values, all shapes, then the dense values: the order of the op's outputs."""
+    return (*(s[0] for s in sparse), *(s[1] for s in sparse), *(s[2] for s in sparse), *dense)
+
+
+def _wanted(sparse_keys: Any, sparse_types: Any, dense_keys: Any, *dense: Any) -> _Wanted:
+    """Checks that the lists fit each other. `dense`: dtypes, shapes, defaults."""
+    lengths = {len(dense_keys), *map(len, dense)}
+    if len(lengths) != 1 or len(sparse_keys) != len(sparse_types):
+        raise InvalidArgumentError(
+            f"parsing: {len(sparse_keys)} sparse keys and {len(sparse_types)} types, {len(dense_keys)} dense keys, "
+            f"{len(dense[0])} types, {len(dense[1])} shapes, {len(dense[2])} defaults do not fit each other"
+        )
+    return _Wanted(
+        [(_name(k), t) for k, t in zip(sparse_keys, sparse_types, strict=True)],
+        [(_name(k), t, s, d) for k, t, s, d in zip(dense_keys, *dense, strict=True)],
+    )
+
+
+def _scalars(arrays: Sequence[np.ndarray]) -> list[Any]:
+    return [a.reshape(-1)[0] for a in arrays]
+
+
+def _take(inputs: Iterator[np.ndarray], count: int) -> list[np.ndarray]:
+    return [next(inputs) for _ in range(count)]
+
+
+def _host_parse(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+    t = call.types
+    rest = iter(inputs)
+    serialized, names = _take(rest, 2)
+    if serialized.ndim != 1:
+        raise InvalidArgumentError(
+            f"ParseExample: serialized must be a vector, got shape {serialized.shape}", call.op
+        )
+    sparse_keys = _scalars(_take(rest, len(t["sparse_types"])))
+    dense_keys = _scalars(_take(rest, len(t["Tdense"])))
+    wanted = _wanted(
+        sparse_keys, t["sparse_types"], dense_keys, t["Tdense"], call.attrs.dense_shapes, list(rest)
+    )
+    where = [
+        f"example {i}" + (f" ({_name(names[i])})" if i < len(names) else "")
+        for i in range(len(serialized))
+    ]
+    records = [
+        _parsed("Example", bytes(x), w).features.feature
+        for x, w in zip(serialized, where, strict=True)
+    ]
+    return _in_order(*_columns(records, wanted, where))
+
+
+def _host_single(call: HostCall, serialized: np.ndarray, *defaults: np.ndarray) -> Any:
+    a, t = call.attrs, call.types
+    wanted = _wanted(
+        a.sparse_keys, t["sparse_types"], a.dense_keys, t["Tdense"], a.dense_shapes, defaults
+    )
+    record = _parsed("Example", _one(serialized, call), "the example").features.feature
+    return _single(record, wanted)
+
+
+def _one(serialized: np.ndarray, call: HostCall) -> bytes:
+    if serialized.ndim:
+        raise InvalidArgumentError(
+            f"{call.op.type}: serialized must be one string, got shape {serialized.shape}", call.op
+        )
+    return bytes(serialized[()])
+
+
+def _single(record: Any, wanted: _Wanted) -> tuple[np.ndarray, ...]:
+    """One record: the batch of one without its dimension."""
+    sparse, dense = _columns([record], wanted, ["the example"])
+    flat = [(indices[:, 1:], values, shape[1:]) for indices, values, shape in sparse]
+    return _in_order(flat, [d[0] for d in dense])
+
+
+def _host_sequence(call: HostCall, serialized: np.ndarray, *inputs: np.ndarray) -> Any:
+    a, t = call.attrs, call.types
+    rest = iter(inputs)
+    may_lack = {_name(k) for k in next(rest).reshape(-1)}
+    counts = (
+        "context_sparse_types",
+        "Tcontext_dense",
+        "feature_list_sparse_types",
+        "feature_list_dense_types",
+    )
+    keys = [_scalars(_take(rest, len(t[c]))) for c in counts]
+    defaults = _take(rest, len(t["Tcontext_dense"]))
+    label = _name(next(rest).reshape(-1)[0])
+    where = f"the sequence example {label}".rstrip()
+    record = _parsed("SequenceExample", _one(serialized, call), where)
+    wanted = _wanted(keys[0], t[counts[0]], keys[1], t[counts[1]], a.context_dense_shapes, defaults)
+    lists = record.feature_lists.feature_list
+    sparse = []
+    for key, dtype in zip(map(_name, keys[2]), t[counts[2]], strict=True):
+        steps = list(lists[key].feature) if key in lists else []
+        rows = [_values(f, dtype, f"{where}, list {key!r}, step {i}") for i, f in enumerate(steps)]
+        sparse.append(_sparse([_array((), dtype) if r is None else r for r in rows], dtype))
+    dense = []
+    for key, dtype, shape in zip(
+        map(_name, keys[3]), t[counts[3]], a.feature_list_dense_shapes, strict=True
+    ):
+        if key not in lists and key not in may_lack:
+            raise InvalidArgumentError(f"{where}: the feature list {key!r} is required but missing")
+        steps = list(lists[key].feature) if key in lists else []
+        none = _array((), dtype)
+        parts: list[np.ndarray] = []
+        for i, feature in enumerate(steps):
+            name = f"{where}, list {key!r}, step {i}"
+            found = _values(feature, dtype, name)
+            parts.append(_fixed(none if found is None else found, shape, none, name))
+        empty = np.empty((0, *shape.known()), dtype.np)
+        dense.append(np.stack(parts) if parts else empty)
+    return (*_single(record.context.feature, wanted), *_in_order(sparse, dense))
+
+
+def _sparse_shapes(count: int, rank: int) -> tuple[Shape, ...]:
+    return (
+        *[Shape((None, rank))] * count,
+        *[Shape((None,))] * count,
+        *[Shape((rank,))] * count,
+    )
+
+
+def _infer_parse(c: Infer) -> tuple[Shape, ...]:
+    rows = c.shapes[0].dims[0] if c.shapes[0].dims else None
+    dense = tuple(Shape((rows,)).concatenate(s) for s in c.attrs.dense_shapes)
+    return (*_sparse_shapes(len(c.types["sparse_types"]), 2), *dense)
+
+
+def _infer_single(c: Infer) -> tuple[Shape, ...]:
+    return (*_sparse_shapes(len(c.types["sparse_types"]), 1), *c.attrs.dense_shapes)
+
+
+def _infer_sequence(c: Infer) -> tuple[Shape, ...]:
+    steps = tuple(Shape((None,)).concatenate(s) for s in c.attrs.feature_list_dense_shapes)
+    return (
+        *_sparse_shapes(len(c.types["context_sparse_types"]), 1),
+        *c.attrs.context_dense_shapes,
+        *_sparse_shapes(len(c.types["feature_list_sparse_types"]), 2),
+        *steps,
+    )
+
+
+_RULES = """Errors, with record and feature: damaged bytes, another kind of list, another number of values, a
+    required feature missing. Runs on the host."""
+
+PARSE_EXAMPLE = OpDef(
+    "ParseExample",
+    "serialized: string, names: string, sparse_keys: Nsparse*string, dense_keys: Ndense*string,"
+    " dense_defaults: [Tdense]",
+    "sparse_indices: Nsparse*int64, sparse_values: [sparse_types], sparse_shapes: Nsparse*int64,"
+    " dense_values: [Tdense]",
+    f"""Features of a batch of serialised tf.Example messages.
+
+    serialized: a vector of strings. names: as many, for messages, or none. sparse_keys, dense_keys: one string each.
+    dense_defaults: a value for examples that lack the feature, empty where it is required. Outputs: a sparse matrix for
+    each sparse key, (batch, *dense_shapes[i]) for each dense key. {_RULES}""",
+    types={"sparse_types": _ALLOWED, "Tdense": _ALLOWED},
+    attrs=ParseAttrs,
+    infer=_infer_parse,
+    host=_host_parse,
+    grad=GRADIENT_MISSING,
+    dynamic=True,
+)
+
+PARSE_SINGLE_EXAMPLE = OpDef(
+    "ParseSingleExample",
+    "serialized: string, dense_defaults: [Tdense]",
+    "sparse_indices: num_sparse*int64, sparse_values: [sparse_types], sparse_shapes: num_sparse*int64,"
+    " dense_values: [Tdense]",
+    f"""Features of one serialised tf.Example message.
+
+    serialized: one string. dense_defaults: values for missing features, empty where required. Outputs: a sparse vector
+    for each sparse key, dense_shapes[i] for each dense key. {_RULES}""",
+    types={"sparse_types": _ALLOWED, "Tdense": _ALLOWED},
+    attrs=ParseSingleAttrs,
+    infer=_infer_single,
+    host=_host_single,
+    grad=GRADIENT_MISSING,
+    dynamic=True,
+)
+
+PARSE_SINGLE_SEQUENCE_EXAMPLE = OpDef(
+    "ParseSingleSequenceExample",
+    "serialized: string, feature_list_dense_missing_assumed_empty: string, context_sparse_keys: Ncontext_sparse*string,"
+    " context_dense_keys: Ncontext_dense*string, feature_list_sparse_keys: Nfeature_list_sparse*string,"
+    " feature_list_dense_keys: Nfeature_list_dense*string, context_dense_defaults: [Tcontext_dense],"
+    " debug_name: string",
+    "context_sparse_indices: Ncontext_sparse*int64, context_sparse_values: [context_sparse_types],"
+    " context_sparse_shapes: Ncontext_sparse*int64, context_dense_values: [Tcontext_dense],"
+    " feature_list_sparse_indices: Nfeature_list_sparse*int64, feature_list_sparse_values: [feature_list_sparse_types],"
+    " feature_list_sparse_shapes: Nfeature_list_sparse*int64, feature_list_dense_values: [feature_list_dense_types]",
+    f"""Features of one serialised tf.SequenceExample message: a context, and lists with a feature for each step.
+
+    Inputs: keys as one string each; defaults of the context's dense features, empty where required; the names of dense
+    lists that may be missing. Outputs: the context as ParseSingleExample's; a sparse matrix for each sparse list;
+    (steps, *shape) for each dense list. {_RULES}""",
+    types={
+        "context_sparse_types": _ALLOWED,
+        "Tcontext_dense": _ALLOWED,
+        "feature_list_dense_types": _ALLOWED,
+        "feature_list_sparse_types": _ALLOWED,
+    },
+    attrs=ParseSequenceAttrs,
+    infer=_infer_sequence,
+    host=_host_sequence,
+    grad=GRADIENT_MISSING,
+    dynamic=True,
+)
+
+OPS: tuple[OpDef, ...] = (PARSE_EXAMPLE, PARSE_SINGLE_EXAMPLE, PARSE_SINGLE_SEQUENCE_EXAMPLE)

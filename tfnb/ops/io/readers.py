@@ -1,0 +1,205 @@
+"""Reader operations (white paper, section 4.5): records of files as tensors of strings.
+
+A reader takes file names from a queue; reading is asynchronous, since the next name may not be there yet. All run on
+the host. Invariant: a reader's state is one resource, found by container and name, whatever steps read from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, OURS, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.record import record
+from tfnb.ops.io.reader_store import Reader, WholeFile, WorkItem, check_names
+from tfnb.ops.io.record_files import FixedLengthFile, RecordFile, TextFile, TFRecordFile
+from tfnb.ops.state.handles import make_handle, named_resource, resource_of
+from tfnb.ops.sync.queue_store import Queue
+from tfnb.types import Shape, scalar
+
+__all__ = ["API", "OPS"]
+
+
+@record
+class ReaderAttrs:
+    """`container`, `shared_name`: where the reader lives, and under which name."""
+
+    container: str = ""
+    shared_name: str = ""
+
+
+@record
+class TextAttrs:
+    """`skip_header_lines`: of each file; the rest as ReaderAttrs."""
+
+    skip_header_lines: int = 0
+    container: str = ""
+    shared_name: str = ""
+
+
+@record
+class FixedAttrs:
+    """Bytes of the header, a record, the footer, and from record to record (`hop_bytes`, 0: record_bytes)."""
+
+    record_bytes: int
+    header_bytes: int = 0
+    footer_bytes: int = 0
+    hop_bytes: int = 0
+    container: str = ""
+    shared_name: str = ""
+    encoding: str = ""
+
+
+@record
+class TFRecordAttrs:
+    """`compression_type`: "", "GZIP" or "ZLIB"; `skip_corrupt`: leave damaged records out, and count them."""
+
+    container: str = ""
+    shared_name: str = ""
+    compression_type: str = ""
+    skip_corrupt: bool = field(default=False, metadata=OURS)
+
+
+def _text(a: TextAttrs, name: bytes) -> RecordFile:
+    return TextFile(name, a.skip_header_lines)
+
+
+def _fixed(a: FixedAttrs, name: bytes) -> RecordFile:
+    return FixedLengthFile(name, a.record_bytes, a.header_bytes, a.footer_bytes, a.hop_bytes)
+
+
+def _tf_records(a: TFRecordAttrs, name: bytes) -> RecordFile:
+    return TFRecordFile(name, a.compression_type, a.skip_corrupt)
+
+
+def _reader_op(
+    name: str, opener: Callable[[Any, bytes], RecordFile], doc: str, attrs: type = ReaderAttrs, places: bool = True
+) -> OpDef:  # fmt: skip
+    def host(call: HostCall) -> np.ndarray:
+        a = call.attrs
+        others = [getattr(a, f"{part}_bytes", 0) for part in ("header", "footer", "hop")]
+        if getattr(a, "record_bytes", 1) <= 0 or min(others) < 0:
+            raise InvalidArgumentError(f"{name}: record_bytes must be > 0, header, footer and hop >= 0: {a}")
+        kind = name.removesuffix("V2")
+        found = named_resource(call, Reader, lambda n: Reader(n, kind, lambda w: opener(a, w), places))
+        return make_handle(found)
+
+    return OpDef(
+        name,
+        "",
+        "reader_handle: resource",
+        doc + "\n\nreader_handle: the reader, a scalar. Host only.",
+        attrs=attrs,
+        infer=lambda c: scalar,
+        host=host,
+        grad=NOT_DIFFERENTIABLE,
+        stateful=True,
+    )
+
+
+READERS = (
+    _reader_op("WholeFileReaderV2", lambda a, name: WholeFile(name),
+               "A reader that gives each file as one record, with its name as the key.", places=False),
+    _reader_op("TextLineReaderV2", _text, 'A reader of lines; keys are "file:line number".', TextAttrs),
+    _reader_op("FixedLengthRecordReaderV2", _fixed,
+               'A reader of records of a fixed length; keys are "file:record number".', FixedAttrs),
+    _reader_op("TFRecordReaderV2", _tf_records, 'A reader of TFRecord files; keys are "file:offset".', TFRecordAttrs),
+    _reader_op("IdentityReaderV2", lambda a, name: WorkItem(name),
+               "A reader whose records are the work items themselves, key and value alike.", places=False),
+)  # fmt: skip
+WHOLE_FILE, TEXT_LINE, FIXED_LENGTH, TF_RECORD, IDENTITY_READER = READERS
+
+
+def _parts(call: AsyncCall, reader: np.ndarray, queue: np.ndarray) -> tuple[Reader, Queue]:
+    found = resource_of(reader, Reader, call.host.op), resource_of(queue, Queue, call.host.op)
+    check_names(found[1])
+    return found
+
+
+def _read(call: AsyncCall, reader: np.ndarray, queue: np.ndarray) -> Callable[[], str]:
+    r, q = _parts(call, reader, queue)
+    return r.read(call, q, 1, several=False)
+
+
+def _read_up_to(
+    call: AsyncCall, reader: np.ndarray, queue: np.ndarray, n: np.ndarray
+) -> Callable[[], str]:
+    r, q = _parts(call, reader, queue)
+    return r.read(call, q, int(n), several=True)
+
+
+def _op(name: str, inputs: str, outputs: str, doc: str, host: Any, shapes: Any) -> OpDef:
+    return OpDef(
+        name, inputs, outputs, doc + " Host only.", infer=shapes, host=host, grad=NOT_DIFFERENTIABLE, stateful=True
+    )  # fmt: skip
+
+
+def _two_vectors(c: Infer) -> tuple[Shape, Shape]:
+    return Shape((None,)), Shape((None,))
+
+
+_ERRORS = (
+    " Errors: OutOfRangeError when the queue is closed and empty, NotFoundError for a file that is not there, "
+    "DataLossError with file and offset for a damaged one. Host only."
+)
+
+READ = OpDef(
+    "ReaderReadV2", "reader_handle: resource, queue_handle: resource", "key: string, value: string",
+    "The next record and its key, two scalars; waits for the queue when a new file is needed." + _ERRORS,
+    infer=lambda c: (scalar, scalar), start=_read, kind=Kind.ASYNC, grad=NOT_DIFFERENTIABLE, stateful=True,
+)  # fmt: skip
+READ_UP_TO = OpDef(
+    "ReaderReadUpToV2", "reader_handle: resource, queue_handle: resource, num_records: int64",
+    "keys: string, values: string",
+    "The next records of one file, at least one and at most `num_records`, and their keys: two vectors." + _ERRORS,
+    infer=_two_vectors, start=_read_up_to, kind=Kind.ASYNC, grad=NOT_DIFFERENTIABLE, stateful=True,
+)  # fmt: skip
+NUM_PRODUCED = _op(
+    "ReaderNumRecordsProducedV2", "reader_handle: resource", "records_produced: int64",
+    "How many records the reader gave, an int64 scalar.",
+    lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[0]), lambda c: scalar,
+)  # fmt: skip
+NUM_COMPLETED = _op(
+    "ReaderNumWorkUnitsCompletedV2", "reader_handle: resource", "units_completed: int64",
+    "How many work items (files) the reader has finished, an int64 scalar.",
+    lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[1]), lambda c: scalar,
+)  # fmt: skip
+NUM_SKIPPED = _op(
+    "ReaderNumRecordsSkipped", "reader_handle: resource", "records_skipped: int64",
+    "How many damaged records the reader left out (`skip_corrupt`), an int64 scalar. Not in TensorFlow.",
+    lambda call, r: np.int64(resource_of(r, Reader, call.op).counts()[2]), lambda c: scalar,
+)  # fmt: skip
+SERIALIZE = _op(
+    "ReaderSerializeStateV2", "reader_handle: resource", "state: string",
+    "Where the reader stands, a string scalar for ReaderRestoreStateV2.",
+    lambda call, r: resource_of(r, Reader, call.op).state(), lambda c: scalar,
+)  # fmt: skip
+
+
+def _restore(call: HostCall, reader: np.ndarray, state: np.ndarray) -> tuple[()]:
+    resource_of(reader, Reader, call.op).restore(bytes(state.item()))
+    return ()
+
+
+def _reset(call: HostCall, reader: np.ndarray) -> tuple[()]:
+    resource_of(reader, Reader, call.op).reset()
+    return ()
+
+
+RESTORE = _op(
+    "ReaderRestoreStateV2", "reader_handle: resource, state: string", "",
+    "Brings the reader back to where ReaderSerializeStateV2 found it. Errors: InvalidArgumentError for another "
+    "reader's or a broken state.", _restore, None,
+)  # fmt: skip
+RESET = _op(
+    "ReaderResetV2", "reader_handle: resource", "", "Brings the reader back to its clean initial state.", _reset, None
+)  # fmt: skip
+
+OPS: tuple[OpDef, ...] = (
+    *READERS, READ, READ_UP_TO, NUM_PRODUCED, NUM_COMPLETED, NUM_SKIPPED, SERIALIZE, RESTORE, RESET,
+)  # fmt: skip
+API: dict[str, Any] = {}

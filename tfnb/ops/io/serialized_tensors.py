@@ -1,0 +1,242 @@
+"""Tensors as strings: TensorFlow's TensorProto, one for a dense tensor, three for a sparse one.
+
+Host only. Invariant: a string from elsewhere is checked before anything is allocated for what it claims to hold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError, OpError, ShapeError
+from tfnb.ir.graphdef.tensor_proto import decode_array, encode_shape
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.protos import proto
+from tfnb.ir.shapes import scalar_shape
+from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.sparse.arithmetic import check_places
+from tfnb.ops.strings.elementwise import clipped
+from tfnb.types import ALL, DType, DTypeLike, Shape, as_dtype, string, unknown_shape
+
+__all__ = ["API", "OPS"]
+
+
+
+
+def _text(array: np.ndarray) -> bytes:
+    """Numbers stand in the message as their bytes, also where fewer would do, as TensorFlow writes them."""
+    array = np.asarray(array)
+    message = proto("tensor").TensorProto(dtype=as_dtype(array.dtype).enum)
+    message.tensor_shape.CopyFrom(encode_shape(Shape(array.shape)))
+    if array.dtype.hasobject:
+        message.string_val.extend(array.reshape(-1).tolist())
+    else:
+        message.tensor_content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
+    return bytes(message.SerializeToString())
+
+
+def _array(call: HostCall, text: bytes, dtype: DType) -> np.ndarray:
+    """The tensor in a string. Raises `InvalidArgumentError` when there is none, or one of another dtype."""
+    try:
+        found = decode_array(proto("tensor").TensorProto.FromString(text))
+    except OpError as e:
+        raise InvalidArgumentError(f"{call.op.type}: {e.message}", call.op) from None
+    except Exception as e:  # protobuf has errors of its own
+        raise InvalidArgumentError(f"{call.op.type}: {clipped(text)} holds no tensor: {e}", call.op) from None
+    if found.dtype != dtype.np:
+        raise InvalidArgumentError(f"{call.op.type}: the string holds {found.dtype}, asked for {dtype.name}", call.op)
+    return found
+
+
+def _parse(call: HostCall, x: np.ndarray) -> np.ndarray:
+    if x.ndim:
+        raise InvalidArgumentError(f"ParseTensor: needed one string, got shape {x.shape}", call.op)
+    return _array(call, x.item(), call.types["out_type"])
+
+
+def _strings(parts: list[bytes]) -> np.ndarray:
+    return np.array(parts, object)
+
+
+def _one_sparse(call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    check_places(call, indices, shape)
+    return _strings([_text(indices), _text(values), _text(shape)])
+
+
+def _many_sparse(call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    check_places(call, indices, shape)
+    if shape.size < 2:
+        raise InvalidArgumentError(f"{call.op.type}: the rank must be above 1, got shape {shape.tolist()}", call.op)
+    if (np.diff(indices[:, 0]) < 0).any():
+        raise InvalidArgumentError(f"{call.op.type}: the rows are out of order", call.op)
+    out = np.empty((int(shape[0]), 3), object)
+    limits = np.searchsorted(indices[:, 0], np.arange(shape[0] + 1))
+    for row in range(int(shape[0])):
+        part = slice(limits[row], limits[row + 1])
+        out[row] = [_text(indices[part, 1:]), _text(values[part]), _text(shape[1:])]
+    return out
+
+
+def _together(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sparse tensors as one, behind the dimensions that the strings stand in; its size is that of the largest."""
+    if x.ndim < 1 or x.shape[-1] != 3:
+        raise InvalidArgumentError(f"{call.op.type}: needed rows of 3 strings, got shape {x.shape}", call.op)
+    int64 = as_dtype("int64")
+    rows: list[np.ndarray] = []
+    values: list[np.ndarray] = []
+    sizes: np.ndarray | None = None
+    for place in np.ndindex(*x.shape[:-1]):
+        texts = x[place]
+        indices, data, shape = (
+            _array(call, t, d) for t, d in zip(texts, (int64, call.types["dtype"], int64), strict=True)
+        )
+        if shape.ndim != 1 or indices.shape != (len(data), shape.size) or data.ndim != 1:
+            raise InvalidArgumentError(
+                f"{call.op.type}: indices {indices.shape}, values {data.shape} and shape {shape.shape} do not fit",
+                call.op,
+            )
+        check_places(call, indices, shape)
+        if sizes is not None and sizes.shape != shape.shape:
+            raise InvalidArgumentError(
+                f"{call.op.type}: sparse tensors of the ranks {sizes.size} and {shape.size}", call.op
+            )
+        sizes = shape if sizes is None else np.maximum(sizes, shape)
+        front = np.broadcast_to(np.array(place, np.int64), (len(data), len(place)))
+        rows.append(np.concatenate([front, indices], 1))
+        values.append(data)
+    if sizes is None:
+        raise InvalidArgumentError(f"{call.op.type}: no sparse tensor, so its rank is not known", call.op)
+    return np.concatenate(rows), np.concatenate(values), np.array([*x.shape[:-1], *sizes], np.int64)
+
+
+def _sparse_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
+    x = c.shapes[0]
+    many = c.op_name == "DeserializeManySparse"
+    if x.dims is not None and (len(x.dims) < 1 or x.dims[-1] not in (3, None) or (many and len(x.dims) != 2)):
+        raise ShapeError(f"{c.op_name}: needed rows of 3 strings, got shape {x}")
+    return Shape((None, None)), Shape((None,)), Shape((None,))
+
+
+SERIALIZE_TENSOR = OpDef(
+    "SerializeTensor",
+    "tensor: T",
+    "serialized: string",
+    "The tensor as the bytes of a TensorProto: a scalar string. `tensor` has any dtype and shape. Runs on the host.",
+    types={"T": ALL},
+    infer=scalar_shape,
+    host=lambda call, x: np.array(_text(x), object),
+    grad=NOT_DIFFERENTIABLE,
+)
+PARSE_TENSOR = OpDef(
+    "ParseTensor",
+    "serialized: string",
+    "output: out_type",
+    "The tensor of dtype `out_type` in the bytes of a TensorProto.\n\n"
+    "serialized: a scalar. Errors: bytes that hold none, or one of another dtype. Runs on the host.",
+    types={"out_type": ALL},
+    infer=lambda c: unknown_shape,
+    host=_parse,
+    grad=NOT_DIFFERENTIABLE,
+    dynamic=True,
+)
+SERIALIZE_SPARSE = OpDef(
+    "SerializeSparse",
+    "sparse_indices: int64, sparse_values: T, sparse_shape: int64",
+    "serialized_sparse: out_type",
+    "A sparse tensor as a vector of 3 strings: its indices, values and shape. Errors: an index outside. "
+    "Runs on the host.",
+    types={"T": ALL, "out_type": (string,)},
+    defaults={"out_type": string},
+    infer=lambda c: Shape((3,)),
+    host=_one_sparse,
+    grad=NOT_DIFFERENTIABLE,
+)
+SERIALIZE_MANY_SPARSE = OpDef(
+    "SerializeManySparse",
+    "sparse_indices: int64, sparse_values: T, sparse_shape: int64",
+    "serialized_sparse: out_type",
+    "A sparse tensor of rank 2 or more as a matrix of strings, a row of 3 for each part along the first dimension.\n\n"
+    "Errors: an index outside, rows out of order. Runs on the host.",
+    types={"T": ALL, "out_type": (string,)},
+    defaults={"out_type": string},
+    infer=lambda c: Shape(((c.as_shape(2).dims or (None,))[0], 3)),
+    host=_many_sparse,
+    grad=NOT_DIFFERENTIABLE,
+    dynamic=True,
+)
+_TOGETHER = """Sparse tensors of one rank from rows of 3 strings, as one behind the dimensions of the rows.
+
+Its size is that of the largest. Errors: strings that hold no tensors of these dtypes, or that do not fit each other.
+Runs on the host."""
+DESERIALIZE_MANY_SPARSE = OpDef(
+    "DeserializeManySparse",
+    "serialized_sparse: string",
+    "sparse_indices: int64, sparse_values: dtype, sparse_shape: int64",
+    _TOGETHER,
+    types={"dtype": ALL},
+    infer=_sparse_shapes,
+    host=_together,
+    grad=NOT_DIFFERENTIABLE,
+    dynamic=True,
+)
+DESERIALIZE_SPARSE = OpDef(
+    "DeserializeSparse",
+    "serialized_sparse: Tserialized",
+    "sparse_indices: int64, sparse_values: dtype, sparse_shape: int64",
+    _TOGETHER,
+    types={"dtype": ALL, "Tserialized": (string,)},
+    defaults={"Tserialized": string},
+    infer=_sparse_shapes,
+    host=_together,
+    grad=NOT_DIFFERENTIABLE,
+    dynamic=True,
+)
+
+
+def _parts(value: Any, what: str) -> tuple[Any, Any, Any]:
+    if not isinstance(value, (SparseTensor, SparseTensorValue)):
+        raise DTypeError(f"{what}: needed a SparseTensor, got {type(value).__name__}")
+    found = SparseTensor.from_value(value)
+    return found.indices, found.values, found.dense_shape
+
+
+def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Any:
+    """A SparseTensor as a vector of 3 strings, for `deserialize_many_sparse`."""
+    return SERIALIZE_SPARSE(*_parts(sp_input, "serialize_sparse"), out_type=out_type, name=name)
+
+
+def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Any:
+    """A SparseTensor of rank 2 or more as a row of 3 strings for each part along its first dimension."""
+    return SERIALIZE_MANY_SPARSE(*_parts(sp_input, "serialize_many_sparse"), out_type=out_type, name=name)
+
+
+def deserialize_many_sparse(
+    serialized_sparse: Any, dtype: DTypeLike, rank: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """SparseTensors of one rank from rows of 3 strings, as one with a dimension more; `rank` is that of each."""
+    indices, values, shape = DESERIALIZE_MANY_SPARSE(serialized_sparse, dtype=as_dtype(dtype), name=name)
+    if rank is not None:
+        indices.set_shape([None, rank + 1])
+        shape.set_shape([rank + 1])
+    return SparseTensor(indices, values, shape)
+
+
+def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Any:
+    """The tensor as a string: see `SerializeTensor`."""
+    return SERIALIZE_TENSOR(tensor, name=name)
+
+
+def parse_tensor(serialized: Any, out_type: DTypeLike, name: str | None = None) -> Any:
+    """The tensor of dtype `out_type` in a string: see `ParseTensor`."""
+    return PARSE_TENSOR(serialized, out_type=as_dtype(out_type), name=name)
+
+
+OPS: tuple[OpDef, ...] = (
+    SERIALIZE_TENSOR, PARSE_TENSOR, SERIALIZE_SPARSE, SERIALIZE_MANY_SPARSE, DESERIALIZE_MANY_SPARSE,
+    DESERIALIZE_SPARSE,
+)  # fmt: skip
+API: dict[str, Any] = {}
+for _fn in (serialize_sparse, serialize_many_sparse, deserialize_many_sparse, serialize_tensor, parse_tensor):
+    API[_fn.__name__] = API[f"io.{_fn.__name__}"] = _fn

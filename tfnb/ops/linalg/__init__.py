@@ -1,0 +1,1 @@
+"""Products, factors, inverses and functions of matrices, and their diagonals and bands."""

@@ -1,0 +1,123 @@
+"""Einstein summation: products of several tensors with sums over shared axes, as matrix products.
+
+Operands are taken in pairs from the left; axes that nothing later needs are summed first. Invariant: each pair
+costs one (batched) matrix product and at most three transposes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import RESHAPE, shape_of
+from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
+from tfnb.ops.linalg.matmul import matmul
+from tfnb.ops.math.reduce_sum import SUM
+
+__all__ = ["API", "einsum"]
+
+_FORM = re.compile(r"^([a-zA-Z]*(?:,[a-zA-Z]*)*)(?:->([a-zA-Z]*))?$")
+
+
+def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Any:
+    """The sum over products that `equation` names, such as "ij,jk->ik".
+
+    inputs: tensors of one dtype and known rank, one per term; a letter names an axis, the same size wherever it
+    stands. Without "->" the result has the letters that occur once, in alphabetical order. Errors: the equation
+    is malformed, repeats a letter in a term, or does not fit the inputs' ranks or sizes.
+    """
+    graph = graph_of(inputs)
+    tensors: list[Any] = []
+    for x in inputs:
+        tensors.append(graph.to_tensor(x, tensors[0].dtype if tensors else None))
+    terms, out = _parsed(equation, tensors)
+    with graph.name_scope(name or "einsum"):
+        left, labels = _without(tensors[0], terms[0], out + "".join(terms[1:]))
+        for k in range(1, len(tensors)):
+            needed = out + "".join(terms[k + 1 :])
+            right, other = _without(tensors[k], terms[k], needed + labels)
+            left, labels = _pair(left, labels, right, other, needed)
+        return _permuted(left, labels, out)
+
+
+def _parsed(equation: str, tensors: list[Any]) -> tuple[list[str], str]:
+    form = _FORM.match(equation.replace(" ", ""))
+    if form is None:
+        raise InvalidArgumentError(f"einsum: {equation!r} is not of the form 'ij,jk->ik'")
+    terms = form.group(1).split(",")
+    everything = "".join(terms)
+    out = form.group(2)
+    if out is None:
+        out = "".join(sorted(c for c in set(everything) if everything.count(c) == 1))
+    if len(terms) != len(tensors):
+        raise InvalidArgumentError(f"einsum: {equation!r} has {len(terms)} terms, got {len(tensors)} inputs")
+    if set(out) - set(everything) or any(len(set(t)) != len(t) for t in (*terms, out)):
+        raise InvalidArgumentError(
+            f"einsum: {equation!r} repeats a letter in a term, or its result has a letter that no term has"
+        )
+    sizes: dict[str, int] = {}
+    for term, t in zip(terms, tensors, strict=True):
+        if t.shape.ndims != len(term):
+            raise ShapeError(f"einsum: {term!r} of {equation!r} does not fit shape {t.shape}")
+        for c, n in zip(term, t.shape.dims, strict=True):
+            if n is not None and sizes.setdefault(c, n) != n:
+                raise ShapeError(f"einsum: axis {c!r} of {equation!r} has sizes {sizes[c]} and {n}")
+    return terms, out
+
+
+def _without(x: Tensor, labels: str, needed: str) -> tuple[Any, str]:
+    """Summed over the axes that nobody needs."""
+    gone = [i for i, c in enumerate(labels) if c not in needed]
+    if not gone:
+        return x, labels
+    return SUM(x, np.asarray(gone, np.int32), keep_dims=False), "".join(c for c in labels if c in needed)
+
+
+def _permuted(x: Tensor, labels: str, wanted: str) -> Any:
+    if labels == wanted:
+        return x
+    return TRANSPOSE(x, np.asarray([labels.index(c) for c in wanted], np.int32))
+
+
+def _pair(a: Any, la: str, b: Any, lb: str, needed: str) -> tuple[Any, str]:
+    """The product of two, summed over what only they share."""
+    shared = [c for c in la if c in lb]
+    batch = "".join(c for c in shared if c in needed)
+    summed = "".join(c for c in shared if c not in needed)
+    rows = "".join(c for c in la if c not in lb)
+    columns = "".join(c for c in lb if c not in la)
+    sizes = dict(zip(lb, _sizes(b), strict=True)) | dict(zip(la, _sizes(a), strict=True))
+
+    def folded(x: Tensor, labels: str, *groups: str) -> Any:
+        x = _permuted(x, labels, "".join(groups))
+        return _reshaped(x, [*(sizes[c] for c in groups[0]), *(_times(sizes[c] for c in g) for g in groups[1:])])
+
+    product = matmul(folded(a, la, batch, rows, summed), folded(b, lb, batch, summed, columns))
+    out = batch + rows + columns
+    return _reshaped(product, [sizes[c] for c in out]), out
+
+
+def _sizes(x: Any) -> list[Any]:
+    shape = shape_of(x)
+    return [d if d is not None else shape[i] for i, d in enumerate(x.shape.dims)]
+
+
+def _times(sizes: Any) -> Any:
+    total: Any = 1
+    for n in sizes:
+        total = n if isinstance(total, int) and total == 1 else total * n
+    return total
+
+
+def _reshaped(x: Tensor, dims: list[Any]) -> Any:
+    if all(isinstance(d, (int, np.integer)) for d in dims):
+        return RESHAPE(x, np.asarray(dims, np.int32))
+    return RESHAPE(x, dims)
+
+
+API: dict[str, Any] = {"einsum": einsum, "linalg.einsum": einsum}

@@ -1,0 +1,420 @@
+"""Inverses, determinants, Cholesky factors and linear equations of stacks of matrices (white paper, Table 1).
+
+LAPACK computes them on the host, through NumPy and SciPy; there is no OpenCL form. Invariant: leading dimensions
+are a stack, each matrix is treated by itself, and a singular one is an error that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import RESHAPE, shape_of
+from tfnb.ops.linalg.band_part import MATRIX_BAND_PART, MATRIX_SET_DIAG, matrix_transpose
+from tfnb.ops.linalg.diag import MATRIX_DIAG_PART
+from tfnb.ops.linalg.matmul import BATCH_MAT_MUL, matmul
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.complex_numbers import conj
+from tfnb.types import COMPLEX, Shape, float32, float64, unknown_shape
+
+__all__ = [
+    "CHOLESKY", "LOG_MATRIX_DETERMINANT", "MATRIX_DETERMINANT", "MATRIX_INVERSE", "MATRIX_SOLVE", "MATRIX_SOLVE_LS",
+    "MATRIX_TRIANGULAR_SOLVE", "OPS", "adjoint", "matrices", "product", "scaled_up", "square",
+]  # fmt: skip
+
+NUMBERS = (float32, float64, *COMPLEX)
+DTYPES = "float32, float64, complex64 or complex128"
+
+
+@record
+class AdjointAttrs:
+    """`adjoint`: use the (conjugate) transpose of each matrix."""
+
+    adjoint: bool = False
+
+
+@record
+class TriangularAttrs:
+    """`lower`: which triangle is read; `adjoint`: use the (conjugate) transpose."""
+
+    lower: bool = True
+    adjoint: bool = False
+
+
+@record
+class LeastSquaresAttrs:
+    """`fast`: by the normal equations; else by an orthogonal decomposition, also for deficient rank."""
+
+    fast: bool = True
+
+
+# ---- shared by the decompositions ----------------------------------------------------------------
+
+
+def matrices(c: Infer, i: int = 0) -> tuple[Shape, tuple[int | None, int | None]] | None:
+    """(leading shape, (rows, columns)) of input i, None where the rank is unknown. Raises `ShapeError`."""
+    x = c.shapes[i]
+    if x.dims is None:
+        return None
+    if len(x.dims) < 2:
+        raise ShapeError(f"{c.op_name}: input {i} must be a matrix or a stack of them, got shape {x}")
+    return Shape(x.dims[:-2]), (x.dims[-2], x.dims[-1])
+
+
+def square(c: Infer, i: int = 0) -> tuple[Shape, int | None] | None:
+    """(leading shape, size) of square matrices."""
+    found = matrices(c, i)
+    if found is None:
+        return None
+    lead, (m, n) = found
+    if None not in (m, n) and m != n:
+        raise ShapeError(f"{c.op_name}: input {i} must be square matrices, got shape {c.shapes[i]}")
+    return lead, n if m is None else m
+
+
+def adjoint(x: TensorLike) -> Any:
+    """The (conjugate) transpose of each matrix."""
+    return conj(matrix_transpose(x))
+
+
+def product(a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
+    """The product of matrices, of the (conjugate) transposes where asked."""
+    if a.shape.ndims is None or b.shape.ndims is None:
+        return BATCH_MAT_MUL(a, b, adj_x=adjoint_a, adj_y=adjoint_b)
+    return matmul(a, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
+
+
+def scaled_up(x: Any, like: Any) -> Any:
+    """A stack of numbers as a stack of 1 x 1 matrices, to multiply matrices `like`."""
+    shape = shape_of(x)
+    if isinstance(shape, np.ndarray):
+        return RESHAPE(x, np.asarray([*shape, 1, 1], np.int32))
+    return x[..., None, None]
+
+
+def _adjoint(x: np.ndarray, asked: bool = True) -> np.ndarray:
+    return np.conj(np.swapaxes(x, -1, -2)) if asked else x
+
+
+def _checked_square(call: HostCall, x: np.ndarray) -> None:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise InvalidArgumentError(f"input must be square matrices, got shape {x.shape}", call.op)
+
+
+def _guarded(call: HostCall, why: str, fn: Callable[[], Any]) -> Any:
+    try:
+        return fn()
+    except np.linalg.LinAlgError:
+        raise InvalidArgumentError(why, call.op) from None
+
+
+def _same_square(c: Infer) -> Shape:
+    found = square(c)
+    return unknown_shape if found is None else Shape((*found[0].dims, found[1], found[1]))  # type: ignore[misc]
+
+
+def _leading(c: Infer) -> Shape:
+    found = square(c)
+    return unknown_shape if found is None else found[0]
+
+
+# ---- inverse and determinant ---------------------------------------------------------------------
+
+
+def _inverse_host(call: HostCall, x: np.ndarray) -> np.ndarray:
+    _checked_square(call, x)
+    found = _guarded(call, "input is not invertible", lambda: np.linalg.inv(x))
+    return np.ascontiguousarray(_adjoint(found, call.attrs.adjoint))
+
+
+def _grad_inverse(op: Operation, dy: Tensor) -> Any:
+    y = op.outputs[0]
+    flag = op.attrs.adjoint
+    if flag:
+        return -product(product(y, adjoint(dy)), y)
+    return -product(product(y, dy, adjoint_a=True), y, adjoint_b=True)
+
+
+MATRIX_INVERSE = OpDef(
+    "MatrixInverse",
+    inputs="input: T",
+    outputs="output: T",
+    types={"T": NUMBERS},
+    attrs=AdjointAttrs,
+    doc=f"""The inverse of each matrix, or of its (conjugate) transpose with `adjoint`; host only.
+
+    input: {DTYPES}, shape (..., m, m). output: its dtype and shape. Errors: not square; a matrix is singular.""",
+    infer=_same_square,
+    host=_inverse_host,
+    grad=_grad_inverse,
+)
+
+
+def _grad_determinant(op: Operation, dy: Tensor) -> Any:
+    inverse = MATRIX_INVERSE(op.inputs[0], adjoint=True)
+    return scaled_up(dy * conj(op.outputs[0]), inverse) * inverse
+
+
+def _determinant_host(call: HostCall, x: np.ndarray) -> np.ndarray:
+    _checked_square(call, x)
+    return np.asarray(np.linalg.det(x), x.dtype)
+
+
+MATRIX_DETERMINANT = OpDef(
+    "MatrixDeterminant",
+    inputs="input: T",
+    outputs="output: T",
+    types={"T": NUMBERS},
+    doc=f"""The determinant of each matrix; host only.
+
+    input: {DTYPES}, shape (..., m, m). output: its dtype, shape (...). Errors: not square.""",
+    infer=_leading,
+    host=_determinant_host,
+    grad=_grad_determinant,
+)
+
+
+def _log_determinant_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    _checked_square(call, x)
+    with np.errstate(all="ignore"):
+        sign, log = np.linalg.slogdet(x)
+    return np.asarray(sign, x.dtype), np.asarray(log, x.dtype)
+
+
+LOG_MATRIX_DETERMINANT = OpDef(
+    "LogMatrixDeterminant",
+    inputs="input: T",
+    outputs="sign: T, log_abs_determinant: T",
+    types={"T": NUMBERS},
+    doc=f"""Sign and logarithm of the absolute value of each matrix's determinant; host only.
+
+    input: {DTYPES}, shape (..., m, m). Outputs: its dtype, shape (...). Errors: not square.""",
+    infer=lambda c: (_leading(c), _leading(c)),
+    host=_log_determinant_host,
+    grad=lambda op, dsign, dlog: scaled_up(dlog, op.inputs[0])
+    * MATRIX_INVERSE(op.inputs[0], adjoint=True),
+)
+
+# ---- Cholesky ------------------------------------------------------------------------------------
+
+
+def _cholesky_host(call: HostCall, x: np.ndarray) -> np.ndarray:
+    _checked_square(call, x)
+    why = "Cholesky decomposition was not successful: the input might not be positive definite"
+    return _guarded(call, why, lambda: np.linalg.cholesky(x)).astype(x.dtype, copy=False)
+
+
+def _cholesky_gradient(l: Any, dy: Tensor) -> Any:  # noqa: E741
+    """Iain Murray's form: of the half-diagonal lower part of l^T dy, between inverses of l."""
+    middle = product(l, dy, adjoint_a=True)
+    middle = MATRIX_SET_DIAG(middle, 0.5 * MATRIX_DIAG_PART(middle))
+    middle = MATRIX_BAND_PART(middle, np.int64(-1), np.int64(0))
+    left = MATRIX_TRIANGULAR_SOLVE(l, middle, lower=True, adjoint=True)
+    grad = adjoint(MATRIX_TRIANGULAR_SOLVE(l, adjoint(left), lower=True, adjoint=True))
+    return 0.5 * (grad + adjoint(grad))
+
+
+CHOLESKY = OpDef(
+    "Cholesky",
+    inputs="input: T",
+    outputs="output: T",
+    types={"T": NUMBERS},
+    doc=f"""The lower triangular L with L L^H = A of each positive definite matrix; host only.
+
+    input: {DTYPES}, shape (..., m, m); its lower triangle is read. output: its dtype and shape. Errors: not
+    square; not positive definite.""",
+    infer=_same_square,
+    host=_cholesky_host,
+    grad=lambda op, dy: _cholesky_gradient(op.outputs[0], dy),
+)
+
+CHOLESKY_GRAD = OpDef(
+    "CholeskyGrad",
+    inputs="l: T, grad: T",
+    outputs="output: T",
+    types={"T": (float32, float64)},
+    doc="""The gradient of a Cholesky factor by its matrix; host only.
+
+    l: the factor; grad: the gradient by it; one float type, shape (..., m, m). output: that.""",
+    infer=_same_square,
+    host=lambda call, l, dy: _host_cholesky_grad(l, dy),  # noqa: E741
+    grad=GRADIENT_MISSING,
+)
+
+
+def _host_cholesky_grad(l: np.ndarray, dy: np.ndarray) -> np.ndarray:  # noqa: E741
+    middle = np.tril(np.matmul(_adjoint(l), dy))
+    middle = middle - 0.5 * np.eye(l.shape[-1], dtype=l.dtype) * middle
+    inverse = np.linalg.inv(l)
+    grad = _adjoint(inverse) @ middle @ inverse
+    return (0.5 * (grad + _adjoint(grad))).astype(l.dtype)
+
+
+# ---- equations -----------------------------------------------------------------------------------
+
+
+def _solution_shape(c: Infer) -> Shape:
+    a, b = square(c), matrices(c, 1)
+    if a is None or b is None:
+        return unknown_shape
+    n, rows = a[1], b[1][0]
+    if None not in (n, rows) and n != rows:
+        raise ShapeError(f"{c.op_name}: {n} x {n} matrices do not fit right-hand sides of {rows} rows")
+    return Shape((*a[0].merge_with(b[0]).dims, n if rows is None else rows, b[1][1]))  # type: ignore[misc]
+
+
+def _checked_pair(call: HostCall, a: np.ndarray, b: np.ndarray) -> None:
+    _checked_square(call, a)
+    if b.ndim != a.ndim or a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[-2]:
+        raise InvalidArgumentError(
+            f"matrices of shape {a.shape} do not fit right-hand sides of shape {b.shape}", call.op
+        )
+
+
+def _solve_host(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    _checked_pair(call, a, b)
+    left = _adjoint(a, call.attrs.adjoint)
+    return _guarded(call, "input matrix is not invertible", lambda: np.linalg.solve(left, b))
+
+
+def _grad_solve(op: Operation, dy: Tensor) -> tuple[Any, Any]:
+    a, x = op.inputs[0], op.outputs[0]
+    flag = op.attrs.adjoint
+    db = MATRIX_SOLVE(a, dy, adjoint=not flag)
+    da = -product(x, db, adjoint_b=True) if flag else -product(db, x, adjoint_b=True)
+    return da, db
+
+
+MATRIX_SOLVE = OpDef(
+    "MatrixSolve",
+    inputs="matrix: T, rhs: T",
+    outputs="output: T",
+    types={"T": NUMBERS},
+    attrs=AdjointAttrs,
+    doc=f"""Solves A X = B, or A^H X = B with `adjoint`, for each matrix; host only.
+
+    matrix: {DTYPES}, shape (..., m, m); rhs: (..., m, k). output: (..., m, k). Errors: shapes do not fit; a matrix
+    is singular.""",
+    infer=_solution_shape,
+    host=_solve_host,
+    grad=_grad_solve,
+)
+
+
+def _triangular_host(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    _checked_pair(call, a, b)
+    if (np.diagonal(a, axis1=-2, axis2=-1) == 0).any():
+        raise InvalidArgumentError("input matrix is not invertible", call.op)
+    solve = import_module("scipy.linalg").solve_triangular
+    out = np.empty(b.shape, b.dtype)
+    for i in np.ndindex(a.shape[:-2]):
+        if b[i].size:
+            out[i] = solve(
+                a[i], b[i], lower=call.attrs.lower, trans="C" if call.attrs.adjoint else "N", check_finite=False
+            )
+    return out
+
+
+def _grad_triangular(op: Operation, dy: Tensor) -> tuple[Any, Any]:
+    a, x = op.inputs[0], op.outputs[0]
+    lower, flag = op.attrs.lower, op.attrs.adjoint
+    db = MATRIX_TRIANGULAR_SOLVE(a, dy, lower=lower, adjoint=not flag)
+    da = -product(x, db, adjoint_b=True) if flag else -product(db, x, adjoint_b=True)
+    band = (np.int64(-1), np.int64(0)) if lower else (np.int64(0), np.int64(-1))
+    return MATRIX_BAND_PART(da, *band), db
+
+
+MATRIX_TRIANGULAR_SOLVE = OpDef(
+    "MatrixTriangularSolve",
+    inputs="matrix: T, rhs: T",
+    outputs="output: T",
+    types={"T": NUMBERS},
+    attrs=TriangularAttrs,
+    doc=f"""Solves A X = B, or A^H X = B with `adjoint`, for triangular matrices; host only.
+
+    matrix: {DTYPES}, shape (..., m, m), of which the `lower` or the upper triangle is read; rhs: (..., m, k).
+    output: (..., m, k). Errors: shapes do not fit; a zero on the diagonal.""",
+    infer=_solution_shape,
+    host=_triangular_host,
+    grad=_grad_triangular,
+)
+
+
+def _least_squares_shape(c: Infer) -> Shape:
+    a, b = matrices(c), matrices(c, 1)
+    if a is None or b is None:
+        return unknown_shape
+    if None not in (a[1][0], b[1][0]) and a[1][0] != b[1][0]:
+        raise ShapeError(f"{c.op_name}: {a[1][0]} equations, right-hand sides of {b[1][0]} rows")
+    return Shape((*a[0].merge_with(b[0]).dims, a[1][1], b[1][1]))  # type: ignore[misc]
+
+
+def _least_squares_host(call: HostCall, a: np.ndarray, b: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    m, n = a.shape[-2:]
+    if b.ndim != a.ndim or a.shape[:-2] != b.shape[:-2] or m != b.shape[-2]:
+        raise InvalidArgumentError(f"{a.shape} and right-hand sides {b.shape} do not fit", call.op)
+    if not call.attrs.fast:
+        return (np.linalg.pinv(a) @ b).astype(a.dtype)
+    turned, ridge = _adjoint(a), a.dtype.type(weight)
+    if m >= n:
+        normal = turned @ a + ridge * np.eye(n, dtype=a.dtype)
+        fn = lambda: np.linalg.solve(normal, turned @ b)  # noqa: E731
+    else:
+        normal = a @ turned + ridge * np.eye(m, dtype=a.dtype)
+        fn = lambda: turned @ np.linalg.solve(normal, b)  # noqa: E731
+    return _guarded(call, "the equations' rank is deficient", fn)
+
+
+def _grad_least_squares(op: Any, dy: Any) -> tuple[Any, Any, None]:
+    """Of the regularised solution x = (A^T A + w I)^-1 A^T b; for fewer rows than columns, A^T (A A^T + w I)^-1 b."""
+    a, b, weight = op.inputs
+    x = op.outputs[0]
+    dims = a.shape.dims
+    if dims is None or None in dims[-2:]:
+        raise InvalidArgumentError("the gradient of matrix_solve_ls needs known matrix sizes", op)
+    m, n = dims[-2:]
+    ridge = RESHAPE(weight, np.zeros(0, np.int32))
+    size = min(m, n)
+    eye = np.eye(size, dtype=a.dtype.np)
+    from_weight = a.graph.constant(eye) * cast_to(ridge, a.dtype)
+    if m >= n:
+        normal = product(a, a, adjoint_a=True) + from_weight
+        z = MATRIX_SOLVE(normal, dy)
+        db = matmul(a, z)
+        residual = b - matmul(a, x)
+        da = product(residual, z, adjoint_b=True) - product(db, x, adjoint_b=True)
+        return da, db, None
+    normal = product(a, a, adjoint_b=True) + from_weight
+    db = MATRIX_SOLVE(normal, matmul(a, dy))
+    y = MATRIX_SOLVE(normal, b)
+    da = product(y, dy - product(a, db, adjoint_a=True), adjoint_b=True) - product(db, x, adjoint_b=True)
+    return da, db, None
+
+
+MATRIX_SOLVE_LS = OpDef(
+    "MatrixSolveLs",
+    inputs="matrix: T, rhs: T, l2_regularizer: float64",
+    outputs="output: T",
+    types={"T": NUMBERS},
+    attrs=LeastSquaresAttrs,
+    doc=f"""The X of least |A X - B|^2 + l2_regularizer |X|^2 for each matrix; host only.
+
+    matrix: {DTYPES}, shape (..., m, n); rhs: (..., m, k); l2_regularizer: a float64 scalar, without effect unless
+    `fast`. output: (..., n, k); of equal ones the smallest. Errors: shapes do not fit; the rank is deficient.""",
+    infer=_least_squares_shape,
+    host=_least_squares_host,
+    grad=_grad_least_squares,
+)
+
+OPS: tuple[OpDef, ...] = (
+    MATRIX_INVERSE, MATRIX_DETERMINANT, LOG_MATRIX_DETERMINANT, CHOLESKY, CHOLESKY_GRAD, MATRIX_SOLVE,
+    MATRIX_TRIANGULAR_SOLVE, MATRIX_SOLVE_LS,
+)  # fmt: skip

@@ -1,0 +1,266 @@
+"""Products of matrices and of stacks of matrices (white paper, Table 1, matrix operations).
+
+Invariant: transposing is a flag of the product, never a copy; a gradient is again one product with flags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.shapes import normalize_axis, with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import RESHAPE, shape_of
+from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
+from tfnb.ops.linalg.matmul_recipes import matmul_calls, matmul_product
+from tfnb.ops.math.binary import operands
+from tfnb.ops.math.complex_numbers import conj, holomorphic
+from tfnb.types import NUMBERS, Shape, unknown_shape
+
+__all__ = ["API", "BATCH_MAT_MUL", "MAT_MUL", "OPS", "batch_matmul", "host_batch_product", "matmul"]
+
+
+@record
+class MatMulAttrs:
+    """`transpose_a`, `transpose_b`: use the transpose of that matrix."""
+
+    transpose_a: bool = False
+    transpose_b: bool = False
+
+
+@record
+class BatchMatMulAttrs:
+    """`adj_x`, `adj_y`: use the (conjugate) transpose of each of those matrices."""
+
+    adj_x: bool = False
+    adj_y: bool = False
+
+
+def _product_dims(
+    c: Infer, a: Shape, b: Shape, ta: bool, tb: bool
+) -> tuple[int | None, int | None]:
+    (m, k), (rows, n) = (x.dims[-2:][::-1] if t else x.dims[-2:] for x, t in ((a, ta), (b, tb)))  # type: ignore[index]
+    if None not in (k, rows) and k != rows:
+        flags = f" (transposed: {ta}, {tb})" if ta or tb else ""
+        raise ShapeError(
+            f"{c.op_name}: matrices of shapes {a} and {b}{flags} do not fit: {k} columns, {rows} rows"
+            + _transposition(k, rows, m, n)
+        )
+    return m, n
+
+
+def _transposition(k: int | None, rows: int | None, m: int | None, n: int | None) -> str:
+    """Which matrix to transpose so that the product of an (m, k) and a (rows, n) matrix exists, if that helps."""
+    if n is not None and n == k:
+        return "; the second one transposed fits (transpose_b)"
+    if m is not None and m == rows:
+        return "; the first one transposed fits (transpose_a)"
+    if m is not None and m == n:
+        return "; they fit in the other order"
+    return ""
+
+
+def _matmul_shape(c: Infer) -> Shape:
+    a, b = with_rank(c, 0, 2), with_rank(c, 1, 2)
+    return Shape(_product_dims(c, a, b, c.attrs.transpose_a, c.attrs.transpose_b))
+
+
+def _wide(x: np.ndarray) -> np.ndarray:
+    return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
+
+
+def _host_product(call: HostCall, a: np.ndarray, b: np.ndarray, ta: bool, tb: bool) -> np.ndarray:
+    left, right = (np.swapaxes(_wide(x), -1, -2) if t else _wide(x) for x, t in ((a, ta), (b, tb)))
+    if left.shape[-1] != right.shape[-2] or left.shape[:-2] != right.shape[:-2]:
+        raise InvalidArgumentError(
+            f"matrices of shapes {a.shape} and {b.shape} cannot be multiplied", call.op
+        )
+    with np.errstate(all="ignore"):
+        return np.matmul(left, right).astype(a.dtype)
+
+
+def _host_matmul(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return _host_product(call, a, b, call.attrs.transpose_a, call.attrs.transpose_b)
+
+
+def _grads(times: Any, op: Operation, ta: bool, tb: bool, g: Tensor) -> tuple[Any, Any]:
+    """`times(x, y, tx, ty)` multiplies; the inputs of `op` went in with flags ta and tb."""
+    a, b = op.inputs
+    ga = times(b, g, tb, True) if ta else times(g, b, False, not tb)
+    gb = times(g, a, True, ta) if tb else times(a, g, not ta, False)
+    return ga, gb
+
+
+def _times(x: Any, y: Any, tx: bool, ty: bool) -> Any:
+    return MAT_MUL(x, y, transpose_a=tx, transpose_b=ty)
+
+
+def _batch_times(x: Tensor, y: Tensor, tx: bool, ty: bool) -> Any:
+    return BATCH_MAT_MUL(x, y, adj_x=tx, adj_y=ty)
+
+
+MAT_MUL = OpDef(
+    "MatMul",
+    inputs="a: T, b: T",
+    outputs="product: T",
+    types={"T": NUMBERS},
+    attrs=MatMulAttrs,
+    doc="""The product of two matrices.
+
+    a: shape (m, k), or (k, m) with `transpose_a`. b: shape (k, n), or (n, k) with `transpose_b`; one number
+    type. product: shape (m, n). Errors: not matrices, or their inner dimensions differ.""",
+    infer=_matmul_shape,
+    host=_host_matmul,
+    opencl=matmul_calls,
+    epilogue=True,
+    product=matmul_product,
+    grad=holomorphic(lambda op, g: _grads(_times, op, op.attrs.transpose_a, op.attrs.transpose_b, g)),
+    defaults={"grad_a": None, "grad_b": None},
+)
+
+
+def _batch_shape(c: Infer) -> Shape:
+    x, y = c.shapes
+    if x.dims is None or y.dims is None:
+        return unknown_shape
+    if len(x.dims) < 2 or len(x.dims) != len(y.dims):
+        raise ShapeError(
+            f"BatchMatMul: needs stacks of matrices of one rank, got shapes {x} and {y}"
+        )
+    try:
+        batch = Shape(x.dims[:-2]).merge_with(Shape(y.dims[:-2]))
+    except ShapeError:
+        raise ShapeError(f"BatchMatMul: the leading dimensions of {x} and {y} differ") from None
+    return Shape((*batch.as_list(), *_product_dims(c, x, y, c.attrs.adj_x, c.attrs.adj_y)))
+
+
+def host_batch_product(call: HostCall, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    tx, ty = call.attrs.adj_x, call.attrs.adj_y
+    return _host_product(call, np.conj(x) if tx else x, np.conj(y) if ty else y, tx, ty)
+
+
+BATCH_MAT_MUL = OpDef(
+    "BatchMatMul",
+    inputs="x: T, y: T",
+    outputs="output: T",
+    types={"T": NUMBERS},
+    attrs=BatchMatMulAttrs,
+    doc="""The products of corresponding matrices of two stacks.
+
+    x: shape (..., m, k), or (..., k, m) with `adj_x`. y: shape (..., k, n), or (..., n, k) with `adj_y`; one
+    number type and equal leading dimensions. output: shape (..., m, n). Errors: the shapes do not fit.""",
+    infer=_batch_shape,
+    host=host_batch_product,
+    opencl=matmul_calls,
+    epilogue=True,
+    grad=lambda op, g: _grads(_batch_times, op, op.attrs.adj_x, op.attrs.adj_y, g),
+    defaults={"grad_x": None, "grad_y": None},
+)
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The product of matrices, or of stacks of matrices of rank > 2.
+
+    a: (..., m, k), or (..., k, m) if transposed; b: (..., k, n), or (..., n, k); one number type. Result: (...,
+    m, n). The sparse flags are hints that change nothing. Errors: shapes or dtypes do not fit; a matrix both
+    transposed and adjoint.
+    """
+    if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
+        raise InvalidArgumentError("matmul: give transpose or adjoint of a matrix, not both")
+    a, b = operands(a, b)
+    ta, tb = transpose_a or adjoint_a, transpose_b or adjoint_b
+    if max(a.shape.ndims or 0, b.shape.ndims or 0) > 2:
+        a, b = (conj(a) if transpose_a else a), (conj(b) if transpose_b else b)
+        return BATCH_MAT_MUL(a, b, adj_x=ta, adj_y=tb, name=name or "MatMul")
+    a, b = (conj(a) if adjoint_a else a), (conj(b) if adjoint_b else b)
+    return MAT_MUL(a, b, transpose_a=ta, transpose_b=tb, name=name)
+
+
+def batch_matmul(
+    x: TensorLike, y: TensorLike, adj_x: bool = False, adj_y: bool = False, name: str | None = None
+) -> Any:
+    """The products of corresponding matrices of two stacks: see `BatchMatMul`."""
+    return BATCH_MAT_MUL(x, y, adj_x=adj_x, adj_y=adj_y, name=name)
+
+
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+    """Multiplies two tensors and sums over pairs of axes.
+
+    axes: an integer n (the last n axes of a with the first n of b), or two lists of axes. Result: the other
+    axes of a, then those of b. Errors: ranks unknown, axes out of range, sizes of a pair differ.
+    """
+    a, b = operands(a, b)
+    if a.shape.ndims is None or b.shape.ndims is None:
+        raise ShapeError(f"tensordot: needs known ranks, got shapes {a.shape} and {b.shape}")
+    first, second = _contracted(axes, a.shape.ndims, b.shape.ndims)
+    with a.graph.name_scope(name or "Tensordot"):
+        left, free_a = _as_matrix(a, first, last=True)
+        right, free_b = _as_matrix(b, second, last=False)
+        product = MAT_MUL(left, right)
+        if None not in free_a and None not in free_b:
+            return RESHAPE(product, np.asarray([*free_a, *free_b], np.int32))
+        dims = [d for x, gone in ((a, first), (b, second)) for d in _free_sizes(x, gone)]
+        return RESHAPE(product, dims)
+
+
+def _contracted(axes: TensorLike, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
+    if isinstance(axes, (int, np.integer)):
+        return list(range(rank_a - axes, rank_a)), list(range(axes))
+    first, second = (
+        [x] if isinstance(x, (int, np.integer)) else list(x) for x in np.asarray(axes).tolist()
+    )
+    if len(first) != len(second):
+        raise InvalidArgumentError(f"tensordot: {len(first)} axes of a for {len(second)} axes of b")
+    return [normalize_axis(int(i), rank_a) for i in first], [normalize_axis(int(i), rank_b) for i in second]
+
+
+def _as_matrix(x: Any, summed: Sequence[int], last: bool) -> tuple[Any, list[int | None]]:
+    """`x` as a matrix with the summed axes last (or first), and the sizes of its other axes."""
+    free = [i for i in range(x.shape.ndims) if i not in summed]
+    perm = [*free, *summed] if last else [*summed, *free]
+    if perm != sorted(perm):
+        x = TRANSPOSE(x, np.asarray(perm, np.int32))
+    at = (lambda i: free.index(i)) if last else (lambda i: len(summed) + free.index(i))
+    sizes = [x.shape.dims[at(i)] for i in free]
+    inner = [x.shape.dims[i + len(free) if last else i] for i in range(len(summed))]
+    if None not in inner:
+        k = int(np.prod(inner, dtype=np.int64))
+        if k:
+            return RESHAPE(x, np.asarray([-1, k] if last else [k, -1], np.int32)), sizes
+    if None not in sizes:
+        n = int(np.prod(sizes, dtype=np.int64))
+        if n:
+            return RESHAPE(x, np.asarray([n, -1] if last else [-1, n], np.int32)), sizes
+    count = 1
+    for i in free:
+        count = count * shape_of(x)[at(i)]
+    return RESHAPE(x, [count, -1] if last else [-1, count]), sizes
+
+
+def _free_sizes(x: Any, summed: Sequence[int]) -> list[Any]:
+    shape = shape_of(x)
+    return [shape[i] for i in range(x.shape.ndims) if i not in summed]
+
+
+OPS: tuple[OpDef, ...] = (MAT_MUL, BATCH_MAT_MUL)
+API: dict[str, Any] = {
+    "matmul": matmul,
+    "batch_matmul": batch_matmul,
+    "tensordot": tensordot,
+}

@@ -1,0 +1,232 @@
+"""Recipe of the matrix product: which entry of `kernels_cl/linalg/matmul.cl` runs, over which groups.
+
+One build per element type serves all shapes; the recipe only chooses how the product is cut up:
+parts of the rows, parts of the columns and, where the output is too small to occupy the device,
+parts of the depth. Invariant: the parts cover the output exactly and partial sums are combined in a
+fixed order, so a product's bits depend on its shape and the device, never on timing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tfnb.caches import remembered
+from tfnb.errors import InternalError, ShapeError, UnimplementedError
+from tfnb.ir.kernelcall import I32, Arg, BiasIn, In, KernelCall, KernelSite, Out, Product, Temp
+from tfnb.ir.record import record
+
+__all__ = ["matmul_calls", "matmul_product"]
+
+FILE = "linalg/matmul.cl"
+
+# The kernel's element type for each dtype: integers wrap, so a width's unsigned type serves both.
+TUNED = {"float32": "float", "float64": "double"}
+NAIVE = TUNED | {
+    "int8": "uchar", "uint8": "uchar", "int16": "ushort", "uint16": "ushort",
+    "int32": "uint", "uint32": "uint", "int64": "ulong", "uint64": "ulong",
+    "float16": "half", "bfloat16": "bfloat",
+}  # fmt: skip
+ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "sigmoid": 3}
+NAIVE_LOCAL = 64
+ADD = 16  # the flag that keeps what the result holds
+
+# The tuned kernel as the recipe sees it: rows of a register tile and bytes of one of its rows; depth
+# and columns of a block; when B is read without packing, and what fits the second-level cache.
+TILE_ROWS, TILE_BYTES = 6, 64
+DEPTH, COLUMNS = 256, 256
+DIRECT_ROWS, NEAR_BYTES = 16, 1 << 20
+
+# Below this, a kernel of its own for what follows a product costs less than compiling another product.
+PRODUCT_COLUMNS, PRODUCT_SIZE = 16, 1 << 14
+# What one work-item multiplies, and what it transposes before.
+SMALL_WORK, SMALL_TRANSPOSE = 1 << 18, 1 << 12
+
+# Cycles of one core, fitted to measurements: a tile's store; for one step of depth, packing a panel of
+# rows, a panel of columns of a near and of a far B, reading a panel without packing, a lone row's
+# panel; a group; how late other cores join in after a launch. UNEVEN is the part of one group's time
+# by which cores end apart, since they have other work as well.
+STORE, PACK_ROWS, PACK_NEAR, PACK_FAR, DIRECT, LONE_ROW = 40.0, 3.0, 6.0, 18.0, 1.5, 3.0
+GROUP, WAKE, UNEVEN = 1000.0, 40_000.0, 0.06
+# The start of a sum of partial products where the cores of the step are awake, as in training.
+SUM = 10_000.0
+
+
+@record
+class _Problem:
+    """C[batch, m, n] = op(A) op(B) with inner dimension k and `size` bytes an element.
+
+    swapped: the op's second input is A. scattered: B's parts lie with the cores that wrote them in the step before.
+    """
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    flags: int
+    size: int
+    swapped: bool = False
+    scattered: bool = False
+
+
+def matmul_calls(site: KernelSite, add: bool = False) -> tuple[KernelCall, ...]:
+    """Launches for "MatMul" (transpose_a, transpose_b) and "BatchMatMul" (adj_x, adj_y).
+
+    a is (..., M, K) or its transpose, b (..., K, N) or its transpose, the result (..., M, N), all
+    of one dtype and equal leading dimensions. No calls if the result is empty; K = 0 gives zeros,
+    then bias and activation. With `add` the product is added to what the result holds.
+    """
+    problem = _problem(site)
+    if add:
+        problem = replace(problem, flags=problem.flags | ADD)
+    if problem.batch * problem.m * problem.n == 0:
+        return ()
+    dtype = site.inputs[0].dtype
+    if dtype.name not in NAIVE:
+        raise UnimplementedError(f"{site.op} has no OpenCL kernel for {dtype.name}")
+    if site.kind != "cpu" or dtype.name not in TUNED:
+        return (_naive_call(site, problem, NAIVE[dtype.name]),)
+    return _tuned_calls(site, problem, TUNED[dtype.name])
+
+
+def matmul_product(site: KernelSite) -> Product | None:
+    """The product as generated code can compute it, of float32 on a CPU.
+
+    By tiles: A^T B, the form of a weight's gradient, with a depth (the examples of a batch) that fits one packed block
+    and rows of a vector at least. By one work-item: what the recipe gives to one group.
+    """
+    if site.kind != "cpu" or site.inputs[0].dtype.name != "float32" or len(site.outputs[0].shape) != 2:
+        return None
+    p = _problem(site)
+    if p.swapped or min(p.m, p.n, p.k) < 1:
+        return None
+    ta, tb = bool(p.flags & 1), bool(p.flags & 2)
+    tiled = ta and not tb and p.k <= DEPTH and p.n >= PRODUCT_COLUMNS and p.m * p.n >= PRODUCT_SIZE
+    work = p.m * p.n * p.k
+    small = p.m >= TILE_ROWS and work <= SMALL_WORK and not (tb and p.n * p.k > SMALL_TRANSPOSE)
+    small = small and _cut(p, site.units) == (1, 1, 1)
+    return Product(0, 1, p.m, p.n, p.k, ta, tb, tiled, small) if tiled or small else None
+
+
+def _problem(site: KernelSite) -> _Problem:
+    if site.op == "MatMul":
+        ta, tb = bool(site.attrs.transpose_a), bool(site.attrs.transpose_b)
+    elif site.op in ("BatchMatMul", "BatchMatMulV2"):
+        ta, tb = bool(site.attrs.adj_x), bool(site.attrs.adj_y)
+    else:
+        raise InternalError(f"the matrix product's recipe was asked for a {site.op}")
+    a, b = site.inputs[0].shape, site.inputs[1].shape
+    if len(a) < 2 or len(a) != len(b) or a[:-2] != b[:-2]:
+        raise ShapeError(f"{site.op} needs matrices with equal batch dimensions, got {a} and {b}")
+    (m, k), (k2, n) = (a[:-3:-1] if ta else a[-2:]), (b[:-3:-1] if tb else b[-2:])
+    if k != k2:
+        raise ShapeError(f"{site.op} of {a} and {b}: inner dimensions {k} and {k2} differ")
+    batch = 1
+    for d in a[:-2]:
+        batch *= d
+    has_bias = site.epilogue.bias is not None
+    size = site.inputs[0].dtype.size
+    if n == 1:
+        # A column is a row in memory: b^T op(A)^T fills vectors, op(A) b would use one lane of each.
+        return _Problem(batch, 1, m, k, 2 * (not ta) + 8 * has_bias, size, swapped=True)
+    return _Problem(batch, m, n, k, ta + 2 * tb + 4 * has_bias, size, scattered=1 in site.updated)
+
+
+def _pointers(site: KernelSite, p: _Problem) -> tuple[Arg, Arg, Arg]:
+    """a, b and bias; what is never read points to something that surely has memory."""
+    bias: Arg = BiasIn() if site.epilogue.bias is not None else Out(0)
+    if p.k == 0:
+        return Out(0), Out(0), bias
+    return (In(1), In(0), bias) if p.swapped else (In(0), In(1), bias)
+
+
+def _naive_call(site: KernelSite, p: _Problem, element: str) -> KernelCall:
+    sizes = (I32(p.m), I32(p.n), I32(p.k), I32(p.flags), I32(ACTIVATIONS[site.epilogue.activation]))
+    return KernelCall(
+        FILE,
+        "matmul_naive",
+        (*_pointers(site, p), Out(0), *sizes),
+        groups=(-(-p.n // NAIVE_LOCAL), p.m, p.batch),
+        local=(NAIVE_LOCAL, 1, 1),
+        defines=_defines(element),
+    )
+
+
+def _defines(element: str) -> tuple[tuple[str, str], ...]:
+    return () if element == "float" else (("T", element),)
+
+
+def _tuned_calls(site: KernelSite, p: _Problem, element: str) -> tuple[KernelCall, ...]:
+    a, b, bias = _pointers(site, p)
+    act = ACTIVATIONS[site.epilogue.activation]
+    rows, columns, splits = _cut(p, site.units)
+    sizes = (I32(p.m), I32(p.n), I32(p.k))
+    defines = _defines(element)
+    if splits == 1:
+        whole = (a, b, bias, Out(0), *sizes, I32(p.flags), I32(act), I32(1))
+        return (KernelCall(FILE, "matmul", whole, (rows, columns, p.batch), defines=defines),)
+    partial = Temp("matmul_partial", p.batch * splits * p.m * p.n * p.size + 256)
+    parts = (a, b, bias, partial, *sizes, I32(p.flags & 3), I32(0), I32(splits))
+    add = (partial, bias, Out(0), *sizes[:2], I32(p.flags), I32(act), I32(splits))
+    return (
+        KernelCall(FILE, "matmul", parts, (rows, columns, p.batch * splits), defines=defines),
+        KernelCall(FILE, "matmul_sum", add, (min(p.m, site.units), p.batch, 1), defines=defines),
+    )
+
+
+@remembered("divisions of matrix products", 4096)
+def _cut(p: _Problem, units: int) -> tuple[int, int, int]:
+    """Parts of the rows, of the columns and of the depth with the least estimated time."""
+    panels = -(-p.n * p.size // TILE_BYTES)
+    most = max(1, 4 * units // p.batch)
+    depths = [1]
+    if -(-p.m // TILE_ROWS) * panels < 4 * units:
+        depths += [s for s in (2, 4, 8, 16, 32, 64) if s <= units and p.k >= DEPTH * s]
+    elif p.scattered and p.batch == 1 and p.k * p.n * p.size <= NEAR_BYTES:
+        depths += [units] if p.k >= DEPTH * units > DEPTH else []
+    uneven = UNEVEN if units > 1 else 0.0
+    best = (float("inf"), (1, 1, 1))
+    for splits in depths:
+        start = SUM if p.scattered else WAKE
+        add = p.batch * p.m * p.n * (splits + 1.0) / units + start if splits > 1 else 0.0
+        for rows in range(1, min(p.m, most // splits) + 1):
+            for columns in range(1, min(panels, most // (rows * splits)) + 1):
+                one = _group_cycles(p, -(-p.m // rows), -(-panels // columns), -(-p.k // splits))
+                groups = rows * columns * splits * p.batch
+                total = _makespan(groups, one, units) + uneven * one + add
+                best = min(best, (total, (rows, columns, splits)))
+    return best[1]
+
+
+def _group_cycles(p: _Problem, rows: int, panels: int, depth: int) -> float:
+    """One group's time for `rows` rows of C, `panels` tiles of columns and `depth` steps.
+
+    A tile of fewer than four rows takes the time of four: the latency of its multiply-adds.
+    """
+    steps = panels * depth
+    if p.m == 1:
+        return steps * LONE_ROW + GROUP
+    heights = -(-rows // TILE_ROWS)
+    tiles = steps * max(4.0 * heights, rows) + panels * heights * max(1, -(-depth // DEPTH)) * STORE
+    near = steps * TILE_BYTES <= NEAR_BYTES and not p.scattered
+    most = DIRECT_ROWS * (4 if p.n * p.size % TILE_BYTES == 0 else 1)
+    if near and rows <= most and not p.flags & 2:
+        read = DIRECT
+    else:
+        read = PACK_NEAR if near else PACK_FAR
+    blocks = -(-panels * TILE_BYTES // (COLUMNS * p.size))
+    return tiles + steps * read + depth * heights * PACK_ROWS * blocks + GROUP
+
+
+def _makespan(groups: int, one: float, units: int) -> float:
+    """When the last of equal groups ends if all units but the first join in WAKE cycles late."""
+    if units == 1 or groups * one <= WAKE + one:
+        return groups * one
+    level = (groups * one + (units - 1) * WAKE) / units
+    ends = [(level // one + i) * one for i in (0, 1)]
+    ends += [((level - WAKE) // one + i) * one + WAKE for i in (0, 1)]
+
+    def finished(end: float) -> int:
+        late = int((end - WAKE) / one + 1e-9) if end > WAKE else 0
+        return int(end / one + 1e-9) + (units - 1) * late
+
+    return min((end for end in ends if finished(end) >= groups), default=level + one)

@@ -1,0 +1,343 @@
+"""Functions of square matrices: exponential, logarithm, square root, LU factors, and what is made of factors.
+
+LAPACK and SciPy compute them on the host. The derivative of f at A in the direction E stands in the corner of f of the
+block matrix [[A, E], [0, A]] (Mathias 1996), so one gradient serves all. Invariant: leading dimensions are a stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.concat import concat
+from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
+from tfnb.ops.array.gather import GATHER
+from tfnb.ops.array.shape_ops import IDENTITY, SHAPE, expand_dims, squeeze
+from tfnb.ops.array.transpose_pad_tile import INVERT_PERMUTATION, TRANSPOSE
+from tfnb.ops.linalg.band_part import MATRIX_BAND_PART, MATRIX_SET_DIAG
+from tfnb.ops.linalg.decompositions import SVD
+from tfnb.ops.linalg.diag import one_hot
+from tfnb.ops.linalg.inverse_solve import MATRIX_TRIANGULAR_SOLVE, NUMBERS, adjoint, product, square
+from tfnb.ops.linalg.matmul import matmul
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import GREATER, SELECT
+from tfnb.ops.math.complex_numbers import real
+from tfnb.ops.math.reduce_functions import reduce_max, reduce_sum
+from tfnb.ops.math.unary import RECIPROCAL, SQRT, SQUARE
+from tfnb.types import COMPLEX, INDEX, Shape, int32, unknown_shape
+
+__all__ = ["API", "OPS"]
+
+
+def _same(c: Infer) -> Shape:
+    found = square(c)
+    return unknown_shape if found is None else Shape((*(found[0].dims or ()), found[1], found[1]))
+
+
+def _function(what: str) -> Callable[[HostCall, np.ndarray], np.ndarray]:
+    """The host kernel: SciPy's function of each matrix, in double precision."""
+
+    def run(call: HostCall, x: np.ndarray) -> np.ndarray:
+        if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+            raise InvalidArgumentError(f"{call.op.type}: needed square matrices, got shape {x.shape}", call.op)
+        if not np.isfinite(x).all():
+            return np.full_like(x, np.nan)
+        compute = getattr(import_module("scipy.linalg"), what)
+        wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+        out = np.empty_like(x)
+        with np.errstate(all="ignore"):
+            for place in np.ndindex(*x.shape[:-2]):
+                found = compute(wide[place]) if x.shape[-1] else wide[place]
+                if found.dtype.kind == "c" and x.dtype.kind != "c":
+                    is_real = np.abs(found.imag).max() <= 1e-9 * max(1.0, np.abs(found).max())
+                    found = found.real if is_real else np.full(found.shape, np.nan)
+                out[place] = found
+        return out
+
+    return run
+
+
+def _grad(op: Operation, dy: Tensor) -> Any:
+    a = adjoint(op.inputs[0])
+    size = a.shape.dims[-1] if a.shape.dims is not None else None
+    upper, lower = concat([a, dy], -1), concat([ZEROS_LIKE(a), a], -1)
+    whole = op.opdef(concat([upper, lower], -2))
+    if size is None:
+        size = _last_size(a)
+    return whole[..., :size, size:]
+
+
+def _last_size(x: Tensor) -> Any:
+    """The last size of a tensor, as a scalar."""
+    sizes: Any = SHAPE(x, out_type=int32)
+    return sizes[-1]
+
+
+def _matrix_function(name: str, host: str, what: str, types: Any = NUMBERS) -> OpDef:
+    return OpDef(
+        name,
+        inputs="input: T",
+        outputs="output: T",
+        types={"T": types},
+        doc=f"""{what} of each square matrix.
+
+        input: (..., n, n). output: the same shape and dtype. NaN where no such matrix is real, or an element is
+        not finite. Errors: matrices that are not square. Runs on the host.""",
+        infer=_same,
+        host=_function(host),
+        grad=_grad,
+    )
+
+
+MATRIX_EXPONENTIAL = _matrix_function("MatrixExponential", "expm", "The exponential sum A^k / k!")
+MATRIX_LOGARITHM = _matrix_function("MatrixLogarithm", "logm", "The principal logarithm", COMPLEX)
+MATRIX_SQUARE_ROOT = _matrix_function("MatrixSquareRoot", "sqrtm", "The principal square root")
+
+
+def _lu_host(call: HostCall, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise InvalidArgumentError(f"Lu: needed square matrices, got shape {x.shape}", call.op)
+    lapack = import_module("scipy.linalg")
+    out, order = np.empty_like(x), np.empty(x.shape[:-1], call.types["output_idx_type"].np)
+    for place in np.ndindex(*x.shape[:-2]):
+        n = x.shape[-1]
+        rows = np.arange(n)
+        if n:
+            if not np.linalg.matrix_rank(x[place]) == n:
+                raise InvalidArgumentError("Lu: the input is not invertible", call.op)
+            out[place], pivots = lapack.lu_factor(x[place])
+            for k, p in enumerate(pivots):
+                rows[[k, p]] = rows[[p, k]]
+        order[place] = rows
+    return out, order
+
+
+def _grad_lu(op: Operation, dy: Tensor, _: Tensor) -> Any:
+    """L^-H (strictly lower part of L^H dL + upper part of dU U^H) U^-H, with its rows where the input had them."""
+    packed, order = op.outputs
+    low, up = _factors(packed)
+    inner = MATRIX_BAND_PART(product(low, _strictly_lower(dy), adjoint_a=True), -1, 0)
+    inner = _strictly_lower(inner) + MATRIX_BAND_PART(product(MATRIX_BAND_PART(dy, 0, -1), up, adjoint_b=True), 0, -1)
+    left = MATRIX_TRIANGULAR_SOLVE(low, inner, lower=True, adjoint=True)
+    whole = adjoint(MATRIX_TRIANGULAR_SOLVE(up, adjoint(left), lower=False, adjoint=False))
+    return _rows_back(whole, order)
+
+
+def _strictly_lower(x: Tensor) -> Any:
+    return x - MATRIX_BAND_PART(x, 0, -1)
+
+
+def _factors(packed: Any) -> tuple[Any, Any]:
+    """(L with ones on its diagonal, U) of what `Lu` gives."""
+    low = MATRIX_BAND_PART(packed, -1, 0)
+    diagonal = ONES_LIKE(low[..., 0])
+    return MATRIX_SET_DIAG(low, diagonal), MATRIX_BAND_PART(packed, 0, -1)
+
+
+def _by_matrix(x: Any, order: Any) -> Any:
+    """The rows of each matrix of x in the order of its row of `order`: a product with permutation matrices."""
+    n = order.shape.dims[-1] if order.shape.dims is not None else None
+    chosen = one_hot(order, _last_size(order) if n is None else n)
+    return product(cast_to(chosen, x.dtype), x)
+
+
+def _rows_back(x: Tensor, order: Any) -> Any:
+    n = order.shape.dims[-1] if order.shape.dims is not None else None
+    if order.shape.ndims == 1:
+        return GATHER(x, INVERT_PERMUTATION(order))
+    chosen = one_hot(order, _last_size(order) if n is None else n)
+    return product(cast_to(chosen, x.dtype), x, adjoint_a=True)
+
+
+LU = OpDef(
+    "Lu",
+    inputs="input: T",
+    outputs="lu: T, p: output_idx_type",
+    types={"T": NUMBERS, "output_idx_type": INDEX},
+    defaults={"output_idx_type": int32},
+    doc="""The factors of each square matrix whose rows are put in the order p: input[p] = L U.
+
+    input: (..., n, n). lu: the same shape; U in and above the diagonal, L, whose diagonal is 1, below. p: (..., n).
+    Errors: a singular matrix. Runs on the host.""",
+    infer=lambda c: (_same(c), Shape((_same(c).dims or ())[:-1]) if _same(c).dims is not None else unknown_shape),
+    host=_lu_host,
+    grad=_grad_lu,
+)
+
+
+# ---- functions -----------------------------------------------------------------------------------
+
+
+def _tensor(x: Any) -> Any:
+    return graph_of([x]).to_tensor(x)
+
+
+def _real(x: Tensor) -> Any:
+    return real(x) if x.dtype in COMPLEX else x
+
+
+def expm(input: Any, name: str | None = None) -> Any:
+    """The exponential of each square matrix: see `MatrixExponential`."""
+    return MATRIX_EXPONENTIAL(_tensor(input), name=name)
+
+
+def logm(input: Any, name: str | None = None) -> Any:
+    """The principal logarithm of each square complex matrix: see `MatrixLogarithm`."""
+    return MATRIX_LOGARITHM(_tensor(input), name=name)
+
+
+def sqrtm(input: Any, name: str | None = None) -> Any:
+    """The principal square root of each square matrix: see `MatrixSquareRoot`."""
+    return MATRIX_SQUARE_ROOT(_tensor(input), name=name)
+
+
+def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> tuple[Any, Any]:
+    """(packed factors, order of the rows) of each square matrix: see `Lu`."""
+    packed, order = LU(_tensor(input), output_idx_type=output_idx_type, name=name)
+    return packed, order
+
+
+def lu_solve(lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None) -> Any:
+    """x with A x = rhs, given what `lu` gives of A: (..., n, k)."""
+    low, up = _factors(_tensor(lower_upper))
+    order = _tensor(perm)
+    rhs = _tensor(rhs)
+    rows = GATHER(rhs, order) if order.shape.ndims == 1 and rhs.shape.ndims == 2 else _by_matrix(rhs, order)
+    y = MATRIX_TRIANGULAR_SOLVE(low, rows, lower=True, adjoint=False)
+    return MATRIX_TRIANGULAR_SOLVE(up, y, lower=False, adjoint=False, name=name)
+
+
+def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None) -> Any:
+    """The matrix of which `lu` gave these factors and this order."""
+    low, up = _factors(_tensor(lower_upper))
+    return IDENTITY(_rows_back(product(low, up), _tensor(perm)), name=name)
+
+
+def lu_matrix_inverse(lower_upper: Any, perm: TensorLike, validate_args: bool = False, name: str | None = None) -> Any:
+    """The inverse of the matrix of which `lu` gave these factors and this order."""
+    packed = _tensor(lower_upper)
+    ones = MATRIX_SET_DIAG(ZEROS_LIKE(packed), ONES_LIKE(packed[..., 0]))
+    return lu_solve(packed, perm, ones, validate_args, name)
+
+
+def matvec(
+    a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False, a_is_sparse: bool = False,
+    b_is_sparse: bool = False, name: str | None = None,
+) -> Any:  # fmt: skip
+    """The product of each matrix of a with a vector of b: (..., m, n) and (..., n) to (..., m)."""
+    a = _tensor(a)
+    column = a.graph.to_tensor(b, a.dtype)[..., None]
+    return IDENTITY(matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a)[..., 0], name=name)
+
+
+def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
+    """The pseudo-inverse of each matrix: (..., m, n) to (..., n, m).
+
+    Singular values up to `rcond` (by default 10 max(m, n) eps) times the largest count as 0.
+    """
+    a = _tensor(a)
+    s, u, v = SVD(a, compute_uv=True, full_matrices=False)
+    s = _real(s)
+    if rcond is None:
+        dims = a.shape.dims
+        if dims is None or None in dims[-2:]:
+            raise InvalidArgumentError("pinv: give rcond for matrices of unknown size")
+        rcond = 10.0 * max(dims[-2:]) * float(np.finfo(s.dtype.np).eps)
+    kept = GREATER(s, rcond * reduce_max(s, axis=-1, keepdims=True))
+    inverse = SELECT(kept, RECIPROCAL(SELECT(kept, s, ONES_LIKE(s))), ZEROS_LIKE(s))
+    return IDENTITY(product(v * cast_to(inverse, v.dtype)[..., None, :], u, adjoint_b=True), name=name)
+
+
+def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
+    """How many singular values of each matrix are above `tol` (by default eps max(m, n) times the largest): int32."""
+    a = _tensor(a)
+    s = _real(SVD(a, compute_uv=False, full_matrices=False)[0])
+    if tol is None:
+        dims = a.shape.dims
+        if dims is None or None in dims[-2:]:
+            raise InvalidArgumentError("matrix_rank: give tol for matrices of unknown size")
+        tol = float(np.finfo(s.dtype.np).eps) * max(dims[-2:]) * reduce_max(s, axis=-1, keepdims=True)
+    return reduce_sum(cast_to(GREATER(s, tol), int32), axis=-1, name=name)
+
+
+def norm(
+    tensor: TensorLike, ord: Any = "euclidean", axis: Any = None, keepdims: Any = None, name: str | None = None,
+    keep_dims: bool | None = None,
+) -> Any:  # fmt: skip
+    """The norm of vectors along `axis`, of matrices along a pair of axes, or, by default, of all elements together.
+
+    ord: "euclidean"; of vectors 1, 2, infinity or another positive number; of matrices "fro", 1 (the largest sum of a
+    column), 2 (the largest singular value) or infinity (the largest sum of a row). Errors: another order.
+    """
+    x = graph_of((tensor, axis)).to_tensor(tensor)
+    keep = bool(keep_dims if keepdims is None else keepdims)
+    pair = isinstance(axis, (list, tuple)) and len(axis) == 2
+    named = isinstance(ord, str)
+    if pair and ord not in ("euclidean", "fro", 1, 2, np.inf):
+        raise InvalidArgumentError(f"norm: ord of matrices must be 'euclidean', 'fro', 1, 2 or inf, got {ord!r}")
+    if not pair and (ord != "euclidean" if named else not ord > 0):
+        raise InvalidArgumentError(f"norm: ord of vectors must be 'euclidean' or a number > 0, got {ord!r}")
+    with x.graph.name_scope(name or "norm"):
+        if pair and not named:
+            return _matrix_norm(x, ord, int(axis[0]), int(axis[1]), keep)
+        size = abs(x)
+        if named or ord == 2:
+            return SQRT(reduce_sum(SQUARE(size), axis, keepdims=keep))
+        if ord == 1:
+            return reduce_sum(size, axis, keepdims=keep)
+        if np.isinf(ord):
+            return reduce_max(size, axis, keepdims=keep)
+        return reduce_sum(size**ord, axis, keepdims=keep) ** (1.0 / ord)
+
+
+def _matrix_norm(x: Tensor, ord: Any, row: int, column: int, keep: bool) -> Any:
+    if ord == 2:
+        rank = x.shape.ndims
+        if rank is None:
+            raise InvalidArgumentError("norm: the 2-norm of matrices needs a tensor of known rank")
+        pair = [a % rank for a in (row, column)]
+        order = [a for a in range(rank) if a not in pair] + pair
+        s = _real(SVD(TRANSPOSE(x, np.asarray(order, np.int32)), compute_uv=False, full_matrices=False)[0])
+        largest = reduce_max(s, axis=-1)
+        for a in sorted(pair) if keep else ():
+            largest = expand_dims(largest, a)
+        return largest
+    summed, other = (row, column) if ord == 1 else (column, row)
+    largest = reduce_max(reduce_sum(abs(x), summed, keepdims=True), other, keepdims=True)
+    return largest if keep else squeeze(largest, [row, column])
+
+
+def normalize(
+    tensor: Any, ord: str = "euclidean", axis: TensorLike | None = None, name: str | None = None
+) -> tuple[Any, Any]:
+    """(tensor / its norm, the norm) along `axis`: see `norm`."""
+    tensor = _tensor(tensor)
+    length = norm(tensor, ord=ord, axis=axis, keepdims=True)
+    return IDENTITY(tensor / length, name=name), length
+
+
+OPS: tuple[OpDef, ...] = (MATRIX_EXPONENTIAL, MATRIX_LOGARITHM, MATRIX_SQUARE_ROOT, LU)
+API: dict[str, Any] = {
+    "linalg.expm": expm,
+    "linalg.logm": logm,
+    "linalg.sqrtm": sqrtm,
+    "matrix_square_root": sqrtm,
+    "linalg.lu": lu,
+    "linalg.lu_solve": lu_solve,
+    "linalg.lu_reconstruct": lu_reconstruct,
+    "linalg.lu_matrix_inverse": lu_matrix_inverse,
+    "linalg.adjoint": adjoint,
+    "linalg.matvec": matvec,
+    "linalg.pinv": pinv,
+    "linalg.matrix_rank": matrix_rank,
+    "linalg.normalize": normalize,
+    "norm": norm,
+}

@@ -1,0 +1,1 @@
+"""What a running step says: printing, assertions, checks of numbers, summaries."""

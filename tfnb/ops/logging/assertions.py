@@ -1,0 +1,201 @@
+"""Assertions about tensors: relations, signs, ranks, types.
+
+What the static shape or constant values tell is checked when the graph is built; the rest becomes an Assert op that a
+step must be made to run, by `tf.control_dependencies`. Invariant: an assertion that cannot hold never builds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.const import constant_value
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import OpDef
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import RANK, RESHAPE
+from tfnb.ops.control_flow.switch_merge import NO_OP
+from tfnb.ops.logging.print_assert import assert_that
+from tfnb.ops.math.compare import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL
+from tfnb.ops.math.reduce import ALL_OF
+from tfnb.ops.math.reduce_sum import all_axes
+from tfnb.ops.nn.losses import scope
+from tfnb.types import as_dtype, int32
+
+__all__ = ["API", "OPS", "assert_less", "assert_non_negative"]
+
+
+def _require(
+    condition: Any, texts: Sequence[Any], data: Any, summarize: int | None, graph: Any
+) -> Any:
+    """An Assert of a bool tensor, all of whose elements must be true; fails now where constants tell."""
+    known = constant_value(condition)
+    holds = None if known is None else bool(np.all(known))
+    if holds is False:
+        shown = [constant_value(t) if hasattr(t, "op") else t for t in texts]
+        raise InvalidArgumentError(" ".join(str(t) for t in shown if t is not None))
+    if holds:
+        return NO_OP(graph=graph)
+    return assert_that(
+        ALL_OF(condition, all_axes(condition)), list(texts) if data is None else data, summarize
+    )
+
+
+def _relation(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
+    def check(
+        x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
+        name: str | None = None,
+    ) -> Any:  # fmt: skip
+        with scope(name, function, x, y, data):
+            graph = graph_of((x, y))
+            a = (
+                graph.to_tensor(x)
+                if hasattr(x, "dtype") or not hasattr(y, "dtype")
+                else graph.to_tensor(x, y.dtype)
+            )
+            b = graph.to_tensor(y, a.dtype)
+            first = f"{message or ''} Condition x {sign} y did not hold element-wise:".strip()
+            return _require(
+                op(a, b),
+                [first, f"x ({a.name}) =", a, f"y ({b.name}) =", b],
+                data,
+                summarize,
+                graph,
+            )
+
+    check.__name__ = check.__qualname__ = function
+    check.__doc__ = f"""An operation that fails unless x {sign} y for all elements; they broadcast.
+
+    data: a list of tensors that the error shows (x and y by default), `summarize` elements of each; message: its
+    first words.
+    Raises `InvalidArgumentError` at once when constants tell that it cannot hold."""
+    return check
+
+
+def _sign(op: OpDef, function: str, sign: str) -> Callable[..., Any]:
+    def check(
+        x: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Any:
+        with scope(name, function, x, data):
+            a = graph_of((x,)).to_tensor(x)
+            first = f"{message or ''} Condition x {sign} 0 did not hold element-wise:".strip()
+            zero = np.zeros((), a.dtype.np)
+            return _require(op(a, zero), [first, f"x ({a.name}) =", a], data, summarize, a.graph)
+
+    check.__name__ = check.__qualname__ = function
+    check.__doc__ = f"""An operation that fails unless x {sign} 0 for all elements; arguments as `assert_equal`'s."""
+    return check
+
+
+def _rank(
+    function: str, sign: str, op: OpDef, holds: Callable[[int, int], bool]
+) -> Callable[..., Any]:
+    def check(
+        x: Tensor, rank: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
+        name: str | None = None,
+    ) -> Any:  # fmt: skip
+        with scope(name, function, x, rank):
+            a = graph_of((x, rank)).to_tensor(x)
+            wanted = a.graph.to_tensor(rank, None if hasattr(rank, "dtype") else int32)
+            known = constant_value(wanted)
+            if known is not None and a.shape.ndims is not None:
+                if not holds(a.shape.ndims, int(known)):
+                    raise ShapeError(
+                        f"{message or ''} the rank of {a.name} must be {sign} {known}, its shape is {a.shape}".strip()
+                    )
+                return NO_OP(graph=a.graph)
+            first = f"{message or ''} the rank of {a.name} must be {sign}".strip()
+            return _require(
+                op(RANK(a), wanted), [first, wanted, "it is", RANK(a)], data, summarize, a.graph
+            )
+
+    check.__name__ = check.__qualname__ = function
+    check.__doc__ = f"""An operation that fails unless the rank of x is {sign} `rank`.
+
+    Raises `ShapeError` at once when the rank is known and is not."""
+    return check
+
+
+def assert_type(
+    tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None
+) -> Any:
+    """Raises `DTypeError` at once unless the tensor has that dtype; else gives an operation that does nothing."""
+    t = graph_of((tensor,)).to_tensor(tensor)
+    wanted = as_dtype(tf_type)
+    if t.dtype is not wanted:
+        raise DTypeError(
+            f"{message or ''} {t.name} is {t.dtype.name}, it must be {wanted.name}".strip(), t.op
+        )
+    return NO_OP(name=name, graph=t.graph)
+
+
+def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Any:
+    """Raises `DTypeError` at once unless x has an integer dtype; else gives an operation that does nothing."""
+    t = graph_of((x,)).to_tensor(x)
+    if not t.dtype.is_integer:
+        raise DTypeError(
+            f"{message or ''} {t.name} is {t.dtype.name}, it must be an integer type".strip(), t.op
+        )
+    return NO_OP(name=name, graph=t.graph)
+
+
+def is_numeric_tensor(tensor: TensorLike) -> bool:
+    """Is it a tensor of numbers?"""
+    dtype = getattr(tensor, "dtype", None)
+    return (
+        hasattr(tensor, "graph")
+        and dtype is not None
+        and (dtype.is_integer or dtype.is_floating or dtype.is_complex)
+    )
+
+
+def _ordered(x: Any, op: OpDef, name: str) -> Any:
+    with scope(None, name, x):
+        t = graph_of((x,)).to_tensor(x)
+        flat = RESHAPE(t, np.asarray([-1], np.int32))
+        return ALL_OF(op(flat[1:], flat[:-1]), np.int32(0))
+
+
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
+    """A scalar bool: is each element of x, in row-major order, at least as large as the one before it?"""
+    return _ordered(x, GREATER_EQUAL, name or "is_non_decreasing")
+
+
+def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
+    """A scalar bool: is each element of x, in row-major order, larger than the one before it?"""
+    return _ordered(x, GREATER, name or "is_strictly_increasing")
+
+
+assert_less = _relation(LESS, "assert_less", "<")
+assert_non_negative = _sign(GREATER_EQUAL, "assert_non_negative", ">=")
+_CHECKS: dict[str, Any] = {
+    "assert_equal": _relation(EQUAL, "assert_equal", "=="),
+    "assert_none_equal": _relation(NOT_EQUAL, "assert_none_equal", "!="),
+    "assert_less": assert_less,
+    "assert_less_equal": _relation(LESS_EQUAL, "assert_less_equal", "<="),
+    "assert_greater": _relation(GREATER, "assert_greater", ">"),
+    "assert_greater_equal": _relation(GREATER_EQUAL, "assert_greater_equal", ">="),
+    "assert_positive": _sign(GREATER, "assert_positive", ">"),
+    "assert_negative": _sign(LESS, "assert_negative", "<"),
+    "assert_non_negative": assert_non_negative,
+    "assert_non_positive": _sign(LESS_EQUAL, "assert_non_positive", "<="),
+    "assert_rank": _rank("assert_rank", "equal to", EQUAL, lambda a, b: a == b),
+    "assert_rank_at_least": _rank(
+        "assert_rank_at_least", "at least", GREATER_EQUAL, lambda a, b: a >= b
+    ),
+    "assert_type": assert_type,
+    "assert_integer": assert_integer,
+    "is_numeric_tensor": is_numeric_tensor,
+    "is_non_decreasing": is_non_decreasing,
+    "is_strictly_increasing": is_strictly_increasing,
+}
+
+OPS: tuple[OpDef, ...] = ()
+API: dict[str, Any] = _CHECKS | {f"debugging.{name}": f for name, f in _CHECKS.items()}

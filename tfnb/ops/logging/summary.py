@@ -1,0 +1,210 @@
+"""Summary ops: tensors become serialized `Summary` messages for event files (white paper, section 9.1).
+
+They run on the host; a training loop fetches the string and hands it to a `tf.summary.FileWriter`.
+Invariant: what they put out is what TensorFlow's ops of the same names put out, message by message.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, Infer, OpDef
+from tfnb.ir.record import record
+from tfnb.ops.logging import summary_messages as kernels
+from tfnb.types import ALL, REALS, Shape, float16, float32, float64, scalar, uint8
+
+__all__ = [
+    "API", "AUDIO_SUMMARY", "AUDIO_SUMMARY_V2", "HISTOGRAM_SUMMARY", "IMAGE_SUMMARY", "MERGE_SUMMARY", "OPS",
+    "SCALAR_SUMMARY", "TENSOR_SUMMARY", "TENSOR_SUMMARY_V2",
+]  # fmt: skip
+
+
+def _red() -> np.ndarray:
+    return np.array([255, 0, 0, 255], np.uint8)
+
+
+def _at_least_one(name: str, value: int) -> None:
+    if value < 1:
+        raise InvalidArgumentError(f"{name} must be at least 1, got {value}")
+
+
+@dataclass(frozen=True, eq=False)
+class ImageAttrs:
+    """`max_images`: at most so many of the batch; `bad_color`: uint8 RGBA of pixels that are no numbers."""
+
+    max_images: int = 3
+    bad_color: np.ndarray = field(default_factory=_red)
+
+    def __post_init__(self) -> None:
+        _at_least_one("max_images", self.max_images)
+
+
+@record
+class AudioAttrs:
+    """`sample_rate`: in hertz; `max_outputs`: at most so many of the batch."""
+
+    sample_rate: float
+    max_outputs: int = 3
+
+    def __post_init__(self) -> None:
+        _at_least_one("max_outputs", self.max_outputs)
+
+
+@record
+class AudioV2Attrs:
+    """`max_outputs`: at most so many of the batch."""
+
+    max_outputs: int = 3
+
+    def __post_init__(self) -> None:
+        _at_least_one("max_outputs", self.max_outputs)
+
+
+@record
+class TensorSummaryAttrs:
+    """`description`: a JSON SummaryDescription; `labels`, `display_name`: kept with the node."""
+
+    description: str = ""
+    labels: tuple[str, ...] = ()
+    display_name: str = ""
+
+
+def _scalars(c: Infer) -> Shape:
+    if not c.shapes[0].is_compatible_with(c.shapes[1]):
+        raise ShapeError(
+            f"{c.op_name}: tags and values are not the same shape: {c.shapes[0]}, {c.shapes[1]}"
+        )
+    return scalar
+
+
+def _tagged(*ranks: int) -> Any:
+    def infer(c: Infer) -> Shape:
+        if not c.shapes[0].is_compatible_with(scalar):
+            raise ShapeError(f"{c.op_name}: the tag must be a scalar, got shape {c.shapes[0]}")
+        if ranks and c.shapes[1].ndims not in (None, *ranks):
+            wanted = " or ".join(map(str, ranks))
+            raise ShapeError(f"{c.op_name}: needed a tensor of rank {wanted}, got {c.shapes[1]}")
+        return scalar
+
+    return infer
+
+
+SCALAR_SUMMARY = OpDef(
+    "ScalarSummary",
+    "tags: string, values: T",
+    "summary: string",
+    """A Summary with one number per tag.
+
+    tags: strings; values: real numbers of the same shape, stored as float32. Errors: InvalidArgumentError when the
+    shapes differ.""",
+    types={"T": REALS},
+    infer=_scalars,
+    host=kernels.scalar_summary,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+HISTOGRAM_SUMMARY = OpDef(
+    "HistogramSummary",
+    "tag: string, values: T",
+    "summary: string",
+    """A Summary with a histogram: min, max, count, sum, sum of squares and the counts of exponential buckets.
+
+    tag: a scalar; values: real numbers of any shape. Errors: InvalidArgumentError for NaN and infinite values.""",
+    types={"T": REALS},
+    infer=_tagged(),
+    host=kernels.histogram_summary,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+IMAGE_SUMMARY = OpDef(
+    "ImageSummary",
+    "tag: string, tensor: T",
+    "summary: string",
+    """A Summary with at most `max_images` PNG images, tagged tag/image (max_images 1) or tag/image/0, /1, ...
+
+    tensor: [batch, height, width, channels] with 1 (grey), 3 (RGB) or 4 (RGBA) channels. uint8 is taken as it is;
+    floats are scaled image by image: so that the largest becomes 255 if none is negative, else so that 0 becomes 128.
+    Pixels with NaN or infinities get `bad_color`. Errors: InvalidArgumentError for other shapes.""",
+    types={"T": (float32, uint8, float16, float64)},
+    attrs=ImageAttrs,
+    infer=_tagged(4),
+    host=kernels.image_summary,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+_AUDIO = """A Summary with at most `max_outputs` sounds (16-bit WAV).
+
+    Their tags are tag/audio (max_outputs 1) or tag/audio/0, /1, ...
+
+    tensor: float32 [batch, frames] or [batch, frames, channels] from -1 to 1; what lies outside is clipped.
+    `sample_rate`: in hertz. Errors: InvalidArgumentError for other shapes, or a rate that is not positive."""
+
+AUDIO_SUMMARY = OpDef(
+    "AudioSummary",
+    "tag: string, tensor: float32",
+    "summary: string",
+    _AUDIO,
+    attrs=AudioAttrs,
+    infer=_tagged(2, 3),
+    host=kernels.audio_summary,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+AUDIO_SUMMARY_V2 = OpDef(
+    "AudioSummaryV2",
+    "tag: string, tensor: float32, sample_rate: float32",
+    "summary: string",
+    _AUDIO,
+    attrs=AudioV2Attrs,
+    infer=_tagged(2, 3),
+    host=kernels.audio_summary,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+TENSOR_SUMMARY = OpDef(
+    "TensorSummary",
+    "tensor: T",
+    "summary: string",
+    "A Summary with a whole tensor of any shape and dtype, under the node's name.",
+    types={"T": ALL},
+    attrs=TensorSummaryAttrs,
+    infer=lambda c: scalar,
+    host=kernels.tensor_summary,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+TENSOR_SUMMARY_V2 = OpDef(
+    "TensorSummaryV2",
+    "tag: string, tensor: T, serialized_summary_metadata: string",
+    "summary: string",
+    """A Summary with a whole tensor of any shape and dtype.
+
+    serialized_summary_metadata: a scalar, a SummaryMetadata that says which plugin shows it. Errors:
+    InvalidArgumentError when that is no such message.""",
+    types={"T": ALL},
+    infer=_tagged(),
+    host=kernels.tensor_summary_v2,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+MERGE_SUMMARY = OpDef(
+    "MergeSummary",
+    "inputs: N*string",
+    "summary: string",
+    """One Summary with the values of all `inputs`, which are Summaries of any shape.
+
+    Errors: InvalidArgumentError when a tag occurs twice, or an input is no Summary.""",
+    infer=lambda c: scalar,
+    host=kernels.merge_summary,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+OPS: tuple[OpDef, ...] = (
+    SCALAR_SUMMARY, HISTOGRAM_SUMMARY, IMAGE_SUMMARY, AUDIO_SUMMARY, AUDIO_SUMMARY_V2, TENSOR_SUMMARY,
+    TENSOR_SUMMARY_V2, MERGE_SUMMARY,
+)  # fmt: skip
+API: dict[str, Any] = {}

@@ -1,0 +1,1 @@
+"""Elementwise arithmetic, comparisons, reductions, running sums, segments, counts and Fourier transforms."""

@@ -1,0 +1,311 @@
+"""Elementwise arithmetic of two tensors that broadcast together, and the sum of many (white paper, Table 1).
+
+Invariant: both operands have one dtype, which is the result's; a gradient is summed back to its operand's
+shape. Dividing integers by zero gives 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir import scalar as s
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import broadcast
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import GREATER_EQUAL, LESS_EQUAL, SELECT
+from tfnb.ops.math.complex_numbers import holomorphic
+from tfnb.ops.math.reduce_sum import unbroadcast
+from tfnb.ops.math.unary import LOG, SQUARE
+from tfnb.types import (
+    FLOATS,
+    INTS,
+    NUMBERS,
+    REALS,
+    DType,
+    Shape,
+    as_dtype,
+    float32,
+    float64,
+    string,
+    unknown_shape,
+)
+
+__all__ = [
+    "ADD",
+    "ADD_N",
+    "API",
+    "DIV",
+    "FLOOR_DIV",
+    "FLOOR_MOD",
+    "MAXIMUM",
+    "MINIMUM",
+    "MUL",
+    "OPS",
+    "POW",
+    "REAL_DIV",
+    "SUB",
+    "div",
+    "floordiv",
+    "operands",
+    "truediv",
+]
+
+_TYPE_WORDS = {
+    FLOATS: "one float type",
+    NUMBERS: "one number type",
+    REALS: "one real number type",
+    INTS: "one integer type",
+    (*NUMBERS, string): "numbers or strings",
+}
+
+
+def _both(fn: Callable[..., tuple[Any, Any]]) -> Callable[[Any, Any], Any]:
+    """A gradient function from `fn(op, dy, x, y)`, which gives both gradients in the broadcast shape."""
+
+    def grad(op: Operation, dy: Tensor) -> Any:
+        x, y = op.inputs
+        return unbroadcast(x, y, *fn(op, dy, x, y))
+
+    return grad
+
+
+def _binary(
+    name: str,
+    formula: str,
+    fn: Callable[[Expr, Expr], Expr],
+    grad: Any,
+    api: str,
+    types: tuple[DType, ...] = REALS,
+    inputs: str = "x: T, y: T",
+) -> OpDef:
+    first, second = (part.partition(":")[0].strip() for part in inputs.split(","))
+    return OpDef(
+        name,
+        inputs=inputs,
+        outputs="z: T",
+        types={"T": types},
+        doc=f"""Elementwise z = {formula}, broadcasting.
+
+        {first}, {second}: {_TYPE_WORDS[types]}, shapes that broadcast together. z: that dtype, the broadcast
+        shape. Errors: the dtypes differ, the shapes do not fit.""",
+        infer=broadcast,
+        scalar=lambda attrs, x, y: fn(x, y),
+        grad=holomorphic(grad) if callable(grad) else grad,
+        api=api,
+    )
+
+
+def _grad_quotient(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any]:
+    return dy / y, dy * (-x / y / y)
+
+
+def _grad_pow(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any]:
+    positive = x > 0
+    safe = SELECT(positive, x, ONES_LIKE(x))  # no NaN from the logarithm of what is not positive
+    log_x = SELECT(positive, LOG(safe), ZEROS_LIKE(x))
+    return dy * y * POW(x, y - 1), dy * op.y * log_x
+
+
+def _chosen(condition: Any) -> Callable[..., tuple[Any, Any]]:
+    """The gradient goes to the operand that was taken; to the first one of equals."""
+
+    def grads(op: Operation, dy: Any, x: Any, y: Any) -> tuple[Any, Any]:
+        first, zeros = condition(x, y), ZEROS_LIKE(dy)
+        return SELECT(first, dy, zeros), SELECT(first, zeros, dy)
+
+    return grads
+
+
+def _grad_difference(op: Operation, dy: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Any]:
+    g = dy * (2.0 * (x - y))
+    return g, -g
+
+
+def _grad_atan2(op: Operation, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Any, Any]:
+    scaled = dy / (SQUARE(x) + SQUARE(y))
+    return scaled * x, -scaled * y
+
+
+def _div_no_nan(x: Expr, y: Expr) -> Expr:
+    zero = s.const(0, y.dtype)
+    return s.where(s.eq(y, zero), zero, s.div(x, y))
+
+
+ADD = _binary(
+    "Add",
+    "x + y; strings one behind the other",
+    s.add,
+    _both(lambda op, dy, x, y: (dy, dy)),
+    "add",
+    (*NUMBERS, string),
+)
+SUB = _binary("Sub", "x - y", s.sub, _both(lambda op, dy, x, y: (dy, -dy)), "sub subtract", NUMBERS)
+MUL = _binary("Mul", "x y", s.mul, _both(lambda op, dy, x, y: (dy * y, dy * x)), "mul multiply", NUMBERS)
+DIV = _binary("Div", "x / y; for integers without the fraction", s.div, _both(_grad_quotient), "", NUMBERS)
+REAL_DIV = _binary("RealDiv", "x / y", s.div, _both(_grad_quotient), "realdiv", NUMBERS)
+TRUNCATE_DIV = _binary(
+    "TruncateDiv",
+    "x / y without its fraction (towards zero)",
+    s.div,
+    NOT_DIFFERENTIABLE,
+    "truncatediv",
+    INTS,
+)
+FLOOR_DIV = _binary(
+    "FloorDiv", "x / y rounded down to a whole number", s.floordiv, NOT_DIFFERENTIABLE, "floor_div"
+)
+FLOOR_MOD = _binary(
+    "FloorMod", "x - y floor(x / y), the remainder with the sign of y", s.floormod,
+    _both(lambda op, dy, x, y: (dy, dy * -FLOOR_DIV(x, y))), "mod floormod",
+)  # fmt: skip
+TRUNCATE_MOD = _binary(
+    "TruncateMod",
+    "the remainder with the sign of x, as C's",
+    s.truncmod,
+    GRADIENT_MISSING,
+    "truncatemod",
+)
+MOD = _binary("Mod", "the remainder with the sign of x, as C's", s.truncmod, GRADIENT_MISSING, "")
+DIV_NO_NAN: OpDef = _binary(
+    "DivNoNan", "x / y, but 0 where y is 0", _div_no_nan,
+    _both(lambda op, dy, x, y: (DIV_NO_NAN(dy, y), dy * DIV_NO_NAN(DIV_NO_NAN(-x, y), y))), "div_no_nan", FLOATS,
+)  # fmt: skip
+POW = _binary("Pow", "x to the power y", s.pow_, _both(_grad_pow), "pow")
+MAXIMUM = _binary(
+    "Maximum",
+    "the larger of x and y",
+    s.maximum,
+    _both(_chosen(lambda x, y: GREATER_EQUAL(x, y))),
+    "maximum",
+)
+MINIMUM = _binary(
+    "Minimum",
+    "the smaller of x and y",
+    s.minimum,
+    _both(_chosen(lambda x, y: LESS_EQUAL(x, y))),
+    "minimum",
+)
+SQUARED_DIFFERENCE = _binary(
+    "SquaredDifference", "(x - y)^2", lambda x, y: s.sub(x, y) * s.sub(x, y), _both(_grad_difference),
+    "squared_difference",
+)  # fmt: skip
+ATAN2 = _binary(
+    "Atan2", "the angle of the point (x, y) from the x axis, in (-pi, pi]", s.atan2, _both(_grad_atan2), "atan2",
+    FLOATS, "y: T, x: T",
+)  # fmt: skip
+
+
+def _merged(c: Infer) -> Shape:
+    out = unknown_shape
+    for shape in c.shapes:
+        out = out.merge_with(shape)
+    return out
+
+
+def _add_all(attrs: Any, *xs: Expr) -> Expr:
+    total = xs[0]
+    for x in xs[1:]:
+        total = s.add(total, x)
+    return total
+
+
+ADD_N = OpDef(
+    "AddN",
+    inputs="inputs: N*T",
+    outputs="sum: T",
+    types={"T": NUMBERS},
+    doc="""The elementwise sum of tensors of one shape, without broadcasting.
+
+    inputs: at least one tensor, of one number type and shape. sum: that dtype and shape. Errors: the shapes
+    differ.""",
+    infer=_merged,
+    scalar=_add_all,
+    grad=lambda op, dy: (dy,) * len(op.inputs),
+)
+
+
+def operands(x: Any, y: Any) -> tuple[Any, Any]:
+    """Both as tensors of one dtype: that of the operand which is a tensor already, else the first's."""
+    graph = graph_of((x, y))
+    if is_tensor_like(y) and not is_tensor_like(x):
+        y = graph.to_tensor(y)
+        return graph.to_tensor(x, y.dtype), y
+    x = graph.to_tensor(x)
+    return x, graph.to_tensor(y, x.dtype)
+
+
+def _true_type(dtype: DType) -> DType:
+    if dtype.is_floating or dtype.is_complex:
+        return dtype
+    return float32 if dtype.size < 4 else float64
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> Any:
+    """x / y elementwise as Python's `/`: integers are converted first, 8 and 16 bits to float32, wider to
+    float64.
+    """
+    x, y = operands(x, y)
+    if x.dtype is not y.dtype:
+        raise InvalidArgumentError(
+            f"truediv: x is {x.dtype.name}, y is {y.dtype.name}; use tf.cast"
+        )
+    wanted = _true_type(x.dtype)
+    return REAL_DIV(cast_to(x, wanted), cast_to(y, wanted), name=name)
+
+
+def div(x: Any, y: Any, name: str | None = None) -> Any:
+    """x / y elementwise as `/` of Python 2: integers give the quotient rounded down, floats the true one."""
+    x, y = operands(x, y)
+    return (FLOOR_DIV if x.dtype.is_integer else REAL_DIV)(x, y, name=name)
+
+
+def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+    """x / y elementwise, rounded down to a whole number (of the operands' dtype)."""
+    return FLOOR_DIV(x, y, name=name)
+
+
+def add_n(inputs: TensorLike, name: str | None = None) -> Any:
+    """The elementwise sum of a list of tensors of one shape and dtype.
+
+    Errors: the list is empty; shapes or dtypes differ.
+    """
+    items = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    if not items:
+        raise InvalidArgumentError("add_n needs at least one tensor")
+    if len(items) == 1:
+        return IDENTITY(items[0], name=name) if name else graph_of(items).to_tensor(items[0])
+    return ADD_N(items, name=name)
+
+
+def accumulate_n(
+    inputs: TensorLike, shape: TensorLike | None = None, tensor_dtype: Any = None, name: str | None = None
+) -> Any:
+    """The elementwise sum of a list of tensors; `shape` and `tensor_dtype` say what they are, if given."""
+    total = add_n(inputs, name)
+    if tensor_dtype is not None and as_dtype(tensor_dtype) is not total.dtype.base_dtype:
+        raise DTypeError(f"accumulate_n: the tensors are {total.dtype.name}, tensor_dtype is {tensor_dtype}", total.op)
+    if shape is not None:
+        total.set_shape(shape)
+    return total
+
+
+OPS: tuple[OpDef, ...] = (
+    ADD, SUB, MUL, DIV, REAL_DIV, TRUNCATE_DIV, FLOOR_DIV, FLOOR_MOD, TRUNCATE_MOD, MOD, DIV_NO_NAN, POW, MAXIMUM,
+    MINIMUM, SQUARED_DIFFERENCE, ATAN2, ADD_N,
+)  # fmt: skip
+API: dict[str, Any] = {
+    "div": div,
+    "truediv": truediv,
+    "divide": truediv,
+    "floordiv": floordiv,
+    "add_n": add_n,
+    "accumulate_n": accumulate_n,
+}

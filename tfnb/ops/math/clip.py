@@ -1,0 +1,160 @@
+"""Keeping values and gradients within bounds: compositions of the catalogue's ops.
+
+Invariant: clipping by a norm keeps the direction; what is within the bound already comes out unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import ONES_LIKE
+from tfnb.ops.array.shape_ops import IDENTITY
+from tfnb.ops.math.binary import MAXIMUM, MINIMUM
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.reduce import L2_LOSS
+from tfnb.ops.math.reduce_sum import SUM, all_axes
+from tfnb.ops.math.unary import RSQRT, SQRT, SQUARE
+from tfnb.types import DType, DTypeLike, as_dtype
+
+__all__ = [
+    "API",
+    "clip_by_average_norm",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "clip_by_value",
+    "global_norm",
+]
+
+
+def _alike(clipped: Any, values: Tensor, what: str) -> Any:
+    """`clipped`, if a bound has not given it another shape than that of `values`."""
+    if not clipped.shape.is_compatible_with(values.shape):
+        raise ShapeError(f"{what}: the bounds would make shape {clipped.shape} of shape {values.shape}")
+    return clipped
+
+
+def clip_by_value(t: TensorLike, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+    """Elementwise: t, but at least clip_value_min and at most clip_value_max (scalars, or of t's shape)."""
+    graph = graph_of((t, clip_value_min, clip_value_max))
+    with graph.name_scope(name or "clip_by_value"):
+        if isinstance(t, IndexedSlices):
+            values = clip_by_value(t.values, clip_value_min, clip_value_max)
+            return IndexedSlices(values, t.indices, t.dense_shape)
+        values = graph.to_tensor(t)
+        return _alike(MAXIMUM(MINIMUM(values, clip_value_max), clip_value_min), values, "clip_by_value")
+
+
+def clip_by_norm(t: TensorLike, clip_norm: Any, axes: TensorLike | None = None, name: str | None = None) -> Any:
+    """t, scaled down where needed so that its 2-norm along `axes` (all of them together by default) is at most
+    clip_norm.
+    """
+    graph = graph_of((t, clip_norm))
+    with graph.name_scope(name or "clip_by_norm"):
+        values = t.values if isinstance(t, IndexedSlices) else graph.to_tensor(t)
+        along = all_axes(values) if axes is None else axes
+        inverse = RSQRT(SUM(SQUARE(values), along, keep_dims=True))
+        bound = graph.to_tensor(clip_norm, None if hasattr(clip_norm, "dtype") else values.dtype)
+        clipped = values * (bound * MINIMUM(inverse, ONES_LIKE(bound) / bound))
+        _alike(clipped, values, "clip_by_norm")
+        return (
+            IndexedSlices(clipped, t.indices, t.dense_shape)
+            if isinstance(t, IndexedSlices)
+            else IDENTITY(clipped)
+        )
+
+
+def clip_by_average_norm(t: TensorLike, clip_norm: Any, name: str | None = None) -> Any:
+    """t, scaled down if needed so that its 2-norm divided by its number of elements is at most clip_norm."""
+    graph = graph_of((t, clip_norm))
+    with graph.name_scope(name or "clip_by_average_norm"):
+        x = graph.to_tensor(t)
+        count = SUM(ONES_LIKE(x), all_axes(x))
+        inverse = count * RSQRT(SUM(SQUARE(x), all_axes(x)))
+        bound = graph.to_tensor(clip_norm, None if hasattr(clip_norm, "dtype") else x.dtype)
+        return IDENTITY(x * bound * MINIMUM(inverse, ONES_LIKE(bound) / bound))
+
+
+def _dense(t: Tensor) -> Any:
+    return t.values if isinstance(t, IndexedSlices) else t
+
+
+def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
+    """The 2-norm of all elements of all tensors: sqrt(sum over t of l2norm(t)^2). None in the list is left out.
+
+    Errors: a single tensor instead of a list; nothing in the list.
+    """
+    if not isinstance(t_list, (list, tuple)):
+        raise DTypeError("global_norm takes a list of tensors")
+    tensors = [_dense(t) for t in t_list if t is not None]
+    if not tensors:
+        raise InvalidArgumentError("global_norm needs at least one tensor")
+    graph = graph_of(tensors)
+    with graph.name_scope(name or "global_norm"):
+        halves = [L2_LOSS(graph.to_tensor(t)) for t in tensors]
+        total = halves[0]
+        for h in halves[1:]:
+            total = total + h
+        return SQRT(total * 2.0)
+
+
+def clip_by_global_norm(
+    t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None
+) -> tuple[list[Any], Any]:
+    """The tensors, all scaled by clip_norm / max(norm, clip_norm), and the norm.
+
+    norm: `use_norm`, or the global norm of the list. None stays None. Errors: as `global_norm`.
+    """
+    if not isinstance(t_list, (list, tuple)):
+        raise DTypeError("clip_by_global_norm takes a list of tensors")
+    graph = graph_of([t for t in t_list if t is not None])
+    norm = global_norm(t_list, name) if use_norm is None else use_norm
+    with graph.name_scope(name or "clip_by_global_norm"):
+        norm = graph.to_tensor(norm)
+        bound = graph.to_tensor(clip_norm, None if hasattr(clip_norm, "dtype") else norm.dtype)
+        scale = bound * MINIMUM(1.0 / norm, ONES_LIKE(bound) / bound)
+        scale = scale + (norm - norm)  # NaN if the norm is not finite, so that it shows
+        clipped = [_scaled(t, scale) for t in t_list]
+    return clipped, norm
+
+
+def _scaled(t: Any, scale: Any) -> Any:
+    if t is None:
+        return None
+    if isinstance(t, IndexedSlices):
+        return IndexedSlices(t.values * cast_to(scale, t.dtype), t.indices, t.dense_shape)
+    return IDENTITY(t * cast_to(scale, t.dtype))
+
+
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
+    """Converts to `dtype`; values beyond its range become its smallest or largest number."""
+    t, wanted = graph_of((value,)).to_tensor(value), as_dtype(dtype)
+    low, high = _range_inside(t.dtype, wanted)
+    with t.graph.name_scope(name or "saturate_cast"):
+        return cast_to(MINIMUM(MAXIMUM(t, low), high), wanted)
+
+
+def _range_inside(source: DType, wanted: DType) -> tuple[Any, Any]:
+    """The smallest and largest number of `source` that `wanted` can hold."""
+    low, high = max(source.min, wanted.min), min(source.max, wanted.max)
+    if source.is_floating and wanted.is_integer:
+        while int(source.np.type(high)) > wanted.max:
+            high = np.nextafter(source.np.type(high), source.np.type(0))
+    return source.np.type(low), source.np.type(high)
+
+
+OPS: tuple[Any, ...] = ()
+API: dict[str, Any] = {
+    "clip_by_value": clip_by_value,
+    "clip_by_norm": clip_by_norm,
+    "clip_by_average_norm": clip_by_average_norm,
+    "clip_by_global_norm": clip_by_global_norm,
+    "global_norm": global_norm,
+    "saturate_cast": saturate_cast,
+}

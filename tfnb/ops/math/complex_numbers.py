@@ -1,0 +1,203 @@
+"""Complex numbers: their making, their parts, and the conjugate (white paper, Table 1, element-wise operations).
+
+Complex tensors live on the host: OpenCL has no complex type. Invariant: gradients are TensorFlow's, the conjugate of
+the derivative, so that a descent along them falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import HostCall, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.shapes import broadcast, unchanged
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.constants import ZEROS_LIKE
+from tfnb.ops.math.reduce_sum import unbroadcast
+from tfnb.types import COMPLEX, DType, complex64, complex128, float32, float64
+
+__all__ = ["API", "COMPLEX_OF", "CONJ", "IMAG", "OPS", "REAL", "conj", "holomorphic"]
+
+Grad = Callable[..., Any]
+_HALF = {complex64: float32, complex128: float64}
+_WHOLE = {float32: complex64, float64: complex128}
+_FLOATS = (float32, float64)
+
+
+def holomorphic(grad: Grad) -> Grad:
+    """The gradient of a complex differentiable op from that of its real form.
+
+    TensorFlow multiplies by the conjugate of the derivative: dy conj(f') = conj(conj(dy) f').
+    """
+
+    def wrapped(op: Operation, *dys: Any) -> Any:
+        if not any(dy is not None and dy.dtype in _HALF for dy in dys):
+            return grad(op, *dys)
+        found = grad(op, *(None if dy is None else conj(dy) for dy in dys))
+        if isinstance(found, tuple):
+            return tuple(g if g is None or g.dtype not in _HALF else CONJ(g) for g in found)
+        return CONJ(found)
+
+    return wrapped
+
+
+def _grad_complex(op: Operation, dz: Tensor) -> Any:
+    real, imag = op.inputs
+    return unbroadcast(real, imag, _part(REAL, dz), _part(IMAG, dz))
+
+
+def _part(opdef: OpDef, z: Tensor, name: str | None = None) -> Any:
+    return opdef(z, Tout=_HALF[z.dtype], name=name)
+
+
+def _whole(real: Any, imag: Any, name: str | None = None) -> Any:
+    return COMPLEX_OF(real, imag, Tout=_WHOLE[real.dtype], name=name)
+
+
+def _host_complex(call: HostCall, real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), call.types["Tout"].np)
+    out.real, out.imag = real, imag
+    return out
+
+
+COMPLEX_OF = OpDef(
+    "Complex",
+    inputs="real: T, imag: T",
+    outputs="out: Tout",
+    types={"T": _FLOATS, "Tout": COMPLEX},
+    doc="""real + i imag, elementwise, broadcasting; host only.
+
+    real, imag: float32 or float64, shapes that broadcast. out: complex64 or complex128, the broadcast shape.""",
+    infer=broadcast,
+    host=_host_complex,
+    grad=_grad_complex,
+    defaults={"Tout": complex64},
+)
+
+
+def _of_complex(
+    name: str, formula: str, host: Callable[[np.ndarray], np.ndarray], grad: Grad, z: str = "input",
+    y: str = "output",
+) -> OpDef:  # fmt: skip
+    def kernel(call: HostCall, z: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.ascontiguousarray(host(z)).astype(call.types["Tout"].np, copy=False)
+
+    return OpDef(
+        name,
+        inputs=f"{z}: T",
+        outputs=f"{y}: Tout",
+        types={"T": COMPLEX, "Tout": _FLOATS},
+        doc=f"""{formula}, elementwise; host only.
+
+        {z}: complex64 or complex128, any shape. {y}: float32 or float64, that shape.""",
+        infer=unchanged,
+        host=kernel,
+        grad=grad,
+        defaults={"Tout": float32},
+    )
+
+
+def _grad_angle(op: Operation, dy: Tensor) -> Any:
+    re, im = _part(REAL, op.inputs[0]), _part(IMAG, op.inputs[0])
+    scaled = dy / (re * re + im * im)
+    return _whole(-(scaled * im), scaled * re)
+
+
+def _grad_abs(op: Operation, dy: Tensor) -> Any:
+    re, im = _part(REAL, op.inputs[0]), _part(IMAG, op.inputs[0])
+    size = op.outputs[0]
+    scale = dy / size
+    return _whole(scale * re, scale * im)
+
+
+REAL = _of_complex(
+    "Real", "The real part", np.real, lambda op, dy: _whole(dy, ZEROS_LIKE(dy))
+)
+IMAG = _of_complex(
+    "Imag", "The imaginary part", np.imag, lambda op, dy: _whole(ZEROS_LIKE(dy), dy)
+)
+ANGLE = _of_complex("Angle", "The argument, in (-pi, pi]", np.angle, _grad_angle)
+COMPLEX_ABS = _of_complex("ComplexAbs", "The absolute value, sqrt(re^2 + im^2)", np.abs, _grad_abs, "x", "y")
+
+CONJ: OpDef = OpDef(
+    "Conj",
+    inputs="input: T",
+    outputs="output: T",
+    types={"T": COMPLEX},
+    doc="""The complex conjugate, elementwise; host only.
+
+    input: complex64 or complex128, any shape. output: that dtype and shape.""",
+    infer=unchanged,
+    host=lambda call, z: np.conj(z),
+    grad=lambda op, dy: CONJ(dy),
+)
+
+
+def complex_(real: Any, imag: Any, name: str | None = None) -> Any:
+    """real + i imag: see `Complex`. Raises `DTypeError` unless both are float32 or both float64."""
+    real = _tensor(real)
+    imag = real.graph.to_tensor(imag, real.dtype)
+    if real.dtype not in _WHOLE or imag.dtype is not real.dtype:
+        raise DTypeError(f"complex of {real.dtype.name} and {imag.dtype.name}; both must be float32 or float64")
+    return _whole(real, imag, name)
+
+
+def _tensor(x: Any) -> Any:
+    return graph_of([x]).to_tensor(x)
+
+
+def real(input: Any, name: str | None = None) -> Any:
+    """The real part; a real tensor as it is."""
+    z = _tensor(input)
+    return _part(REAL, z, name) if z.dtype in _HALF else z
+
+
+def imag(input: Any, name: str | None = None) -> Any:
+    """The imaginary part; zeros for a real tensor."""
+    z = _tensor(input)
+    return _part(IMAG, z, name) if z.dtype in _HALF else ZEROS_LIKE(z, name=name)
+
+
+def conj(x: Any, name: str | None = None) -> Any:
+    """The complex conjugate; a real tensor as it is."""
+    z = _tensor(x)
+    return CONJ(z, name=name) if z.dtype in _HALF else z
+
+
+def angle(input: Any, name: str | None = None) -> Any:
+    """The argument of complex numbers, in radians; 0 for a real tensor's non-negative elements, pi for others."""
+    z = _tensor(input)
+    if z.dtype not in _HALF:
+        z = _whole(z, ZEROS_LIKE(z))
+    return _part(ANGLE, z, name)
+
+
+def complex_abs(x: Any, name: str | None = None) -> Any:
+    """The absolute value of complex numbers: see `ComplexAbs`."""
+    return _part(COMPLEX_ABS, _tensor(x), name)
+
+
+def is_complex(dtype: DType) -> bool:
+    """Is it complex64 or complex128?"""
+    return dtype in _HALF
+
+
+OPS: tuple[OpDef, ...] = (COMPLEX_OF, REAL, IMAG, ANGLE, COMPLEX_ABS, CONJ)
+API: dict[str, Any] = {
+    "complex": complex_,
+    "complex_abs": complex_abs,
+    "real": real,
+    "math.real": real,
+    "imag": imag,
+    "math.imag": imag,
+    "conj": conj,
+    "math.conj": conj,
+    "angle": angle,
+    "math.angle": angle,
+}

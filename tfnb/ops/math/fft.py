@@ -1,0 +1,299 @@
+"""Discrete Fourier transforms over the last one, two or three dimensions (host only: SciPy's).
+
+Invariant: a transform and its inverse undo each other; the gradient of one is the other, scaled by the number of
+points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.constants import RANGE
+from tfnb.ops.array.pack import PACK
+from tfnb.ops.array.shape_ops import shape_of
+from tfnb.ops.array.transpose_pad_tile import PAD
+from tfnb.ops.lazy_library import library
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import LOGICAL_AND, NOT_EQUAL
+from tfnb.ops.math.complex_numbers import REAL
+from tfnb.ops.math.reduce import PROD
+from tfnb.types import (
+    COMPLEX,
+    Shape,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int32,
+    unknown_shape,
+)
+
+__all__ = ["API", "OPS"]
+
+_LARGE = 1 << 16  # points that are worth a second thread
+
+
+def _at_least(c: Infer, rank: int) -> Shape:
+    x = c.shapes[0]
+    if x.dims is not None and len(x.dims) < rank:
+        raise ShapeError(f"{c.op_name}: needs a tensor of rank >= {rank}, got shape {x}")
+    return x
+
+
+def _points(x: Tensor, rank: int) -> Any:
+    """The number of points of one transform, as a scalar of x's dtype."""
+    sizes = shape_of(x)[-rank:]
+    if not isinstance(sizes, Tensor):
+        return np.prod(sizes).astype(x.dtype.np)
+    return cast_to(PROD(sizes, np.zeros(1, np.int32)), x.dtype)
+
+
+def _scipy(name: str, x: np.ndarray, axes: tuple[int, ...], **options: Any) -> np.ndarray:
+    """A transform in the precision of x, large ones on all cores."""
+    fft = library("scipy.fft", "scipy", "a Fourier transform")
+    workers = -1 if x.size >= _LARGE else 1
+    return np.asarray(getattr(fft, name)(x, axes=axes, workers=workers, **options))
+
+
+def _complex_to_complex(rank: int) -> tuple[OpDef, OpDef]:
+    suffix = "" if rank == 1 else f"{rank}D"
+    axes = tuple(range(-rank, 0))
+    over = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
+
+    def made(name: str, formula: str, fn: str, grad: Callable[..., Any]) -> OpDef:
+        return OpDef(
+            name,
+            inputs="input: Tcomplex",
+            outputs="output: Tcomplex",
+            types={"Tcomplex": COMPLEX},
+            doc=f"""{formula} over the {over}; host only.
+
+            input: complex64 or complex128, rank >= {rank}. output: its dtype and shape.""",
+            infer=lambda c: _at_least(c, rank),
+            host=lambda call, x: _scipy(fn, x, axes) if x.size else x,
+            grad=grad,
+            defaults={"Tcomplex": complex64},
+        )
+
+    def grad_forward(op: Operation, dy: Tensor) -> Any:
+        return inverse(dy) * _points(dy, rank)
+
+    def grad_inverse(op: Operation, dy: Tensor) -> Any:
+        return forward(dy) / _points(dy, rank)
+
+    forward = made(f"FFT{suffix}", "The sum of x[n] exp(-2 pi i k n / N)", "fftn", grad_forward)
+    inverse = made(
+        f"IFFT{suffix}", "1 / N times the sum of x[k] exp(2 pi i k n / N)", "ifftn", grad_inverse
+    )
+    return forward, inverse
+
+
+def _lengths(c: Infer, rank: int) -> tuple[list[int | None], Shape]:
+    x = _at_least(c, rank)
+    known = c.value(1)
+    if known is not None and known.shape != (rank,):
+        raise ShapeError(f"{c.op_name}: fft_length must have shape ({rank},), got {known.shape}")
+    return ([None] * rank if known is None else [int(n) for n in known]), x
+
+
+def _real_shape(rank: int, half: bool) -> Callable[[Infer], Shape]:
+    def infer(c: Infer) -> Shape:
+        n, x = _lengths(c, rank)
+        if x.dims is None:
+            return unknown_shape
+        last = n[-1] if not half or n[-1] is None else n[-1] // 2 + 1
+        return Shape((*x.dims[:-rank], *n[:-1], last))
+
+    return infer
+
+
+def _fitted(x: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
+    """Cut or padded with zeros to `sizes` in the last dimensions."""
+    kept: Any = (..., *(slice(0, n) for n in sizes))
+    x = x[kept]
+    if x.shape[-len(sizes) :] == sizes:
+        return x
+    short = [(0, 0)] * (x.ndim - len(sizes))
+    short += [(0, n - m) for n, m in zip(sizes, x.shape[-len(sizes) :], strict=True)]
+    return np.pad(x, short)
+
+
+def _checked(call: HostCall, length: np.ndarray) -> tuple[int, ...]:
+    if (length < 0).any():
+        raise InvalidArgumentError(
+            f"fft_length must not be negative, got {length.tolist()}", call.op
+        )
+    return tuple(int(n) for n in length)
+
+
+_REAL_TYPES = {"Treal": (float32, float64), "Tcomplex": COMPLEX}
+_REAL_DEFAULTS = {"Treal": float32, "Tcomplex": complex64}
+
+
+def _real_transforms(rank: int) -> tuple[OpDef, OpDef]:
+    suffix = "" if rank == 1 else f"{rank}D"
+    axes = tuple(range(-rank, 0))
+
+    def forward(call: HostCall, x: np.ndarray, length: np.ndarray) -> np.ndarray:
+        n = _checked(call, length)
+        wanted = (*x.shape[:-rank], *n[:-1], n[-1] // 2 + 1)
+        if 0 in wanted or 0 in n:
+            return np.zeros(wanted, call.types["Tcomplex"].np)
+        return _scipy("rfftn", _fitted(x, n), axes).astype(call.types["Tcomplex"].np, copy=False)
+
+    def inverse(call: HostCall, x: np.ndarray, length: np.ndarray) -> np.ndarray:
+        n = _checked(call, length)
+        wanted = (*x.shape[:-rank], *n)
+        if 0 in wanted:
+            return np.zeros(wanted, call.types["Treal"].np)
+        half = (*n[:-1], n[-1] // 2 + 1)
+        return _scipy("irfftn", _fitted(x, half), axes, s=n).astype(
+            call.types["Treal"].np, copy=False
+        )
+
+    over = ("last dimension", "last two dimensions", "last three dimensions")[rank - 1]
+    rfft = OpDef(
+        f"RFFT{suffix}",
+        inputs="input: Treal, fft_length: int32",
+        outputs="output: Tcomplex",
+        types=_REAL_TYPES,
+        defaults=_REAL_DEFAULTS,
+        doc=f"""The Fourier transform of real numbers over the {over}: its non-redundant half; host only.
+
+        input: float32 or float64, rank >= {rank}, cut or padded with zeros to `fft_length`, int32 of
+        shape ({rank},). output: complex of that width, fft_length // 2 + 1 in the last dimension.""",
+        infer=_real_shape(rank, True),
+        host=forward,
+        grad=lambda op, dy: _grad_rfft(op, dy, rank),
+        shape_inputs=(1,),
+    )
+    irfft = OpDef(
+        f"IRFFT{suffix}",
+        inputs="input: Tcomplex, fft_length: int32",
+        outputs="output: Treal",
+        types=_REAL_TYPES,
+        defaults=_REAL_DEFAULTS,
+        doc=f"""Real numbers from the non-redundant half of their Fourier transform over the {over}; host only.
+
+        input: complex64 or complex128, rank >= {rank}; `fft_length`: int32 of shape ({rank},), the sizes of the
+        result. output: float32 or float64.""",
+        infer=_real_shape(rank, False),
+        host=inverse,
+        grad=lambda op, dy: _grad_irfft(op, dy, rank),
+        shape_inputs=(1,),
+    )
+    return rfft, irfft
+
+
+def _grad_rfft(op: Operation, dy: Tensor, rank: int) -> Any:
+    """The transform's adjoint: the real part of the sum of dy[k] exp(2 pi i k n / N)."""
+    x, sizes = op.inputs[0], [op.inputs[1][k] for k in range(rank)]
+    full = _resized(dy, sizes)
+    back = REAL(_INVERSE[rank](full) * cast_to(math.prod(sizes[1:], start=sizes[0]), full.dtype), Tout=x.dtype)
+    return _resized(back, _last_sizes(x, rank)), None
+
+
+def _grad_irfft(op: Operation, dy: Tensor, rank: int) -> Any:
+    """Terms that stand for two conjugates, all but the first and for even N the middle one, count twice."""
+    x, length = op.inputs
+    sizes = [length[k] for k in range(rank)]
+    n = sizes[-1]
+    half = n // 2 + 1
+    k = RANGE(0, half, 1)
+    twice = LOGICAL_AND(NOT_EQUAL(k, 0), NOT_EQUAL(k * 2, n))
+    weight = (1.0 + cast_to(twice, dy.dtype)) / cast_to(math.prod(sizes[1:], start=sizes[0]), dy.dtype)
+    g = _REAL[2 * rank - 2](dy, length, Tcomplex=x.dtype) * cast_to(weight, x.dtype)
+    return _resized(g, _last_sizes(x, rank)), None
+
+
+def _last_sizes(x: Any, rank: int) -> list[Any]:
+    sizes = shape_of(x)
+    return [sizes[k] for k in range(-rank, 0)]
+
+
+def _resized(x: Any, sizes: list[Any]) -> Any:
+    """Cut or padded with zeros to `sizes` in the last dimensions."""
+    for axis, size in enumerate(sizes, -len(sizes)):
+        x = _resized_along(x, size, axis)
+    return x
+
+
+def _resized_along(x: Any, size: Any, axis: int) -> Any:
+    have = x.shape.dims[axis]
+    if have is not None and not isinstance(size, Tensor) and have == int(size):
+        return x
+    behind = [slice(None)] * (-1 - axis)
+    kept = (..., slice(None, size), *behind)
+    cut = x[kept]
+    rest = size - shape_of(cut)[axis]
+    rank = x.shape.ndims
+    none = np.zeros(2, np.int32)
+    last = PACK([np.int32(0), rest]) if isinstance(rest, Tensor) else np.array([0, int(rest)], np.int32)
+    rows = [none] * (rank + axis) + [last] + [none] * (-1 - axis)
+    return PAD(cut, PACK(rows) if isinstance(rest, Tensor) else np.stack(rows))
+
+
+FFT, IFFT = _complex_to_complex(1)
+FFT2D, IFFT2D = _complex_to_complex(2)
+FFT3D, IFFT3D = _complex_to_complex(3)
+_REAL = tuple(op for rank in (1, 2, 3) for op in _real_transforms(rank))
+_INVERSE = {1: IFFT, 2: IFFT2D, 3: IFFT3D}
+OPS: tuple[OpDef, ...] = (FFT, IFFT, FFT2D, IFFT2D, FFT3D, IFFT3D, *_REAL)
+
+
+def _complex_call(opdef: OpDef) -> Callable[..., Any]:
+    def transform(input: Tensor, name: str | None = None) -> Any:
+        x = graph_of([input]).to_tensor(input)
+        if x.dtype not in COMPLEX:
+            x = cast_to(x, complex128 if x.dtype.size == 8 and x.dtype.is_floating else complex64)
+        return opdef(x, name=name)
+
+    transform.__doc__ = opdef.doc
+    return transform
+
+
+_PARTNER = {float32: complex64, float64: complex128, complex64: float32, complex128: float64}
+
+
+def _real_call(opdef: OpDef, rank: int, inverse: bool) -> Callable[..., Any]:
+    missing = "Treal" if inverse else "Tcomplex"
+
+    def transform(input_tensor: Tensor, fft_length: Any = None, name: str | None = None) -> Any:
+        x = graph_of([input_tensor]).to_tensor(input_tensor)
+        if fft_length is None:
+            fft_length = _default_length(x, rank, inverse)
+        other = _PARTNER[x.dtype]
+        return opdef(x, x.graph.to_tensor(fft_length, int32), name=name, **{missing: other})
+
+    transform.__doc__ = opdef.doc
+    return transform
+
+
+def _default_length(x: Any, rank: int, inverse: bool) -> Any:
+    dims = None if x.shape.dims is None else x.shape.dims[-rank:]
+    if dims is not None and None not in dims:
+        last = max(0, 2 * (dims[-1] - 1)) if inverse else dims[-1]
+        return np.asarray([*dims[:-1], last], np.int32)
+    sizes = [shape_of(x)[i] for i in range(-rank, 0)]
+    return [*sizes[:-1], 2 * (sizes[-1] - 1) if inverse else sizes[-1]]
+
+
+def _names(name: str) -> tuple[str, ...]:
+    return (name, f"spectral.{name}", f"signal.{name}")
+
+
+API: dict[str, Any] = {}
+for _op in (FFT, IFFT, FFT2D, IFFT2D, FFT3D, IFFT3D):
+    API.update(dict.fromkeys(_names(_op.name.lower()), _complex_call(_op)))
+for _i, _op in enumerate(_REAL):
+    _call = _real_call(_op, _i // 2 + 1, _i % 2 == 1)
+    API.update(dict.fromkeys(_names(_op.name.lower()), _call))

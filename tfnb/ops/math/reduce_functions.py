@@ -1,0 +1,154 @@
+"""The public reductions, with the argument names of every version: axis or reduction_indices, keepdims or
+keep_dims.
+
+Invariant: without an axis everything is reduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import OpDef
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import ZEROS_LIKE
+from tfnb.ops.array.shape_ops import STOP_GRADIENT, reshape_like
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import NOT_EQUAL, SELECT
+from tfnb.ops.math.reduce import ALL_OF, ANY_OF, ARG_MAX, ARG_MIN, MAX, MEAN, MIN, PROD
+from tfnb.ops.math.reduce_sum import SUM, all_axes
+from tfnb.ops.math.unary import EXP, IS_FINITE, LOG
+from tfnb.types import DTypeLike, as_dtype, int64
+
+__all__ = ["API", "OPS", "reduce_max", "reduce_mean", "reduce_sum"]
+
+
+def _axes(x: Any, axis: Any, reduction_indices: Any) -> Any:
+    if axis is not None and reduction_indices is not None:
+        raise InvalidArgumentError("give axis or reduction_indices (its older name), not both")
+    wanted = reduction_indices if axis is None else axis
+    if wanted is None:
+        return all_axes(x)
+    if isinstance(wanted, (list, tuple)) and not any(hasattr(a, "dtype") for a in wanted):
+        return np.asarray([int(a) for a in wanted], np.int32)
+    return wanted
+
+
+def _keep(keepdims: Any, keep_dims: Any) -> bool:
+    return bool(keep_dims if keepdims is None else keepdims)
+
+
+def _public(op: OpDef, public: str, what: str) -> Callable[..., Any]:
+    def reduction(
+        input_tensor: Tensor,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Any:
+        x = graph_of((input_tensor, axis, reduction_indices)).to_tensor(input_tensor)
+        return op(
+            x, _axes(x, axis, reduction_indices), keep_dims=_keep(keepdims, keep_dims), name=name
+        )
+
+    reduction.__name__ = reduction.__qualname__ = public
+    reduction.__doc__ = f"""{what} along `axis` (0.x: reduction_indices), or of all elements.
+
+    axis: an integer, a list of integers, or an integer tensor; negative counts from the end. keepdims
+    (keep_dims): the reduced dimensions stay with size 1. See the op `{op.name}`. Errors: an axis is out of
+    range."""
+    return reduction
+
+
+reduce_sum = _public(SUM, "reduce_sum", "The sum of the elements")
+reduce_prod = _public(PROD, "reduce_prod", "The product of the elements")
+reduce_mean = _public(MEAN, "reduce_mean", "The mean of the elements")
+reduce_max = _public(MAX, "reduce_max", "The largest element")
+reduce_min = _public(MIN, "reduce_min", "The smallest element")
+reduce_all = _public(ALL_OF, "reduce_all", "Are all elements true,")
+reduce_any = _public(ANY_OF, "reduce_any", "Is any element true,")
+
+
+def reduce_logsumexp(
+    input_tensor: TensorLike,
+    axis: Any = None,
+    keepdims: Any = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: Any = None,
+) -> Any:
+    """log(sum(exp(x))) along `axis`, computed so that large and small x neither overflow nor vanish."""
+    x = graph_of((input_tensor, axis)).to_tensor(input_tensor)
+    axes = _axes(x, axis, reduction_indices)
+    with x.graph.name_scope(name or "ReduceLogSumExp"):
+        largest = MAX(x, axes, keep_dims=True)
+        shift = STOP_GRADIENT(SELECT(IS_FINITE(largest), largest, ZEROS_LIKE(largest)))
+        total = LOG(SUM(EXP(x - shift), axes, keep_dims=True)) + shift
+        if _keep(keepdims, keep_dims):
+            return total
+        return reshape_like(total, SUM(x, axes))
+
+
+def count_nonzero(
+    input_tensor: TensorLike,
+    axis: Any = None,
+    keepdims: Any = None,
+    dtype: DTypeLike = int64,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: Any = None,
+) -> Any:
+    """How many elements along `axis` are not zero, as `dtype`."""
+    x = graph_of((input_tensor, axis)).to_tensor(input_tensor)
+    wanted = as_dtype(dtype)
+    with x.graph.name_scope(name or "count_nonzero"):
+        ones = cast_to(NOT_EQUAL(x, ZEROS_LIKE(x)), wanted)
+        return SUM(ones, _axes(x, axis, reduction_indices), keep_dims=_keep(keepdims, keep_dims))
+
+
+def _position(op: OpDef, public: str, what: str) -> Callable[..., Any]:
+    def position(
+        input: Tensor,
+        axis: TensorLike | None = None,
+        name: str | None = None,
+        dimension: Any = None,
+        output_type: Any = int64,
+    ) -> Any:
+        if axis is not None and dimension is not None:
+            raise InvalidArgumentError("give axis or dimension (its older name), not both")
+        wanted = dimension if axis is None else axis
+        return op(input, 0 if wanted is None else wanted, output_type=output_type, name=name)
+
+    position.__name__ = position.__qualname__ = public
+    position.__doc__ = f"""The position of the {what} element along `axis` (0.x: dimension; 0 by default), the
+    first of equals.
+
+    Result: `output_type` (int64 or int32), the input's shape without that axis. Errors: the axis is out of
+    range or empty."""
+    return position
+
+
+argmax = _position(ARG_MAX, "argmax", "largest")
+argmin = _position(ARG_MIN, "argmin", "smallest")
+
+OPS: tuple[OpDef, ...] = ()
+API: dict[str, Any] = {
+    "reduce_sum": reduce_sum,
+    "reduce_prod": reduce_prod,
+    "reduce_mean": reduce_mean,
+    "reduce_max": reduce_max,
+    "reduce_min": reduce_min,
+    "reduce_all": reduce_all,
+    "reduce_any": reduce_any,
+    "reduce_logsumexp": reduce_logsumexp,
+    "count_nonzero": count_nonzero,
+    "argmax": argmax,
+    "argmin": argmin,
+    "arg_max": argmax,
+    "arg_min": argmin,
+}

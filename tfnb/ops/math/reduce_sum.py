@@ -1,0 +1,263 @@
+"""Sum and its mirror image, repetition by broadcasting: each is the other's gradient.
+
+Everything that broadcasts sums its gradient back with `unbroadcast`. Invariant: where static shapes tell, no op
+is added that does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.const import constant_value
+from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef, ReduceSpec
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import normalize_axes, reduced
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.shape_ops import (
+    BROADCAST_GRADIENT_ARGS,
+    EXPAND_DIMS,
+    RESHAPE,
+    SHAPE,
+    reshape_like,
+    shape_of,
+)
+from tfnb.types import ALL, INDEX, NUMBERS, Shape
+
+__all__ = [
+    "BROADCAST_TO",
+    "OPS",
+    "SUM",
+    "ReductionAttrs",
+    "all_axes",
+    "host_axes",
+    "infer_reduction",
+    "reduced_count",
+    "spec_of",
+    "spread",
+    "static_axes",
+    "sum_to",
+    "unbroadcast",
+]
+
+
+@record
+class ReductionAttrs:
+    """`keep_dims`: reduced axes stay, with size 1."""
+
+    keep_dims: bool = False
+
+
+def infer_reduction(c: Infer) -> Shape:
+    """The shape of input 0 without the axes in input 1."""
+    return reduced(c, c.attrs.keep_dims)
+
+
+def host_axes(x: np.ndarray, axes: np.ndarray) -> tuple[int, ...]:
+    """The axes a reduction's host kernel reduces."""
+    return normalize_axes(axes, x.ndim)
+
+
+def spec_of(
+    combine: str,
+    site: LowerSite,
+    map: Callable[[Expr], Expr] | None = None,
+    finish: Callable[[Expr], Expr] | None = None,
+) -> ReduceSpec:
+    """The recipe of a reduction whose axes are input 1."""
+    axes = normalize_axes(site.value(1), len(site.inputs[0].shape))
+    return ReduceSpec(combine, axes, site.attrs.keep_dims, map, finish)
+
+
+def _host_sum(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    wide = (
+        np.float32
+        if call.outputs[0].dtype.size == 2 and call.outputs[0].dtype.is_floating
+        else x.dtype
+    )
+    with np.errstate(all="ignore"):
+        total = np.sum(x, axis=host_axes(x, axes), keepdims=call.attrs.keep_dims, dtype=wide)
+        return np.asarray(total).astype(x.dtype)
+
+
+def static_axes(op: Operation) -> tuple[int, ...] | None:
+    """The axes that a reduction node reduces, if they and the input's rank are known while the graph is built."""
+    axes, rank = constant_value(op.inputs[1]), op.inputs[0].shape.ndims
+    return None if axes is None or rank is None else normalize_axes(axes, rank)
+
+
+def spread(op: Any, value: Tensor) -> Any:
+    """`value`, of the shape of a reduction's output, shaped so that it broadcasts against the reduction's
+    input.
+    """
+    if op.attrs.keep_dims:
+        return value
+    axes = static_axes(op)
+    if axes is None:
+        return RESHAPE(
+            value, SHAPE(SUM(op.inputs[0], op.inputs[1], keep_dims=True), out_type="int32")
+        )
+    if axes == tuple(range(len(axes))):  # leading axes come back by broadcasting
+        return value
+    dims = [1 if i in axes else d for i, d in enumerate(op.inputs[0].shape.dims)]
+    if len(axes) > 1 and 0 not in dims and dims.count(None) <= 1:
+        return RESHAPE(value, np.asarray([-1 if d is None else d for d in dims], np.int32))
+    for a in axes:
+        value = EXPAND_DIMS(value, np.int32(a))
+    return value
+
+
+def reduced_count(op: Any) -> int | None:
+    """How many elements go into each output of a reduction node, if known while the graph is built."""
+    axes = static_axes(op)
+    if axes is None:
+        return None
+    dims = [op.inputs[0].shape.dims[a] for a in axes]
+    return None if None in dims else int(np.prod(dims, dtype=np.int64))
+
+
+def all_axes(x: Any) -> Any:
+    """All axes of tensor `x`, as a reduction wants them."""
+    rank = x.shape.ndims
+    if rank is not None:
+        return np.arange(rank, dtype=np.int32)
+    shape = SHAPE(x, out_type="int32")
+    return BROADCAST_GRADIENT_ARGS(np.zeros(0, np.int32), shape)[
+        0
+    ]  # a scalar was repeated along every axis
+
+
+def _grad_sum(op: Operation, dy: Tensor) -> Any:
+    return BROADCAST_TO(spread(op, dy), shape_of(op.x)), None
+
+
+SUM = OpDef(
+    "Sum",
+    inputs="input: T, reduction_indices: Tidx",
+    outputs="output: T",
+    types={"T": NUMBERS, "Tidx": INDEX},
+    attrs=ReductionAttrs,
+    doc="""The sum of the elements along some axes; 0 for no elements.
+
+    input: any number type. reduction_indices: axes (scalar or vector; negative from the end). output: dtype of
+    input, its shape without those axes, or with size 1 there if `keep_dims`. Errors: an axis is out of
+    range, or named twice.""",
+    infer=infer_reduction,
+    host=_host_sum,
+    reduce=lambda site: spec_of("sum", site),
+    grad=_grad_sum,
+    shape_inputs=(1,),
+)
+
+
+def _broadcast_shape(c: Infer) -> Shape:
+    x, target = c.shapes[0], c.as_shape(1)
+    if x.dims is None or target.dims is None:
+        return target
+    pairs = zip(x.dims[::-1], target.dims[::-1], strict=False)
+    if len(x.dims) > len(target.dims) or any(
+        a not in (1, None) and b not in (a, None) for a, b in pairs
+    ):
+        raise ShapeError(f"BroadcastTo: shape {x} cannot be broadcast to {target}")
+    return target
+
+
+def _host_broadcast(call: HostCall, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    try:
+        return np.broadcast_to(x, tuple(shape.tolist()))
+    except ValueError:
+        raise InvalidArgumentError(
+            f"BroadcastTo: shape {x.shape} cannot be broadcast to {shape.tolist()}", call.op
+        ) from None
+
+
+def _lower_broadcast(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    dims = site.inputs[0].shape
+    own = idx[len(idx) - len(dims) :]
+    return site.load(0, tuple(0 if d == 1 else i for d, i in zip(dims, own, strict=True)))
+
+
+def _grad_broadcast(op: Operation, dy: Tensor) -> Any:
+    x, y = op.x, op.y
+    if x.shape.is_fully_defined() and x.shape == y.shape:
+        return dy, None
+    axes = _repeated(x.shape, y.shape)
+    if axes is None:
+        axes = BROADCAST_GRADIENT_ARGS(shape_of(x), shape_of(y))[0]
+    return sum_to(dy, x, axes), None
+
+
+BROADCAST_TO = OpDef(
+    "BroadcastTo",
+    inputs="input: T, shape: Tidx",
+    outputs="output: T",
+    types={"T": ALL, "Tidx": INDEX},
+    doc="""Repeats a tensor along its axes of size 1, and along new leading axes, to fill a shape.
+
+    input: any dtype. shape: an integer vector. output: dtype of input, shape `shape`. Errors: the shapes do not
+    broadcast.""",
+    infer=_broadcast_shape,
+    host=_host_broadcast,
+    lower=_lower_broadcast,
+    grad=_grad_broadcast,
+    shape_inputs=(1,),
+    api="broadcast_to",
+)
+
+
+def _repeated(a: Shape, b: Shape) -> tuple[int, ...] | None:
+    """The axes of the broadcast shape along which `a` was repeated, or None if only a run can tell."""
+    if a.dims is None or b.dims is None:
+        return None
+    n = max(len(a.dims), len(b.dims))
+    missing = n - len(a.dims)
+    other = (1,) * (n - len(b.dims)) + b.dims
+    found = list(range(missing))
+    for i in range(missing, n):
+        mine, its = a.dims[i - missing], other[i]
+        if mine == 1 and its != 1:
+            found.append(i)
+        elif mine is None and its != 1:
+            return None
+    return tuple(found)
+
+
+def sum_to(g: Any, x: Any, axes: Any) -> Any:
+    """`g` summed along `axes` (a tuple, or a tensor when only a run can tell) and given the shape of tensor
+    `x`.
+    """
+    if not isinstance(axes, tuple):
+        return reshape_like(SUM(g, axes), x)
+    if not axes:
+        return g
+    rank, own = g.shape.ndims, x.shape.ndims
+    indices = np.asarray(axes, np.int32)
+    if rank is not None and own is not None:
+        if axes == tuple(range(rank - own)):
+            return SUM(g, indices)
+        if rank == own:
+            return SUM(g, indices, keep_dims=True)
+    return reshape_like(SUM(g, indices), x)
+
+
+def unbroadcast(x: Any, y: Any, gx: Any, gy: Any) -> tuple[Any, Any]:
+    """The gradients of two operands that were broadcast together, each summed to its operand's shape.
+
+    gx, gy: of the broadcast shape, or None.
+    """
+    if x.shape.is_fully_defined() and x.shape == y.shape:
+        return gx, gy
+    ax: Any = _repeated(x.shape, y.shape)
+    ay: Any = _repeated(y.shape, x.shape)
+    if (ax is None and gx is not None) or (ay is None and gy is not None):
+        rx, ry = BROADCAST_GRADIENT_ARGS(shape_of(x), shape_of(y))
+        ax, ay = rx if ax is None else ax, ry if ay is None else ay
+    return None if gx is None else sum_to(gx, x, ax), None if gy is None else sum_to(gy, y, ay)
+
+
+OPS: tuple[OpDef, ...] = (SUM, BROADCAST_TO)

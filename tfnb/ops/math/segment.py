@@ -1,0 +1,345 @@
+"""Reductions over segments: rows with the same number are combined (white paper, Table 1, array operations).
+
+With sorted numbers the last one says how many segments there are, so the size depends on data and the ops run on the
+host; the unsorted ops are told how many, and have kernels. Invariant: a segment that no row names has the op's neutral
+element, and a gradient touches only rows that took part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import graph_of
+from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
+from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
+from tfnb.ops.array.gather import (
+    GATHER,
+    UNSORTED_SEGMENT_SUM,
+    gather_kept,
+    segment_bounds,
+    segment_groups,
+    segmented_shape,
+)
+from tfnb.ops.array.shape_ops import RESHAPE, SHAPE
+from tfnb.ops.kernel_dtypes import signed_defines
+from tfnb.ops.math.binary import DIV_NO_NAN, MAXIMUM, REAL_DIV
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import EQUAL, GREATER, LOGICAL_AND, SELECT
+from tfnb.ops.math.unary import SQRT
+from tfnb.types import INDEX, REALS, DType, DTypeLike, Shape, as_dtype, int32, unknown_shape
+
+__all__ = [
+    "API",
+    "OPS",
+    "SEGMENT_SUM",
+    "UNSORTED_SEGMENT_MAX",
+    "check_sorted",
+    "counts_like",
+    "reduce_rows",
+]
+
+_MANY = 64  # segments for each row of the largest, from which on going by rows pays
+
+
+def check_sorted(call: HostCall, ids: np.ndarray) -> int:
+    """The number of segments. Raises `InvalidArgumentError` when the ids are negative or fall."""
+    if not ids.size:
+        return 0
+    if ids[0] < 0 or (np.diff(ids) < 0).any():
+        raise InvalidArgumentError("segment ids must not be negative and not fall", call.op)
+    return int(ids[-1]) + 1
+
+
+def reduce_rows(
+    rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Any, start: Any
+) -> np.ndarray:
+    """`count` rows: those of `rows` with the same id combined by `ufunc` in their order, beginning with `start`."""
+    kept = rows.dtype
+    narrow = kept.itemsize == 2 and kept.kind not in "iu"
+    wide = np.dtype(np.float32) if narrow else kept
+    out = np.full((count, *rows.shape[1:]), start, wide)
+    if not rows.size:
+        return out.astype(kept, copy=False)
+    if (ids[1:] < ids[:-1]).any():
+        order = np.argsort(ids, kind="stable")
+        ids, rows = ids[order], rows[order]
+    first = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
+    sizes = np.diff(first, append=len(ids))
+    rows = rows.astype(wide, copy=False)
+    with np.errstate(all="ignore"):
+        if len(first) > _MANY * sizes.max():  # the k-th rows of all segments at once
+            made = np.full((len(first), *rows.shape[1:]), start, wide)
+            for k in range(int(sizes.max())):
+                has = np.flatnonzero(sizes > k)
+                made[has] = ufunc(made[has], rows.take(first[has] + k, axis=0))
+            out[ids[first]] = made
+        else:
+            ends = (first + sizes).tolist()
+            for at, i, end in zip(ids[first].tolist(), first.tolist(), ends, strict=True):
+                out[at] = ufunc.reduce(rows[i:end], axis=0, dtype=wide, initial=start)
+    return out.astype(kept, copy=False)
+
+
+def _sorted_shape(c: Infer) -> Shape:
+    with_rank(c, 1, 1)
+    data = c.shapes[0]
+    return unknown_shape if data.dims is None else Shape((None, *data.dims[1:]))
+
+
+def _host_sorted(call: HostCall, data: np.ndarray, ids: np.ndarray, reduce: Any) -> np.ndarray:
+    count = check_sorted(call, ids)
+    if data.shape[:1] != ids.shape:
+        raise InvalidArgumentError(
+            f"{ids.size} segment ids for data of shape {data.shape}", call.op
+        )
+    return reduce(data, ids, count)
+
+
+def _extreme(rows: np.ndarray, ids: np.ndarray, count: int, ufunc: Callable[..., Any]) -> np.ndarray:
+    """Segments without rows are 0."""
+    out = reduce_rows(rows, ids, count, ufunc, _worst(rows.dtype, ufunc is np.maximum))
+    out[np.bincount(ids, minlength=count) == 0] = 0
+    return out
+
+
+def _worst(dtype: DTypeLike, highest: bool) -> Any:
+    """What any element of a maximum (or minimum) beats: the lowest (highest) finite number of the type."""
+    limits = as_dtype(dtype)
+    return limits.min if highest else limits.max
+
+
+def _mean_rows(rows: np.ndarray, ids: np.ndarray, count: int) -> np.ndarray:
+    total = reduce_rows(rows, ids, count, np.add, 0)
+    sizes = np.maximum(np.bincount(ids, minlength=count), 1).reshape(-1, *(1,) * (rows.ndim - 1))
+    if rows.dtype.kind in "iu":
+        return (np.sign(total) * (np.abs(total) // sizes)).astype(rows.dtype)
+    return (total / sizes.astype(total.dtype)).astype(rows.dtype)
+
+
+def counts_like(ids: Any, values: Any) -> Any:
+    """How many rows each segment of `values` has, of its dtype and with dimensions of size 1 behind."""
+    ones = cast_to(ONES_LIKE(ids), values.dtype)
+    found = UNSORTED_SEGMENT_SUM(ones, ids, SHAPE(values, out_type=int32)[0])
+    if values.shape.ndims is None:
+        raise InvalidArgumentError("the gradient of a segment mean needs a known rank")
+    return RESHAPE(found, np.asarray([-1, *(1,) * (values.shape.ndims - 1)], np.int32))
+
+
+def _grad_mean(op: Operation, dy: Tensor) -> Any:
+    return GATHER(DIV_NO_NAN(dy, counts_like(op.inputs[1], dy)), op.inputs[1]), None
+
+
+def _grad_extreme(op: Operation, dy: Tensor) -> Any:
+    """Equal shares to all rows that have the extreme value."""
+    data, ids = op.inputs
+    chosen = EQUAL(data, GATHER(op.outputs[0], ids))
+    share = REAL_DIV(dy, SEGMENT_SUM(cast_to(chosen, dy.dtype), ids))
+    return SELECT(chosen, GATHER(share, ids), ZEROS_LIKE(data)), None
+
+
+def _without_zeros(data: Tensor) -> tuple[Any, Any]:
+    """(which elements are 0, the data with 1 for those)."""
+    zero = EQUAL(data, ZEROS_LIKE(data))
+    return zero, SELECT(zero, ONES_LIKE(data), data)
+
+
+def _grad_prod(op: Operation, dy: Tensor) -> Any:
+    """The product of the others: by division, or without the zero where there is just one."""
+    data, ids = op.inputs
+    zero, rest = _without_zeros(data)
+    several = GREATER(SEGMENT_SUM(cast_to(zero, int32), ids), 1)
+    dy = SELECT(several, ZEROS_LIKE(dy), dy)
+    others = SELECT(
+        zero, GATHER(SEGMENT_PROD(rest, ids), ids), REAL_DIV(GATHER(op.outputs[0], ids), rest)
+    )
+    return GATHER(dy, ids) * others, None
+
+
+def _sorted(name: str, what: str, reduce: Any, grad: Any, empty: int, api: str) -> OpDef:
+    return OpDef(
+        name,
+        inputs="data: T, segment_ids: Tindices",
+        outputs="output: T",
+        types={"T": REALS, "Tindices": INDEX},
+        doc=f"""The {what} of the rows of each segment: output[k] from all data[i] with segment_ids[i] = k.
+
+        data: a number type, shape (n, ...). segment_ids: n integers that do not fall. output: last id + 1 rows; a
+        segment without rows gives {empty}. Errors: ids that fall or are negative. Runs on the host: the size depends
+        on the data.""",
+        infer=_sorted_shape,
+        host=lambda call, data, ids: _host_sorted(call, data, ids, reduce),
+        grad=grad,
+        dynamic=True,
+        api=api,
+    )
+
+
+SEGMENT_SUM = _sorted(
+    "SegmentSum", "sum", partial(reduce_rows, ufunc=np.add, start=0),
+    lambda op, dy: (GATHER(dy, op.inputs[1]), None), 0, "segment_sum",
+)  # fmt: skip
+SEGMENT_MEAN = _sorted("SegmentMean", "mean", _mean_rows, _grad_mean, 0, "segment_mean")
+SEGMENT_PROD = _sorted(
+    "SegmentProd",
+    "product",
+    partial(reduce_rows, ufunc=np.multiply, start=1),
+    _grad_prod,
+    1,
+    "segment_prod",
+)
+SEGMENT_MAX = _sorted(
+    "SegmentMax", "maximum", partial(_extreme, ufunc=np.maximum), _grad_extreme, 0, "segment_max"
+)
+SEGMENT_MIN = _sorted(
+    "SegmentMin", "minimum", partial(_extreme, ufunc=np.minimum), _grad_extreme, 0, "segment_min"
+)
+
+
+def _host_unsorted(
+    call: HostCall,
+    data: np.ndarray,
+    ids: np.ndarray,
+    num: np.ndarray,
+    ufunc: Any,
+    start: Callable[[Any], Any],
+) -> np.ndarray:
+    n, flat = int(num.reshape(())), ids.reshape(-1)
+    if flat.size and flat.max() >= n:
+        raise InvalidArgumentError(
+            f"segment id {flat.max()} is not below the number of segments, {n}", call.op
+        )
+    keep = flat >= 0
+    rows = data.reshape((flat.size, *data.shape[ids.ndim :]))
+    return reduce_rows(rows[keep], flat[keep], n, ufunc, start(data.dtype))
+
+
+def _calls(site: KernelSite, entry: str, start: Callable[[Any], Any]) -> tuple[KernelCall, ...]:
+    data, ids = site.inputs[:2]
+    out = site.outputs[0]
+    if out.size == 0:
+        return ()
+    args = (In(0), In(1), Out(0), I32(ids.size), I32(out.size // out.shape[0]), I32(out.shape[0]))
+    first = _literal(start(data.dtype.np), data.dtype)
+    defines = (*signed_defines(data.dtype), ("ID", ids.dtype.cl), ("START", first))
+    groups = (segment_groups(site), 1, 1)
+    return (KernelCall("math/segment.cl", entry, args, groups, (1, 1, 1), defines),)
+
+
+def _literal(value: Any, dtype: DType) -> str:
+    """A number in OpenCL C."""
+    if dtype.is_floating:
+        return f"{float(value).hex()}{'' if dtype.size == 8 else 'f'}"
+    if dtype.size < 8:
+        return f"({int(value)}{'u' if dtype.is_unsigned else ''})"
+    if dtype.is_unsigned:
+        return f"({int(value)}ul)"
+    return f"({int(value)}l)" if value > -(2**63) else "(-9223372036854775807l - 1)"
+
+
+def _grad_unsorted_extreme(op: Operation, dy: Tensor) -> Any:
+    data, ids, count = op.inputs
+    best, taken = gather_kept(op.outputs[0], ids, data)
+    chosen = LOGICAL_AND(EQUAL(data, best), taken)
+    share = REAL_DIV(dy, UNSORTED_SEGMENT_SUM(cast_to(chosen, dy.dtype), ids, count))
+    return SELECT(chosen, gather_kept(share, ids, data)[0], ZEROS_LIKE(data)), None, None
+
+
+def _grad_unsorted_prod(op: Operation, dy: Tensor) -> Any:
+    data, ids, count = op.inputs
+    zero, rest = _without_zeros(data)
+    several = GREATER(UNSORTED_SEGMENT_SUM(cast_to(zero, int32), ids, count), 1)
+    dy = SELECT(several, ZEROS_LIKE(dy), dy)
+    at = MAXIMUM(ids, 0)
+    product = GATHER(UNSORTED_SEGMENT_PROD(rest, ids, count), at)
+    others = SELECT(zero, product, REAL_DIV(GATHER(op.outputs[0], at), rest))
+    return gather_kept(dy, ids, data)[0] * others, None, None
+
+
+def _unsorted(
+    name: str, what: str, entry: str, ufunc: Any, start: Any, grad: Any, api: str, empty: str
+) -> OpDef:
+    return OpDef(
+        name,
+        inputs="data: T, segment_ids: Tindices, num_segments: Tnumsegments",
+        outputs="output: T",
+        types={"T": REALS, "Tindices": INDEX, "Tnumsegments": INDEX},
+        doc=f"""The {what} of the rows that have the same number: output[k] from all data[i] with segment_ids[i] = k.
+
+        data: a number type; its shape begins with that of segment_ids. segment_ids: integers below num_segments;
+        rows with a negative one are dropped. num_segments: an integer scalar. output: shape (num_segments, the rest
+        of data's shape); a segment without rows gives {empty}. Errors: an id too large (a device drops
+        the row of one that it computed itself).""",
+        infer=segmented_shape,
+        host=lambda call, data, ids, num: _host_unsorted(call, data, ids, num, ufunc, start),
+        opencl=lambda site: _calls(site, entry, start),
+        bounds=segment_bounds,
+        grad=grad,
+        shape_inputs=(2,),
+        api=api,
+    )
+
+
+UNSORTED_SEGMENT_MAX = _unsorted(
+    "UnsortedSegmentMax", "maximum", "segment_max", np.maximum, lambda t: _worst(np.dtype(t), True),
+    _grad_unsorted_extreme, "unsorted_segment_max", "the lowest number of the dtype",
+)  # fmt: skip
+UNSORTED_SEGMENT_MIN = _unsorted(
+    "UnsortedSegmentMin", "minimum", "segment_min", np.minimum, lambda t: _worst(np.dtype(t), False),
+    _grad_unsorted_extreme, "unsorted_segment_min", "the highest number of the dtype",
+)  # fmt: skip
+UNSORTED_SEGMENT_PROD = _unsorted(
+    "UnsortedSegmentProd", "product", "segment_prod", np.multiply, lambda t: 1, _grad_unsorted_prod,
+    "unsorted_segment_prod", "1",
+)  # fmt: skip
+
+
+def _sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
+    """How many rows each segment has, at least 1, to divide sums by."""
+    ones = cast_to(ONES_LIKE(segment_ids), data.dtype)
+    found = MAXIMUM(UNSORTED_SEGMENT_SUM(ones, segment_ids, num_segments), data.dtype.np.type(1))
+    if data.shape.ndims is None or segment_ids.shape.ndims is None:
+        raise InvalidArgumentError("a mean over segments needs known ranks")
+    rest = data.shape.ndims - segment_ids.shape.ndims
+    return RESHAPE(found, np.asarray([-1, *(1,) * rest], np.int32))
+
+
+def unsorted_segment_mean(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Any:
+    """The mean of the rows with the same number; 0 for a segment without rows. As `unsorted_segment_sum`."""
+    return _averaged(data, segment_ids, num_segments, name or "UnsortedSegmentMean", lambda n: n)
+
+
+def unsorted_segment_sqrt_n(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Any:
+    """The sum of the rows with the same number over the root of their count. As `unsorted_segment_sum`."""
+    return _averaged(data, segment_ids, num_segments, name or "UnsortedSegmentSqrtN", SQRT)
+
+
+def _averaged(
+    data: Any, segment_ids: Any, num_segments: Any, name: str, by: Callable[[Any], Any]
+) -> Any:
+    x = graph_of((data, segment_ids)).to_tensor(data)
+    with x.graph.as_default(), x.graph.name_scope(name):
+        ids = x.graph.to_tensor(segment_ids)
+        return UNSORTED_SEGMENT_SUM(x, ids, num_segments) / by(_sizes(x, ids, num_segments))
+
+
+OPS: tuple[OpDef, ...] = (
+    SEGMENT_SUM, SEGMENT_MEAN, SEGMENT_PROD, SEGMENT_MAX, SEGMENT_MIN, UNSORTED_SEGMENT_MAX, UNSORTED_SEGMENT_MIN,
+    UNSORTED_SEGMENT_PROD,
+)  # fmt: skip
+API: dict[str, Any] = {
+    "unsorted_segment_mean": unsorted_segment_mean,
+    "unsorted_segment_sqrt_n": unsorted_segment_sqrt_n,
+}

@@ -1,0 +1,295 @@
+"""Special functions, and products that are 0 where a factor says so (of the gamma family: on the host, by SciPy).
+
+Invariant: outside its domain a function is NaN; a gradient exists where TensorFlow has one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import ShapeError
+from tfnb.ir import scalar as s
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import broadcast, merged, unchanged
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.constants import ZEROS_LIKE
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import NOT_EQUAL
+from tfnb.ops.math.reduce_sum import unbroadcast
+from tfnb.ops.math.unary import DIGAMMA, EXP, LGAMMA, LOG, LOG1P, SQUARE
+from tfnb.types import DEVICE_FLOATS, FLOATS, REALS, DType, Shape, float32, float64, unknown_shape
+
+__all__ = ["IGAMMA", "IGAMMAC", "OPS", "RANDOM_GAMMA_GRAD"]
+
+
+def _both(fn: Callable[..., tuple[Any, Any]]) -> Callable[[Any, Any], Any]:
+    """A gradient function from one that gives both gradients in the broadcast shape."""
+    return lambda op, dy: unbroadcast(op.inputs[0], op.inputs[1], *fn(op, dy, *op.inputs))
+
+
+def _binary(
+    name: str, formula: str, fn: Callable[[Expr, Expr], Expr], grad: Any, api: str
+) -> OpDef:
+    return OpDef(
+        name,
+        inputs="x: T, y: T",
+        outputs="z: T",
+        types={"T": FLOATS},
+        doc=f"""Elementwise z = {formula}, broadcasting.
+
+        x, y: one float type, shapes that broadcast together. z: that dtype, the broadcast shape.""",
+        infer=broadcast,
+        scalar=lambda attrs, x, y: fn(x, y),
+        grad=grad,
+        api=api,
+    )
+
+
+def _unless_zero(x: Expr, value: Expr) -> Expr:
+    zero = s.const(0, x.dtype)
+    return s.where(s.eq(x, zero), zero, value)
+
+
+def _present(x: Tensor) -> Any:
+    return cast_to(NOT_EQUAL(x, ZEROS_LIKE(x)), x.dtype)
+
+
+XDIVY: OpDef = _binary(
+    "Xdivy", "x / y, but 0 where x is 0", lambda x, y: _unless_zero(x, s.div(x, y)),
+    _both(lambda op, dy, x, y: (XDIVY(_present(x), y) * dy, XDIVY(-x, SQUARE(y)) * dy)), "xdivy math.xdivy",
+)  # fmt: skip
+XLOGY: OpDef = _binary(
+    "Xlogy", "x log y, but 0 where x is 0", lambda x, y: _unless_zero(x, x * s.log(y)),
+    _both(lambda op, dy, x, y: (XLOGY(_present(x), y) * dy, XDIVY(x, y) * dy)), "xlogy math.xlogy",
+)  # fmt: skip
+XLOG1PY: OpDef = _binary(
+    "Xlog1py", "x log(1 + y), but 0 where x is 0", lambda x, y: _unless_zero(x, x * s.log1p(y)),
+    _both(lambda op, dy, x, y: (XLOG1PY(_present(x), y) * dy, XDIVY(x, y + 1.0) * dy)), "math.xlog1py",
+)  # fmt: skip
+MUL_NO_NAN: OpDef = _binary(
+    "MulNoNan", "x y, but 0 where y is 0, also for x infinite or NaN", lambda x, y: _unless_zero(y, x * y),
+    _both(lambda op, dy, x, y: (MUL_NO_NAN(dy, y), MUL_NO_NAN(x, dy))), "math.multiply_no_nan",
+)  # fmt: skip
+
+
+def _unary(
+    name: str, formula: str, fn: Callable[[Expr], Expr], slope: Callable[[Any], Any], api: str
+) -> OpDef:
+    return OpDef(
+        name,
+        inputs="x: T",
+        outputs="y: T",
+        types={"T": FLOATS},
+        doc=f"""Elementwise y = {formula}.
+
+        x: a float type, any shape. y: dtype and shape of x.""",
+        infer=unchanged,
+        scalar=lambda attrs, x: fn(x),
+        grad=lambda op, dy: dy * slope(op.y),
+        api=api,
+    )
+
+
+ERFINV = _unary(
+    "Erfinv", "the number whose error function is x", s.erfinv, lambda y: 0.5 * math.sqrt(math.pi) * EXP(SQUARE(y)),
+    "math.erfinv erfinv",
+)  # fmt: skip
+NDTRI = _unary(
+    "Ndtri", "the number below which a normal variable is with chance x",
+    lambda x: s.erfinv(x * 2.0 - 1.0) * math.sqrt(2.0), lambda y: math.sqrt(2 * math.pi) * EXP(0.5 * SQUARE(y)),
+    "math.ndtri ndtri",
+)  # fmt: skip
+
+
+@record
+class ToleranceAttrs:
+    """`tolerance`: differences up to it count as none."""
+
+    tolerance: float = 1e-05
+
+
+def _near(attrs: Any, x: Expr, y: Expr) -> Expr:
+    """|x - y| <= tolerance; for unsigned numbers without wrapping."""
+    gap = s.maximum(x, y) - s.minimum(x, y)
+    if not x.dtype.is_floating:
+        return s.le(s.cast(gap, float32), attrs.tolerance)
+    return s.le(s.abs_(x - y), attrs.tolerance)
+
+
+APPROXIMATE_EQUAL = OpDef(
+    "ApproximateEqual",
+    inputs="x: T, y: T",
+    outputs="z: bool",
+    types={"T": REALS},
+    attrs=ToleranceAttrs,
+    doc="""Elementwise |x - y| <= tolerance.
+
+    x, y: one number type and shape, without broadcasting. z: bool, that shape. Errors: the shapes differ.""",
+    infer=lambda c: merged(c, 0, 1),
+    scalar=_near,
+    grad=NOT_DIFFERENTIABLE,
+    api="approximate_equal",
+)
+
+# the incomplete gamma and beta functions
+
+
+def _scipy(name: str) -> Callable[..., np.ndarray]:
+    def kernel(call: HostCall, *xs: np.ndarray) -> np.ndarray:
+        dtype = xs[0].dtype
+        wide = [x.astype(np.float64) for x in xs]  # SciPy's float32 loops lose digits
+        return np.asarray(getattr(import_module("scipy.special"), name)(*wide)).astype(dtype)
+
+    return kernel
+
+
+def _host_slope(call: HostCall, a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """d P(a, x) / d a, by the series P = x^a e^-x sum x^n / gamma(a + n + 1), term by term."""
+    special = import_module("scipy.special")
+    a64, x64 = np.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
+    valid = (a64 > 0) & (x64 > 0) & np.isfinite(x64)
+    p, q = np.where(valid, a64, 1.0), np.where(valid, x64, 1.0)
+    term, harmonic = 1.0 / p, 1.0 / p
+    total, slope = term.copy(), -term * harmonic
+    for n in range(1, int(q.max(initial=0.0) * 1.5) + 400 if q.size else 0):
+        term = term * q / (p + n)
+        harmonic = harmonic + 1.0 / (p + n)
+        total += term
+        step = term * harmonic
+        slope -= step
+        if (step <= 1e-17 * np.abs(slope)).all():
+            break
+    front = np.exp(p * np.log(q) - q - special.gammaln(p))
+    found = front * (total * (np.log(q) - special.digamma(p)) + slope)
+    found = np.where(valid, found, np.where(np.isnan(a64 + x64) | (a64 <= 0), np.nan, 0.0))
+    return found.astype(a.dtype)
+
+
+def _gamma(
+    name: str,
+    formula: str,
+    host: Any,
+    grad: Any,
+    api: str,
+    types: tuple[DType, ...] = DEVICE_FLOATS,
+) -> OpDef:
+    return OpDef(
+        name,
+        inputs="a: T, x: T",
+        outputs="z: T",
+        types={"T": types},
+        doc=f"""Elementwise z = {formula}.
+
+        a, x: one float type, a > 0, x >= 0, shapes that broadcast together. z: that dtype, the broadcast shape.
+        Runs on the host.""",
+        infer=broadcast,
+        host=host,
+        grad=grad,
+        api=api,
+    )
+
+
+def _grads_gamma(sign: float) -> Callable[..., tuple[Any, Any]]:
+    def grads(op: Operation, dy: Tensor, a: Tensor, x: Tensor) -> tuple[Any, Any]:
+        density = EXP(-x + (a - 1.0) * LOG(x) - LGAMMA(a))
+        return sign * IGAMMA_GRAD_A(a, x) * dy, sign * density * dy
+
+    return grads
+
+
+IGAMMA: OpDef = _gamma(
+    "Igamma", "the lower regularised incomplete gamma function P(a, x)", _scipy("gammainc"), _both(_grads_gamma(1.0)),
+    "igamma math.igamma",
+)  # fmt: skip
+IGAMMAC: OpDef = _gamma(
+    "Igammac", "the upper regularised incomplete gamma function Q(a, x) = 1 - P(a, x)", _scipy("gammaincc"),
+    _both(_grads_gamma(-1.0)), "igammac math.igammac",
+)  # fmt: skip
+
+
+def _grads_slope(op: Operation, dy: Tensor, a: Tensor, x: Tensor) -> tuple[Any, Any]:
+    """By x in closed form; by a, for which there is none, a central difference in float64 (exact to seven digits)."""
+    density = EXP(-x + (a - 1.0) * LOG(x) - LGAMMA(a))
+    a64, x64 = cast_to(a, float64), cast_to(x, float64)
+    step = a64 * 1e-4
+    curve = (IGAMMA_GRAD_A(a64 + step, x64) - IGAMMA_GRAD_A(a64 - step, x64)) / (2.0 * step)
+    return cast_to(curve, a.dtype) * dy, density * (LOG(x) - DIGAMMA(a)) * dy
+
+
+IGAMMA_GRAD_A: OpDef = _gamma(
+    "IgammaGradA", "the derivative of P(a, x) by a", _host_slope, _both(_grads_slope), ""
+)
+
+
+def _host_sample_slope(call: HostCall, alpha: np.ndarray, sample: np.ndarray) -> np.ndarray:
+    """By the implicit function: P(alpha, sample) stays as it is when alpha moves."""
+    special = import_module("scipy.special")
+    a, x = alpha.astype(np.float64), sample.astype(np.float64)
+    with np.errstate(all="ignore"):
+        density = np.exp((a - 1.0) * np.log(x) - x - special.gammaln(a))
+        return (-_host_slope(call, a, x) / density).astype(alpha.dtype)
+
+
+RANDOM_GAMMA_GRAD = OpDef(
+    "RandomGammaGrad",
+    inputs="alpha: T, sample: T",
+    outputs="output: T",
+    types={"T": DEVICE_FLOATS},
+    doc="""The derivative of a gamma sample by its parameter alpha, elementwise.
+
+    alpha, sample: one float type, positive, shapes that broadcast together. output: the broadcast shape. Runs
+    on the host.""",
+    infer=broadcast,
+    host=_host_sample_slope,
+    grad=GRADIENT_MISSING,
+    api="random_gamma_grad",
+)
+
+
+def _grad_beta(op: Operation, dy: Tensor) -> Any:
+    """Only by x, as in TensorFlow."""
+    a, b, x = op.inputs
+    log_beta = LGAMMA(a) + LGAMMA(b) - LGAMMA(a + b)
+    density = EXP((b - 1.0) * LOG1P(-x) + (a - 1.0) * LOG(x) - log_beta)
+    return None, None, unbroadcast(density, x, None, density * dy)[1]
+
+
+def _alike_or_scalars(c: Infer) -> Shape:
+    shape = unknown_shape
+    for own in c.shapes:
+        if own.ndims == 0:
+            continue
+        if not shape.is_compatible_with(own):
+            raise ShapeError(f"{c.op_name}: shapes {shape} and {own} must be alike, or those of scalars")
+        shape = shape.merge_with(own)
+    return Shape(()) if all(own.ndims == 0 for own in c.shapes) else shape
+
+
+BETAINC = OpDef(
+    "Betainc",
+    inputs="a: T, b: T, x: T",
+    outputs="z: T",
+    types={"T": DEVICE_FLOATS},
+    doc="""The regularised incomplete beta function I_x(a, b), elementwise.
+
+    a, b > 0, x in [0, 1]: float32 or float64, scalars or all of one shape. z: that shape. Errors: other shapes.
+    Runs on the host.""",
+    infer=_alike_or_scalars,
+    host=_scipy("betainc"),
+    grad=_grad_beta,
+    api="betainc math.betainc",
+)
+
+OPS: tuple[OpDef, ...] = (
+    XDIVY, XLOGY, XLOG1PY, MUL_NO_NAN, ERFINV, NDTRI, APPROXIMATE_EQUAL, IGAMMA, IGAMMAC, IGAMMA_GRAD_A,
+    RANDOM_GAMMA_GRAD, BETAINC,
+)  # fmt: skip
+API: dict[str, Any] = {}

@@ -1,0 +1,505 @@
+"""Counting: histograms, different elements with their numbers, differences of lists, distances of sequences.
+
+Invariant: counts are exact integers; ops whose result's size depends on the data run on the host.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.bounds import Bound
+from tfnb.ir.default import graph_of
+from tfnb.ir.kernelcall import I32, In, KernelCall, KernelSite, Out
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import RANGE, ZEROS_LIKE
+from tfnb.ops.array.gather import segment_groups
+from tfnb.ops.array.pack import PACK
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE, SHAPE, SIZE
+from tfnb.ops.array.where_partition import distinct
+from tfnb.ops.kernel_dtypes import element_defines
+from tfnb.ops.math.binary import MAXIMUM, MINIMUM
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import LESS, NOT_EQUAL, SELECT
+from tfnb.ops.math.reduce import MAX
+from tfnb.ops.math.reduce_sum import all_axes
+from tfnb.ops.math.unary import FLOOR
+from tfnb.types import (
+    ALL,
+    INDEX,
+    DTypeLike,
+    Shape,
+    as_dtype,
+    float32,
+    float64,
+    int32,
+    int64,
+    unknown_shape,
+)
+
+__all__ = ["API", "BINCOUNT", "OPS"]
+
+
+def _bins(c: Infer) -> Shape:
+    size = c.value(1)
+    n = None if size is None else int(size.reshape(()))
+    if n is not None and n < 0:
+        raise InvalidArgumentError(f"{c.op_name}: size must be >= 0, got {n}")
+    return Shape((n,))
+
+
+def _host_bincount(
+    call: HostCall, arr: np.ndarray, size: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    n, flat = int(size), arr.reshape(-1)
+    if flat.size and flat.min() < 0:
+        raise InvalidArgumentError(f"the number {flat.min()} is negative", call.op)
+    if weights.size and weights.shape != arr.shape:
+        raise InvalidArgumentError(
+            f"weights of shape {weights.shape} for numbers of shape {arr.shape}", call.op
+        )
+    out, keep = np.zeros(n, weights.dtype), flat < n
+    np.add.at(out, flat[keep], weights.reshape(-1)[keep] if weights.size else weights.dtype.type(1))
+    return out
+
+
+def _bincount_calls(site: KernelSite) -> tuple[KernelCall, ...]:
+    arr, _, weights = site.inputs
+    if site.outputs[0].size == 0:
+        return ()
+    if weights.size and weights.shape != arr.shape:
+        raise InvalidArgumentError(
+            f"weights of shape {weights.shape} for numbers of shape {arr.shape}"
+        )
+    defines = (*element_defines(weights.dtype), ("ID", arr.dtype.cl))
+    entry = "bin_weights" if weights.size else "bin_count"
+    args = (In(2), In(0), Out(0), I32(arr.size), I32(1), I32(site.outputs[0].size))
+    return (
+        KernelCall(
+            "math/segment.cl", entry, args, (segment_groups(site), 1, 1), (1, 1, 1), defines
+        ),
+    )
+
+
+BINCOUNT = OpDef(
+    "Bincount",
+    inputs="arr: int32, size: int32, weights: T",
+    outputs="bins: T",
+    types={"T": (int32, int64, float32, float64)},
+    doc="""How often each number occurs: bins[k] = the count, or the sum of the weights, of the elements that are k.
+
+    arr: int32, any shape, not negative; numbers from size on are dropped. size: an int32 scalar. weights: the
+    shape of arr, or empty: then each counts 1. bins: dtype of weights, shape (size,). Errors: a negative number
+    (a device drops one that it computed itself).""",
+    infer=_bins,
+    host=_host_bincount,
+    opencl=_bincount_calls,
+    bounds=lambda c: [Bound(0, 2**31, what="number")],
+    grad=GRADIENT_MISSING,
+    shape_inputs=(1,),
+)
+
+
+@record
+class DenseBincountAttrs:
+    """`binary_output`: 1 for a number that occurs, however often."""
+
+    binary_output: bool = False
+
+
+def _dense_bins(c: Infer) -> Shape:
+    x, size = c.shapes[0], c.value(1)
+    n = None if size is None else int(size.reshape(()))
+    if x.dims is None:
+        return unknown_shape
+    if len(x.dims) > 2:
+        raise ShapeError(f"DenseBincount: needs a vector or rows of numbers, got shape {x}")
+    weights = c.shapes[2]
+    if not weights.is_compatible_with(x) and weights.num_elements() not in (0, None):
+        raise ShapeError(f"DenseBincount: weights of shape {weights} for numbers of shape {x}")
+    return Shape((*x.dims[:-1], n) if len(x.dims) == 2 else (n,))
+
+
+def _host_dense_bincount(
+    call: HostCall, x: np.ndarray, size: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    rows = np.atleast_2d(x) if x.ndim < 2 else x
+    given = weights.reshape(rows.shape) if weights.size else [weights] * len(rows)
+    found = [_host_bincount(call, row, size, w) for row, w in zip(rows, given, strict=True)]
+    out = np.asarray(found, weights.dtype).reshape(len(rows), int(size))
+    out = (out != 0).astype(out.dtype) if call.attrs.binary_output else out
+    return out if x.ndim == 2 else out[0]
+
+
+def _expand_dense_bincount(op: Operation, x: Tensor, size: Tensor, weights: Tensor) -> Any:
+    """Rows are counted together, each by numbers of its own; what is too large gets a number beyond all."""
+    if x.shape.ndims not in (1, 2) or x.dtype is int64:
+        return None
+    if x.shape.ndims == 1:
+        found = BINCOUNT(x, size, weights)
+    else:
+        rows = SHAPE(x, out_type=int32)[0]
+        start = EXPAND_DIMS(RANGE(np.int32(0), rows, np.int32(1)), np.int32(1)) * size
+        number = SELECT(LESS(x, size), x + start, ZEROS_LIKE(x) + rows * size)
+        found = RESHAPE(BINCOUNT(number, rows * size, weights), PACK([rows, size]))
+    if not op.attrs.binary_output:
+        return found
+    return cast_to(NOT_EQUAL(found, ZEROS_LIKE(found)), found.dtype)
+
+
+DENSE_BINCOUNT = OpDef(
+    "DenseBincount",
+    inputs="input: Tidx, size: Tidx, weights: T",
+    outputs="output: T",
+    types={"Tidx": INDEX, "T": (int32, int64, float32, float64)},
+    attrs=DenseBincountAttrs,
+    doc="""How often each number occurs, in a vector or in each row of a matrix: as `Bincount`.
+
+    input: integers, not negative; numbers from size on are dropped. size: a scalar. weights: the shape of
+    input, or empty. output: dtype of weights, shape (size,) or (rows, size). Errors: a negative number (on the
+    host).""",
+    infer=_dense_bins,
+    host=_host_dense_bincount,
+    expand=_expand_dense_bincount,
+    grad=GRADIENT_MISSING,
+    shape_inputs=(1,),
+)
+
+
+def _host_histogram(
+    call: HostCall, values: np.ndarray, limits: np.ndarray, nbins: np.ndarray
+) -> np.ndarray:
+    if limits.shape != (2,):
+        raise InvalidArgumentError(
+            f"value_range must be two numbers, got shape {limits.shape}", call.op
+        )
+    n, (low, high) = int(nbins), limits
+    if n <= 0 or not low < high:
+        raise InvalidArgumentError(
+            f"{n} bins in [{low}, {high}]; needed at least one and a rising range", call.op
+        )
+    step = (float(high) - float(low)) / n
+    at = (np.maximum(values, low) - low).astype(np.float64) / step
+    counts = np.bincount(np.minimum(at, n - 1).astype(np.int64).reshape(-1), minlength=n)
+    return counts.astype(call.types["dtype"].np)
+
+
+def _expand_histogram(op: Operation, values: Tensor, limits: Tensor, nbins: Tensor) -> Any:
+    low, high = limits[0], limits[1]
+    wide = cast_to(MAXIMUM(values, low) - low, float64)
+    step = (cast_to(high, float64) - cast_to(low, float64)) / cast_to(nbins, float64)
+    top = cast_to(nbins - 1, float64)
+    at = cast_to(MINIMUM(FLOOR(wide / step), top), int32)
+    return BINCOUNT(at, nbins, np.zeros(0, op.types["dtype"].np))
+
+
+def _histogram_shape(c: Infer) -> Shape:
+    if not c.shapes[1].is_compatible_with(Shape((2,))):
+        raise ShapeError(f"HistogramFixedWidth: value_range must be two numbers, got {c.shapes[1]}")
+    n = c.value(2)
+    return Shape((None if n is None else int(n.reshape(())),))
+
+
+HISTOGRAM_FIXED_WIDTH = OpDef(
+    "HistogramFixedWidth",
+    inputs="values: T, value_range: T, nbins: int32",
+    outputs="out: dtype",
+    types={"T": (int32, int64, float32, float64), "dtype": INDEX},
+    doc="""A histogram with bins of one width: how many values lie in each of nbins parts of a range.
+
+    values: a number type, any shape; those outside count for the first or last bin. value_range: (2,), of that
+    dtype, rising. nbins: an int32 scalar. out: shape (nbins,). Errors (on the host): a range that does not
+    rise, no bins.""",
+    infer=_histogram_shape,
+    host=_host_histogram,
+    expand=_expand_histogram,
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(2,),
+    defaults={"dtype": int32},
+)
+
+
+def _host_distinct(
+    call: HostCall, x: np.ndarray, axis: np.ndarray | None = None
+) -> tuple[np.ndarray, ...]:
+    """(elements in the order of first occurrence, place of each, how often)."""
+    if axis is not None and axis.size > 1:
+        raise ShapeError(f"axis must be one number or none, got {axis.tolist()}", call.op)
+    if axis is not None and axis.size:
+        a = normalize_axis(int(axis.reshape(-1)[0]), x.ndim)
+    else:
+        a = 0
+    if x.ndim != 1 and (axis is None or not axis.size):
+        raise ShapeError(f"needs a vector, got shape {x.shape}", call.op)
+    if x.ndim == 1 and x.dtype.kind in "iu":
+        first, idx = distinct(x)
+    else:
+        rows = np.moveaxis(x, a, 0)
+        flat = rows.reshape(rows.shape[0], math.prod(rows.shape[1:]))
+        seen: dict[Any, int] = {}
+        idx = np.asarray([seen.setdefault(tuple(r.tolist()), len(seen)) for r in flat], np.int64)
+        first = np.unique(idx, return_index=True)[1]
+    kind = call.types["out_idx"].np
+    counts = np.bincount(idx, minlength=len(first))
+    return np.take(x, first, a), idx.astype(kind), counts.astype(kind)
+
+
+def _distinct_shapes(c: Infer, outputs: int) -> tuple[Shape, ...]:
+    x, axis = c.shapes[0], c.value(1) if len(c.shapes) > 1 else np.zeros(0, np.int64)
+    if x.dims is None or axis is None:
+        return (unknown_shape, *[Shape((None,))] * (outputs - 1))
+    if not axis.size and len(x.dims) != 1:
+        raise ShapeError(f"{c.op_name}: needs a vector, got shape {x}")
+    a = normalize_axis(int(axis.reshape(-1)[0]), len(x.dims)) if axis.size else 0
+    y = Shape((*x.dims[:a], None, *x.dims[a + 1 :]))
+    return (y, Shape((x.dims[a],)), Shape((None,)))[:outputs]
+
+
+def _distinct(name: str, along: bool, counted: bool, api: str = "") -> OpDef:
+    n = 3 if counted else 2
+    what = "slices along an axis" if along else "elements of a vector"
+    more = " axis: an integer vector of one number, or empty for a vector x." if along else ""
+    return OpDef(
+        name,
+        inputs="x: T" + (", axis: Taxis" if along else ""),
+        outputs="y: T, idx: out_idx" + (", count: out_idx" if counted else ""),
+        types={"T": ALL, **({"Taxis": INDEX} if along else {}), "out_idx": INDEX},
+        doc=f"""The different {
+            what
+        }, in the order of first occurrence, and the place of each of x's among them.
+
+        x: any dtype.{more} y: without repetition. idx: integers.{
+            " count: how often each of y occurs." if counted else ""
+        } Runs on the host: the size depends on the data.""",
+        infer=lambda c: _distinct_shapes(c, n),
+        host=lambda call, *arrays: _host_distinct(call, *arrays)[:n],
+        grad=GRADIENT_MISSING,
+        dynamic=True,
+        api=api,
+        defaults={"out_idx": int32},
+    )
+
+
+UNIQUE_WITH_COUNTS = _distinct("UniqueWithCounts", False, True)
+UNIQUE_V2 = _distinct("UniqueV2", True, False)
+UNIQUE_WITH_COUNTS_V2 = _distinct("UniqueWithCountsV2", True, True)
+
+
+def _host_difference(call: HostCall, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    gone = set(y.tolist())
+    idx = np.asarray([i for i, v in enumerate(x.tolist()) if v not in gone], np.int64)
+    return x[idx], idx.astype(call.types["out_idx"].np)
+
+
+LIST_DIFF = OpDef(
+    "ListDiff",
+    inputs="x: T, y: T",
+    outputs="out: T, idx: out_idx",
+    types={"T": ALL, "out_idx": INDEX},
+    doc="""The elements of x that are not in y, in their order, and their places in x.
+
+    x, y: vectors of one dtype. out: that dtype. idx: integers. Runs on the host: the size depends on the
+    data.""",
+    infer=lambda c: (Shape((None,)), Shape((None,))),
+    host=_host_difference,
+    grad=GRADIENT_MISSING,
+    dynamic=True,
+    defaults={"out_idx": int32},
+)
+
+
+@record
+class EditDistanceAttrs:
+    """`normalize`: divide by the length of the truth."""
+
+    normalize: bool = True
+
+
+def _levenshtein(a: Sequence[Any], b: Sequence[Any]) -> int:
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        before, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (x != y))
+    return row[-1]
+
+
+def _groups(indices: np.ndarray, values: np.ndarray) -> dict[tuple[int, ...], list[Any]]:
+    found: dict[tuple[int, ...], list[Any]] = {}
+    for i, v in zip(indices.tolist(), values.tolist(), strict=True):
+        found.setdefault(tuple(i[:-1]), []).append(v)
+    return found
+
+
+def _host_distance(call: HostCall, *arrays: np.ndarray) -> np.ndarray:
+    hi, hv, hs, ti, tv, ts = arrays
+    for indices, values, shape in ((hi, hv, hs), (ti, tv, ts)):
+        if indices.shape != (values.size, shape.size):
+            raise InvalidArgumentError(
+                f"indices of shape {indices.shape} for {values.size} values of rank {shape.size}", call.op
+            )
+    if hs.shape != ts.shape or hs.size < 2:
+        raise InvalidArgumentError(f"ranks {hs.size} and {ts.size}; needed one rank >= 2", call.op)
+    sizes = np.maximum(hs[:-1], ts[:-1])
+    guesses, truths = _groups(hi, hv), _groups(ti, tv)
+    out = np.zeros(sizes.tolist(), np.float32)
+    for at in {*guesses, *truths}:
+        if any(i < 0 or i >= n for i, n in zip(at, sizes.tolist(), strict=True)):
+            raise InvalidArgumentError(
+                f"the index {at} is not inside shape {sizes.tolist()}", call.op
+            )
+        truth = truths.get(at, [])
+        distance = float(_levenshtein(truth, guesses.get(at, [])))
+        if call.attrs.normalize:
+            distance = distance / len(truth) if truth else (np.inf if distance else 0.0)
+        out[at] = distance
+    return out
+
+
+def _distance_shape(c: Infer) -> Shape:
+    """The larger of both shapes, as far as they are known, without the last dimension."""
+    guesses, truths = c.as_shape(2).dims, c.as_shape(5).dims
+    if not guesses or not truths or len(guesses) != len(truths):
+        return unknown_shape
+    pairs = zip(guesses[:-1], truths[:-1], strict=True)
+    return Shape(tuple(None if a is None or b is None else max(a, b) for a, b in pairs))
+
+
+EDIT_DISTANCE = OpDef(
+    "EditDistance",
+    inputs="hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, "
+    "truth_indices: int64, truth_values: T, truth_shape: int64",
+    outputs="output: float32",
+    types={"T": ALL},
+    attrs=EditDistanceAttrs,
+    doc="""How many insertions, deletions and replacements turn each hypothesis into its truth (Levenshtein).
+
+    Two sparse tensors of one dtype and rank >= 2, whose last dimension holds the sequences, in row-major order.
+    output: float32, the larger of both shapes without the last dimension; with `normalize` divided by the
+    truth's length (infinite for an empty truth). Errors: the ranks differ. Runs on the host: the shape depends
+    on the data.""",
+    infer=_distance_shape,
+    host=_host_distance,
+    grad=NOT_DIFFERENTIABLE,
+    dynamic=True,
+)  # fmt: skip
+
+
+class UniqueWithCounts(NamedTuple):
+    """The different elements, for each input its place among them, and how often each occurs."""
+
+    y: Any
+    idx: Any
+    count: Any
+
+
+class ListDiff(NamedTuple):
+    """What is left of a list, and where it stood."""
+
+    out: Any
+    idx: Any
+
+
+def unique_with_counts(x: TensorLike, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
+    """The different elements of a vector in the order of first occurrence, each element's place, and the counts."""
+    return UniqueWithCounts(*UNIQUE_WITH_COUNTS(x, out_idx=out_idx, name=name))
+
+
+def setdiff1d(
+    x: TensorLike, y: TensorLike, index_dtype: Any = int32, name: str | None = None, out_idx: Any = None
+) -> ListDiff:
+    """The elements of the vector x that are not in y, and their places."""
+    return ListDiff(
+        *LIST_DIFF(x, y, out_idx=index_dtype if out_idx is None else out_idx, name=name)
+    )
+
+
+def bincount(
+    arr: Any, weights: TensorLike | None = None, minlength: Any = None, maxlength: Any = None, dtype: DTypeLike = int32,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """How often each number of `arr` (int32, not negative) occurs, or the sum of its weights.
+
+    The result is as long as the largest number says, but between `minlength` and `maxlength`. dtype: of the
+    counts, where there are no weights.
+    """
+    graph = graph_of((arr, weights))
+    with graph.as_default(), graph.name_scope(name or "bincount"):
+        x = graph.to_tensor(arr, None if hasattr(arr, "dtype") else int32)
+        x = cast_to(x, int32)
+        some = MINIMUM(SIZE(x, out_type=int32), np.int32(1))
+        size = some * (MAX(x, all_axes(x)) + 1)
+        if minlength is not None:
+            size = MAXIMUM(graph.to_tensor(minlength, int32), size)
+        if maxlength is not None:
+            size = MINIMUM(graph.to_tensor(maxlength, int32), size)
+        each = np.zeros(0, as_dtype(dtype).np) if weights is None else weights
+        return BINCOUNT(x, size, each)
+
+
+def histogram_fixed_width(
+    values: TensorLike, value_range: Any, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
+) -> Any:
+    """How many values lie in each of `nbins` parts of `value_range` (low, high); outer ones count at the ends."""
+    graph = graph_of((values, value_range))
+    v = graph.to_tensor(values)
+    return HISTOGRAM_FIXED_WIDTH(
+        v, graph.to_tensor(value_range, v.dtype), nbins, dtype=as_dtype(dtype), name=name
+    )
+
+
+def histogram_fixed_width_bins(
+    values: TensorLike, value_range: Any, nbins: int = 100, dtype: DTypeLike = int32, name: str | None = None
+) -> Any:
+    """The number of the bin that each value falls in: the shape of `values`."""
+    graph = graph_of((values, value_range))
+    with graph.as_default(), graph.name_scope(name or "histogram_bins"):
+        v = graph.to_tensor(values)
+        limits = graph.to_tensor(value_range, v.dtype)
+        wide = v.dtype if v.dtype.is_floating else float64
+        scaled = cast_to(v - limits[0], wide) / cast_to(limits[1] - limits[0], wide)
+        n = cast_to(graph.to_tensor(nbins, int32), wide)
+        at = FLOOR(n * scaled)
+        return cast_to(MINIMUM(MAXIMUM(at, n * 0), n - 1), as_dtype(dtype))
+
+
+def edit_distance(
+    hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
+) -> Any:
+    """Levenshtein distances of the sequences in two sparse tensors; divided by the truth's length if `normalize`."""
+    h, t = hypothesis, truth
+    return EDIT_DISTANCE(
+        h.indices,
+        h.values,
+        h.dense_shape,
+        t.indices,
+        t.values,
+        t.dense_shape,
+        normalize=normalize,
+        name=name,
+    )
+
+
+OPS: tuple[OpDef, ...] = (
+    BINCOUNT, DENSE_BINCOUNT, HISTOGRAM_FIXED_WIDTH, UNIQUE_WITH_COUNTS, UNIQUE_V2, UNIQUE_WITH_COUNTS_V2, LIST_DIFF,
+    EDIT_DISTANCE,
+)  # fmt: skip
+API: dict[str, Any] = {
+    "unique_with_counts": unique_with_counts,
+    "setdiff1d": setdiff1d,
+    "listdiff": setdiff1d,
+    "list_diff": setdiff1d,
+    "bincount": bincount,
+    "math.bincount": bincount,
+    "histogram_fixed_width": histogram_fixed_width,
+    "histogram_fixed_width_bins": histogram_fixed_width_bins,
+    "edit_distance": edit_distance,
+}

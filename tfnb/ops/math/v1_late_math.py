@@ -1,0 +1,148 @@
+"""Small ops of later 1.x graphs: buckets, Euclidean norms, conjugate transposes, scaled Bessel functions.
+
+Invariant: each is the composition or SciPy's function that its text says.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from tfnb.ir import scalar as s
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import unchanged
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.transpose_pad_tile import TRANSPOSE, grad_transpose
+from tfnb.ops.math.binary import DIV_NO_NAN
+from tfnb.ops.math.complex_numbers import CONJ
+from tfnb.ops.math.reduce_sum import SUM, ReductionAttrs, host_axes, infer_reduction, spread
+from tfnb.ops.math.unary import SIGN, SQRT, SQUARE
+from tfnb.types import ALL, DEVICE_FLOATS, FLOATS, INDEX, float32, float64, int32, int64
+
+__all__ = ["API", "OPS"]
+
+
+@record
+class BucketAttrs:
+    """`boundaries`: ascending numbers."""
+
+    boundaries: tuple[float, ...] = ()
+
+
+def _bucket(attrs: Any, x: Expr) -> Expr:
+    found = s.const(0, int32)
+    for b in attrs.boundaries:
+        wide = x if x.dtype.is_floating else s.cast(x, float64)
+        below = s.lt(wide, s.const(float(np.float32(b)), wide.dtype))  # never of NaN, which is behind all
+        found = found + s.where(below, s.const(0, int32), s.const(1, int32))
+    return found + s.cast(x, int32) * 0 if not attrs.boundaries else found
+
+
+BUCKETIZE = OpDef(
+    "Bucketize",
+    "input: T",
+    "output: int32",
+    """The number of `boundaries` that are not above each element; of NaN all.
+
+    input: int32, int64, float32 or float64, any shape. output: its shape.""",
+    types={"T": (int32, int64, float32, float64)},
+    attrs=BucketAttrs,
+    infer=unchanged,
+    scalar=_bucket,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+
+def _norm_host(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    return np.sqrt(np.sum(np.square(wide), axis=host_axes(x, axes), keepdims=call.attrs.keep_dims)).astype(x.dtype)
+
+
+def _norm_grad(op: Operation, dy: Tensor) -> Any:
+    x = op.inputs[0]
+    return DIV_NO_NAN(x * spread(op, dy), spread(op, op.y)), None
+
+
+EUCLIDEAN_NORM = OpDef(
+    "EuclideanNorm",
+    "input: T, reduction_indices: Tidx",
+    "output: T",
+    """The square root of the sum of squares along axes.
+
+    input: a float type. reduction_indices: axes, negative ones from the end. output: the shape without them, or with
+    size 1 there if `keep_dims`. Errors: an axis out of range.""",
+    types={"T": FLOATS, "Tidx": INDEX},
+    attrs=ReductionAttrs,
+    infer=infer_reduction,
+    host=_norm_host,
+    expand=lambda op, x, axes: SQRT(SUM(SQUARE(x), axes, keep_dims=op.attrs.keep_dims)),
+    grad=_norm_grad,
+    shape_inputs=(1,),
+)
+
+
+def _conjugated(x: Tensor) -> Any:
+    return CONJ(x) if x.dtype.is_complex else x
+
+
+CONJUGATE_TRANSPOSE = OpDef(
+    "ConjugateTranspose",
+    "x: T, perm: Tperm",
+    "y: T",
+    """`Transpose`, and of complex numbers the conjugate.
+
+    x: any dtype. perm: an integer vector, a permutation of x's axes. Errors: it is none.""",
+    types={"T": ALL, "Tperm": INDEX},
+    infer=TRANSPOSE.infer,
+    host=lambda call, x, perm: np.conj(TRANSPOSE.host(call, x, perm)) if x.dtype.kind == "c"  # type: ignore[misc]
+    else TRANSPOSE.host(call, x, perm),  # type: ignore[misc]
+    expand=lambda op, x, perm: _conjugated(TRANSPOSE(x, perm)),
+    grad=lambda op, dy: (_conjugated(grad_transpose(op, dy)[0]), None),
+    shape_inputs=(1,),
+)
+
+
+def _bessel(order: int, grad: Any) -> OpDef:
+    def run(call: HostCall, x: np.ndarray) -> np.ndarray:
+        found = getattr(import_module("scipy.special"), f"i{order}e")(x.astype(np.float64))
+        return np.asarray(found).astype(x.dtype)
+
+    return OpDef(
+        f"BesselI{order}e",
+        "x: T",
+        "y: T",
+        f"""exp(-|x|) I(x), I the modified Bessel function of the first kind of order {order}, elementwise.
+
+        x: float32 or float64, any shape. y: alike. Runs on the host.""",
+        types={"T": DEVICE_FLOATS},
+        infer=unchanged,
+        host=run,
+        grad=grad,
+        api=f"math.bessel_i{order}e",
+    )
+
+
+def _grad_i1e(op: Operation, dy: Tensor) -> Any:
+    """I1' = I0 - I1 / x, whose limit at 0 is 1/2."""
+    x = op.x
+    slope = BESSEL_I0E(x) - op.y * SIGN(x) - DIV_NO_NAN(op.y, x)
+    at_zero = 1.0 - SQUARE(SIGN(x))
+    return dy * (slope - 0.5 * at_zero)
+
+
+BESSEL_I0E: OpDef = _bessel(0, lambda op, dy: dy * (BESSEL_I1E(op.x) - SIGN(op.x) * op.y))
+BESSEL_I1E: OpDef = _bessel(1, _grad_i1e)
+
+
+def bucketize(input: TensorLike, boundaries: Any, name: str | None = None) -> Any:
+    """The number of the bucket between ascending `boundaries` of each element: int32."""
+    return BUCKETIZE(input, boundaries=tuple(float(b) for b in boundaries), name=name)
+
+
+OPS: tuple[OpDef, ...] = (BUCKETIZE, EUCLIDEAN_NORM, CONJUGATE_TRANSPOSE, BESSEL_I0E, BESSEL_I1E)
+API: dict[str, Any] = {"contrib.layers.bucketize": bucketize}

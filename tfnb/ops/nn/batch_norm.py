@@ -1,0 +1,358 @@
+"""Batch normalisation of images as one op, as TensorFlow 1.x writes it (white paper, Table 1).
+
+The op is a composition for devices. Version 2 keeps the statistics of 16-bit images in 32 bits, version 3 has one more
+output. Invariant: the moments in outputs 3 and 4 are those that `y` was normalised with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import SQUEEZE
+from tfnb.ops.math.binary import MAXIMUM
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.reduce import MEAN
+from tfnb.ops.math.reduce_sum import SUM
+from tfnb.ops.math.unary import RSQRT
+from tfnb.ops.nn.batch_norm_grad import (
+    FUSED_BATCH_NORM_GRAD,
+    FUSED_BATCH_NORM_GRAD_V2,
+    FUSED_BATCH_NORM_GRAD_V3,
+    MIXED,
+    BatchNormGradAttrs,
+    channel_axes,
+    like_channels,
+    pixel_count,
+)
+from tfnb.ops.nn.losses import scope
+from tfnb.types import DEVICE_FLOATS, Shape
+
+__all__ = ["API", "FUSED_BATCH_NORM", "FUSED_BATCH_NORM_V3", "OPS"]
+
+
+@record
+class BatchNormAttrs:
+    """`epsilon`: added to the variance; `is_training`: normalise with the batch's own moments.
+
+    `exponential_avg_factor`: what share of the batch's moments goes into outputs 1 and 2; the rest is what
+    came in.
+    """
+
+    epsilon: float = 0.0001
+    exponential_avg_factor: float = 1.0
+    data_format: str = "NHWC"
+    is_training: bool = True
+
+    def __post_init__(self) -> None:
+        settled = BatchNormGradAttrs(self.epsilon, self.data_format)
+        object.__setattr__(self, "epsilon", settled.epsilon)
+
+    @property
+    def moving(self) -> bool:
+        """Are old moments mixed with the batch's?"""
+        return self.is_training and self.exponential_avg_factor != 1.0
+
+
+def _grad_attrs(a: BatchNormAttrs) -> dict[str, Any]:
+    return {"epsilon": a.epsilon, "data_format": a.data_format, "is_training": a.is_training}
+
+
+def _infer(c: Infer) -> tuple[Shape, ...]:
+    x = with_rank(c, 0, 4)
+    axis = 1 if c.attrs.data_format == "NCHW" else 3
+    channels = Shape((x.as_list()[axis],))
+    given = not c.attrs.is_training or c.attrs.moving
+    for i in range(1, 5 if given else 3):
+        vector = with_rank(c, i, 1)
+        if not channels.is_compatible_with(vector):
+            raise ShapeError(f"{c.op_name}: input {i} has shape {vector}, the images {x}")
+        channels = channels.merge_with(vector)
+    dims = x.as_list()
+    dims[axis] = channels.as_list()[0]
+    return Shape(tuple(dims)), channels, channels, channels, channels
+
+
+def _infer_v3(c: Infer) -> tuple[Shape, ...]:
+    return (*_infer(c), Shape((0,)))
+
+
+def _host(call: HostCall, x: np.ndarray, scale: np.ndarray, offset: np.ndarray, mean: Any, variance: Any) -> Any:
+    a = call.attrs
+    axes = tuple(int(i) for i in channel_axes(a))
+    like = (-1, 1, 1) if a.data_format == "NCHW" else (-1,)
+    n = x.size // max(scale.size, 1)
+    wide = x.astype(scale.dtype)
+    shown, unbiased = mean, variance
+    with np.errstate(all="ignore"):
+        if a.is_training:
+            mean, variance = wide.mean(axis=axes), wide.var(axis=axes)
+            now, factor = variance * (n / max(n - 1, 1)), a.exponential_avg_factor
+            if a.moving:
+                shown = (1 - factor) * shown + factor * mean
+                now = (1 - factor) * unbiased + factor * now
+            else:
+                shown = mean
+            shown, unbiased = shown.astype(scale.dtype), now.astype(scale.dtype)
+        inv = scale / np.sqrt(variance + scale.dtype.type(a.epsilon))
+        y = (wide - mean.reshape(like)) * inv.reshape(like) + offset.reshape(like)
+    return y.astype(x.dtype), shown, unbiased, mean, variance
+
+
+def _host_v3(call: HostCall, *inputs: np.ndarray) -> Any:
+    return (*_host(call, *inputs), np.zeros(0, inputs[1].dtype))
+
+
+def _flat(a: BatchNormAttrs, moments: Any) -> Any:
+    return SQUEEZE(moments, squeeze_dims=tuple(int(i) for i in channel_axes(a)))
+
+
+def _bessel(x: Any, channels: Any) -> Any:
+    """n / (n - 1), which makes the batch's variance an unbiased estimate."""
+    n = pixel_count(x, channels)
+    return n / max(n - 1.0, 1.0) if isinstance(n, float) else n / MAXIMUM(n - 1.0, 1.0)
+
+
+def _expand(op: Operation, x: Tensor, scale: Tensor, offset: Tensor, mean: Tensor, variance: Tensor) -> Any:
+    a, axes = op.attrs, channel_axes(op.attrs)
+    wide = cast_to(x, scale.dtype)
+    shown, unbiased = mean, variance
+    if a.is_training:
+        kept = MEAN(wide, axes, keep_dims=True)
+        away = wide - kept
+        mean, variance = _flat(a, kept), _flat(a, MEAN(away * away, axes, keep_dims=True))
+        now, factor = variance * _bessel(x, scale), a.exponential_avg_factor
+        shown = (1 - factor) * shown + factor * mean if a.moving else mean
+        unbiased = (1 - factor) * unbiased + factor * now if a.moving else now
+    inv = scale * RSQRT(variance + a.epsilon)
+    y = (wide - like_channels(a, mean)) * like_channels(a, inv) + like_channels(a, offset)
+    return cast_to(y, x.dtype), shown, unbiased, mean, variance
+
+
+def _expand_v3(op: Operation, *inputs: Tensor) -> Any:
+    nothing = inputs[0].graph.to_tensor(np.zeros(0, inputs[1].dtype.np))
+    return (*_expand(op, *inputs), nothing)
+
+
+def _sum_of(*parts: Any) -> Any:
+    found = None
+    for part in parts:
+        if part is not None:
+            found = part if found is None else found + part
+    return found
+
+
+def _scaled(factor: float, g: Any) -> Any:
+    return g if g is None or factor == 1.0 else factor * g
+
+
+def _back(op: Operation, dy: Tensor) -> tuple[Any, ...]:
+    """FusedBatchNormGrad of the op's version."""
+    x, scale, _, mean, variance = op.inputs
+    if op.attrs.is_training:
+        mean, variance = op.outputs[3], op.outputs[4]
+    kept = _grad_attrs(op.attrs)
+    if len(op.outputs) == 6:
+        found = FUSED_BATCH_NORM_GRAD_V3(dy, x, scale, mean, variance, op.outputs[5], **kept)
+    else:
+        version = FUSED_BATCH_NORM_GRAD_V2 if "U" in op.types else FUSED_BATCH_NORM_GRAD
+        found = version(dy, x, scale, mean, variance, **kept)
+    return tuple(found[:3])
+
+
+def _grad(
+    op: Operation, dy: Tensor, dshown: Tensor, dunbiased: Tensor, dmean: Tensor, dvariance: Tensor, *_: Tensor
+) -> Any:
+    """Through `y` by FusedBatchNormGrad, and through the moments, which are functions of x in training."""
+    a = op.attrs
+    x, scale, _offset, _mean, given_variance = op.inputs
+    dx, dscale, doffset = (None, None, None) if dy is None else _back(op, dy)
+    if not a.is_training:
+        if dy is not None:
+            inv = RSQRT(given_variance + a.epsilon)
+            dmean = _sum_of(dmean, -doffset * scale * inv)
+            dvariance = _sum_of(dvariance, dscale * scale * inv * inv * -0.5)
+        return dx, dscale, doffset, _sum_of(dshown, dmean), _sum_of(dunbiased, dvariance)
+    factor = a.exponential_avg_factor
+    old = (_scaled(1 - factor, dshown), _scaled(1 - factor, dunbiased)) if a.moving else (None, None)
+    dmean = _sum_of(dmean, _scaled(factor, dshown))
+    if dunbiased is not None:
+        dvariance = _sum_of(dvariance, _scaled(factor, dunbiased) * _bessel(x, scale))
+    return _sum_of(dx, _through_moments(op, dmean, dvariance)), dscale, doffset, *old
+
+
+def _through_moments(op: Operation, dmean: Tensor, dvariance: Tensor) -> Any:
+    """What x gets from gradients of the batch's mean and variance."""
+    a, x, scale = op.attrs, op.inputs[0], op.inputs[1]
+    if dmean is None and dvariance is None:
+        return None
+    n = pixel_count(x, scale)
+    away = cast_to(x, scale.dtype) - like_channels(a, op.outputs[3])
+    found = None
+    if dvariance is not None:
+        found = away * like_channels(a, dvariance * 2.0 / n)
+    if dmean is not None:
+        found = _sum_of(found, like_channels(a, dmean / n) + (0.0 * away if found is None else 0.0))
+    return cast_to(found, x.dtype)
+
+
+_DOC = """(x - mean) / sqrt(variance + epsilon) * scale + offset, per channel of images.
+
+    x: shape (batch, height, width, channels), or channels second for "NCHW". scale, offset: shape (channels,).
+    mean, variance: the same for `is_training=False`; in training they are not read (empty vectors will do), unless
+    `exponential_avg_factor` is not 1, and the batch's own moments serve. y: shape of x. batch_mean, batch_variance:
+    the moments, the variance times n / (n - 1) for the n pixels of a channel in training. reserve_space_1,
+    reserve_space_2: the moments that y was normalised with. Errors: another rank, vectors of another length."""
+
+_OUTPUTS = "batch_mean: %s, batch_variance: %s, reserve_space_1: %s, reserve_space_2: %s"
+
+FUSED_BATCH_NORM = OpDef(
+    "FusedBatchNorm",
+    "x: T, scale: T, offset: T, mean: T, variance: T",
+    "y: T, " + _OUTPUTS.replace("%s", "T"),
+    _DOC,
+    types={"T": DEVICE_FLOATS},
+    attrs=BatchNormAttrs,
+    infer=_infer,
+    host=_host,
+    expand=_expand,
+    grad=_grad,
+    defaults={"exponential_avg_factor": 1.0},
+)
+
+FUSED_BATCH_NORM_V2 = OpDef(
+    "FusedBatchNormV2",
+    "x: T, scale: U, offset: U, mean: U, variance: U",
+    "y: T, " + _OUTPUTS.replace("%s", "U"),
+    "FusedBatchNorm with statistics in 32 bits for images of 16.\n\n    " + _DOC,
+    types=MIXED,
+    attrs=BatchNormAttrs,
+    infer=_infer,
+    host=_host,
+    expand=_expand,
+    grad=_grad,
+)
+
+FUSED_BATCH_NORM_V3 = OpDef(
+    "FusedBatchNormV3",
+    "x: T, scale: U, offset: U, mean: U, variance: U",
+    "y: T, " + _OUTPUTS.replace("%s", "U") + ", reserve_space_3: U",
+    "FusedBatchNormV2 with one more output, an empty vector that its gradient takes.\n\n    " + _DOC,
+    types=MIXED,
+    attrs=BatchNormAttrs,
+    infer=_infer_v3,
+    host=_host_v3,
+    expand=_expand_v3,
+    grad=_grad,
+)
+
+
+@record
+class GlobalNormAttrs:
+    """`variance_epsilon`: added to the variance; `scale_after_normalization`: does gamma count?"""
+
+    variance_epsilon: float = 0.001
+    scale_after_normalization: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variance_epsilon", float(np.float32(self.variance_epsilon)))
+
+
+def _infer_global(c: Infer) -> Shape:
+    x = with_rank(c, 0, 4)
+    channels = Shape(tuple(x.as_list()[3:]))
+    for i in range(1, 5):
+        channels = channels.merge_with(with_rank(c, i, 1))
+    return x.merge_with(Shape((None, None, None, channels.as_list()[0])))
+
+
+def _host_global(
+    call: HostCall, t: np.ndarray, m: np.ndarray, v: np.ndarray, beta: np.ndarray, gamma: np.ndarray
+) -> Any:
+    inv = 1 / np.sqrt(v + v.dtype.type(call.attrs.variance_epsilon))
+    inv = inv * gamma if call.attrs.scale_after_normalization else inv
+    return ((t - m) * inv + beta).astype(t.dtype)
+
+
+def _expand_global(op: Operation, t: Tensor, m: Tensor, v: Tensor, beta: Tensor, gamma: Tensor) -> Any:
+    inv = RSQRT(v + op.attrs.variance_epsilon)
+    return (t - m) * (inv * gamma if op.attrs.scale_after_normalization else inv) + beta
+
+
+def _grad_global(op: Operation, dy: Tensor) -> Any:
+    t, m, v, _, gamma = op.inputs
+    axes = np.asarray([0, 1, 2], np.int32)
+    inv = RSQRT(v + op.attrs.variance_epsilon)
+    slope = inv * gamma if op.attrs.scale_after_normalization else inv
+    by_beta, by_unit = SUM(dy, axes), SUM(dy * (t - m), axes) * inv
+    by_v = -0.5 * by_unit * slope * inv
+    by_gamma = by_unit if op.attrs.scale_after_normalization else 0.0 * by_unit
+    return dy * slope, -by_beta * slope, by_v, by_beta, by_gamma
+
+
+BATCH_NORM_WITH_GLOBAL_NORMALIZATION = OpDef(
+    "BatchNormWithGlobalNormalization",
+    "t: T, m: T, v: T, beta: T, gamma: T",
+    "result: T",
+    """(t - m) / sqrt(v + variance_epsilon) * gamma + beta, per channel of images: TensorFlow 0.6's op.
+
+    t: shape (batch, height, width, channels). m, v, beta, gamma: shape (channels,); gamma counts only if
+    `scale_after_normalization`. result: shape of t. Errors: another rank, vectors of another length.""",
+    types={"T": DEVICE_FLOATS},
+    attrs=GlobalNormAttrs,
+    infer=_infer_global,
+    host=_host_global,
+    expand=_expand_global,
+    grad=_grad_global,
+)
+
+
+def fused_batch_norm(
+    x: TensorLike,
+    scale: TensorLike,
+    offset: TensorLike,
+    mean: TensorLike | None = None,
+    variance: TensorLike | None = None,
+    epsilon: float = 0.001,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+    exponential_avg_factor: float = 1.0,
+) -> tuple[Any, Any, Any]:
+    """Batch normalisation of images; gives the normalised images, the batch's mean and its unbiased variance.
+
+    x: (batch, height, width, channels), or channels second for "NCHW". scale, offset: (channels,). mean,
+    variance: needed, and then used, only for `is_training=False`. Raises `InvalidArgumentError` when they are
+    missing there."""
+    if not is_training and (mean is None or variance is None):
+        raise InvalidArgumentError("fused_batch_norm needs mean and variance when it is not training")
+    with scope(name, "FusedBatchNorm", x, scale, offset):
+        images = graph_of((x, scale)).to_tensor(x)
+        small = images.dtype.size == 2
+        empty = np.zeros(0, np.float32 if small else images.dtype.np)
+        moments = (empty if mean is None else mean, empty if variance is None else variance)
+        # smaller ones divide by nothing in TensorFlow's fast kernel, so it never takes them
+        found = (FUSED_BATCH_NORM_V2 if small else FUSED_BATCH_NORM)(
+            images,
+            scale,
+            offset,
+            *moments,
+            epsilon=max(float(epsilon), 1.001e-5),
+            data_format=data_format,
+            is_training=bool(is_training),
+            exponential_avg_factor=float(exponential_avg_factor),
+        )
+        return found[0], found[1], found[2]
+
+
+OPS: tuple[OpDef, ...] = (
+    FUSED_BATCH_NORM, FUSED_BATCH_NORM_V2, FUSED_BATCH_NORM_V3, BATCH_NORM_WITH_GLOBAL_NORMALIZATION,
+)  # fmt: skip
+API: dict[str, Any] = {"nn.fused_batch_norm": fused_batch_norm}

@@ -1,0 +1,332 @@
+"""Small pieces of networks: bias, dropout, moments, normalisation, local response (white paper, Table 1).
+
+Invariant: everything but `BiasAdd` and `LRN` is written with other ops, so gradients and fusion come for free.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.const import constant_value
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import HostCall, Infer, OpDef, ReduceSpec
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ops.array.concat import concat
+from tfnb.ops.array.constants import zeros_like
+from tfnb.ops.array.shape_ops import RESHAPE, STOP_GRADIENT, shape_of, squeeze
+from tfnb.ops.linalg.matmul import MAT_MUL
+from tfnb.ops.math.binary import MAXIMUM, MUL
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import EQUAL
+from tfnb.ops.math.reduce import MEAN
+from tfnb.ops.math.reduce_sum import SUM
+from tfnb.ops.math.unary import FLOOR, RSQRT
+from tfnb.ops.nn.activations import RELU
+from tfnb.ops.nn.losses import scope
+from tfnb.ops.random.functions import random_uniform
+from tfnb.types import NUMBERS, Shape, float32
+
+__all__ = ["API", "BIAS_ADD", "BIAS_ADD_GRAD", "OPS", "dropout", "moments"]
+
+
+@record
+class FormatAttrs:
+    """`data_format`: the channels are the last dimension ("NHWC") or the second ("NCHW")."""
+
+    data_format: str = "NHWC"
+
+    def __post_init__(self) -> None:
+        if self.data_format not in ("NHWC", "NCHW"):
+            raise InvalidArgumentError(
+                f'data_format must be "NHWC" or "NCHW", got {self.data_format!r}'
+            )
+
+
+def _channel_axis(a: FormatAttrs, rank: int) -> int:
+    return 1 if a.data_format == "NCHW" and rank > 1 else rank - 1
+
+
+def _infer_bias_add(c: Infer) -> Shape:
+    x, bias = c.shapes
+    if bias.ndims not in (None, 1):
+        raise ShapeError(f"BiasAdd: the bias must be a vector, got shape {bias}")
+    if x.dims is None:
+        return x
+    if len(x.dims) < 2:
+        raise ShapeError(f"BiasAdd: the value must have at least 2 dimensions, got shape {x}")
+    axis = _channel_axis(c.attrs, len(x.dims))
+    size = None if bias.dims is None else bias.dims[0]
+    if size is not None and x.dims[axis] not in (None, size):
+        raise ShapeError(
+            f"BiasAdd: the value has {x.dims[axis]} channels (shape {x}), the bias {size}"
+        )
+    return Shape(tuple(size if i == axis and d is None else d for i, d in enumerate(x.dims)))
+
+
+def _bias_like(a: FormatAttrs, bias: Tensor, rank: int) -> Any:
+    """The bias, shaped so that it broadcasts against a value of that rank."""
+    axis = _channel_axis(a, rank)
+    return (
+        bias
+        if axis == rank - 1
+        else RESHAPE(bias, np.asarray([-1] + [1] * (rank - 1 - axis), np.int32))
+    )
+
+
+def _host_bias_add(call: HostCall, x: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    return x + bias.reshape((-1,) + (1,) * (x.ndim - 1 - _channel_axis(call.attrs, x.ndim)))
+
+
+def _expand_bias_add(op: Operation, x: Tensor, bias: Tensor) -> Any:
+    if op.attrs.data_format == "NHWC":
+        return x + bias
+    if x.shape.ndims is None:
+        raise ShapeError("BiasAdd with NCHW needs a value of known rank", op)
+    return x + _bias_like(op.attrs, bias, x.shape.ndims)
+
+
+def _summed_axes(a: FormatAttrs, rank: int) -> tuple[int, ...]:
+    return tuple(i for i in range(rank) if i != _channel_axis(a, rank))
+
+
+def _infer_bias_grad(c: Infer) -> Shape:
+    x = c.shapes[0]
+    if x.dims is not None and len(x.dims) < 2:
+        raise ShapeError(f"BiasAddGrad: needed at least 2 dimensions, got shape {x}")
+    return (
+        Shape((None,)) if x.dims is None else Shape((x.dims[_channel_axis(c.attrs, len(x.dims))],))
+    )
+
+
+def _host_bias_grad(call: HostCall, g: np.ndarray) -> np.ndarray:
+    wide = np.float32 if g.dtype.itemsize == 2 and g.dtype.kind not in "iu" else g.dtype
+    return np.asarray(g.sum(axis=_summed_axes(call.attrs, g.ndim), dtype=wide)).astype(g.dtype)
+
+
+def _grad_bias_grad(op: Operation, g: Tensor) -> Any:
+    return BIAS_ADD(zeros_like(op.x), g, data_format=op.attrs.data_format)
+
+
+BIAS_ADD = OpDef(
+    "BiasAdd",
+    "value: T, bias: T",
+    "output: T",
+    """Adds a vector to the channels of a tensor.
+
+    value: a number type, rank at least 2. bias: a vector as long as value's last dimension, or its second for
+    `data_format="NCHW"`. output: dtype and shape of value. Errors: the sizes differ.""",
+    types={"T": NUMBERS},
+    attrs=FormatAttrs,
+    infer=_infer_bias_add,
+    host=_host_bias_add,
+    expand=_expand_bias_add,
+    grad=lambda op, dy: (dy, BIAS_ADD_GRAD(dy, data_format=op.attrs.data_format)),
+)
+
+BIAS_ADD_GRAD: OpDef = OpDef(
+    "BiasAddGrad",
+    "out_backprop: T",
+    "output: T",
+    """The gradient of BiasAdd for the bias: the sum over all dimensions but the channels.
+
+    out_backprop: a number type, rank at least 2. output: a vector of the size of the channels.""",
+    types={"T": NUMBERS},
+    attrs=FormatAttrs,
+    infer=_infer_bias_grad,
+    host=_host_bias_grad,
+    reduce=lambda site: ReduceSpec("sum", _summed_axes(site.attrs, len(site.inputs[0].shape))),
+    grad=_grad_bias_grad,
+)
+
+
+def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Any:
+    """Adds the vector `bias` to the channels of `value`: the last dimension, or the second for "NCHW".
+
+    value: a number type, rank at least 2. Raises `ShapeError` when the sizes differ.
+    """
+    if data_format not in (None, "NHWC", "NCHW"):  # 0.x: (value, bias, name)
+        data_format, name = None, data_format
+    return BIAS_ADD(value, bias, data_format=data_format or "NHWC", name=name)
+
+
+def xw_plus_b(x: TensorLike, weights: TensorLike, biases: Any, name: str | None = None) -> Any:
+    """matmul(x, weights) + biases for x: (batch, in), weights: (in, out), biases: (out,)."""
+    with scope(name, "xw_plus_b", x, weights, biases):
+        return BIAS_ADD(MAT_MUL(x, weights), biases)
+
+
+def relu_layer(x: TensorLike, weights: TensorLike, biases: Any, name: str | None = None) -> Any:
+    """max(matmul(x, weights) + biases, 0); shapes as `xw_plus_b`'s."""
+    with scope(name, "relu_layer", x, weights, biases):
+        return RELU(BIAS_ADD(MAT_MUL(x, weights), biases))
+
+
+def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Any:
+    """relu(features) and relu(-features), joined along `axis`, which becomes twice as long."""
+    with scope(name, "CRelu", features):
+        x = graph_of((features,)).to_tensor(features)
+        return RELU(concat([x, -x], axis))
+
+
+def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
+    """The share of the elements of `value` that are zero: a float32 scalar, NaN for no elements."""
+    with scope(name, "zero_fraction", value):
+        x = graph_of((value,)).to_tensor(value)
+        zeros = cast_to(EQUAL(x, x.dtype.np.type(0)), float32)
+        return MEAN(RESHAPE(zeros, np.asarray([-1], np.int32)), np.int32(0))
+
+
+def dropout(
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Any:
+    """Keeps each element with probability `keep_prob` (1 - `rate`), divided by it, and makes the others zero.
+
+    x: a float type, any shape. keep_prob: a number in (0, 1] or a scalar tensor. noise_shape: elements that share an
+    entry
+    of it (where it is 1) are kept or dropped together. Raises `InvalidArgumentError` for a probability outside
+    (0, 1], or when neither or both of keep_prob and rate are given.
+    """
+    if (keep_prob is None) == (rate is None):
+        raise InvalidArgumentError("dropout takes one of keep_prob and rate")
+    keep = 1.0 - rate if keep_prob is None else keep_prob
+    if not is_tensor_like(keep) and not 0 < keep <= 1:
+        raise InvalidArgumentError(f"dropout: keep_prob must be in (0, 1], got {keep!r}")
+    with scope(name, "dropout", x, keep):
+        value = graph_of((x, keep)).to_tensor(x)
+        if not value.dtype.is_floating:
+            raise InvalidArgumentError(f"dropout takes floats, got {value.dtype.name}")
+        if is_tensor_like(keep):
+            keep = graph_of((x, keep)).to_tensor(keep, value.dtype)
+        known = constant_value(keep) if is_tensor_like(keep) else np.asarray(keep)
+        if known is not None and known == 1:
+            return value
+        dims = shape_of(value) if noise_shape is None else _noise_shape(value, noise_shape)
+        kept = FLOOR(keep + random_uniform(dims, seed=seed, dtype=value.dtype))
+        found = value / keep * kept
+        found.set_shape(value.shape)
+        return found
+
+
+def _noise_shape(value: Tensor, noise_shape: Any) -> Any:
+    """The shape of the noise; None in a list stands for `value`'s dimension."""
+    if (
+        not isinstance(noise_shape, (list, tuple))
+        or value.shape.dims is None
+        or len(noise_shape) != value.shape.ndims
+    ):
+        return noise_shape
+    return [
+        (d if d is not None else shape_of(value)[i]) if n is None else n
+        for i, (n, d) in enumerate(zip(noise_shape, value.shape.dims, strict=True))
+    ]
+
+
+def moments(
+    x: TensorLike,
+    axes: TensorLike,
+    shift: Any = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Any, Any]:
+    """Mean and variance of `x` along `axes`, in the dtype of x.
+
+    x: a float type. axes: a list of integers. `keepdims` (0.x: `keep_dims`): reduced axes stay with size 1. `shift` is
+    taken for TensorFlow's sake; the mean is always subtracted before squaring. Raises `InvalidArgumentError` for an
+    axis out of range.
+    """
+    if isinstance(shift, str):  # 0.6: (x, axes, name)
+        name = shift
+    keep = bool(keepdims if keep_dims is None else keep_dims)
+    with scope(name, "moments", x):
+        value = graph_of((x,)).to_tensor(x)
+        wide = cast_to(value, float32) if value.dtype.size == 2 else value
+        indices = np.asarray(axes, np.int32)
+        mean = MEAN(wide, indices, keep_dims=True, name="mean")
+        away = wide - STOP_GRADIENT(mean)
+        variance = MEAN(away * away, indices, keep_dims=True, name="variance")
+        if not keep:
+            gone = [int(a) for a in indices.reshape(-1)]
+            mean, variance = (squeeze(t, gone) if gone else t for t in (mean, variance))
+        return cast_to(mean, value.dtype), cast_to(variance, value.dtype)
+
+
+def batch_normalization(
+    x: Any,
+    mean: Any,
+    variance: Any,
+    offset: Any,
+    scale: Any,
+    variance_epsilon: Any,
+    name: str | None = None,
+) -> Any:
+    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset, broadcasting.
+
+    offset and scale may be None. The result has the dtype and shape of `x`.
+    """
+    with scope(name, "batchnorm", x, mean, variance, scale, offset):
+        inv = RSQRT(graph_of((x, variance)).to_tensor(variance) + variance_epsilon)
+        if scale is not None:
+            inv = inv * scale
+        shift = -mean * inv if offset is None else offset - mean * inv
+        return x * inv + shift
+
+
+def batch_norm_with_global_normalization(
+    t: Any = None, m: Any = None, v: Any = None, beta: Any = None, gamma: Any = None, variance_epsilon: Any = None,
+    scale_after_normalization: bool = True, name: str | None = None, input: Any = None, mean: Any = None,
+    variance: Any = None,
+) -> Any:  # fmt: skip
+    """Batch normalisation as TensorFlow 0.6 spelled it: `batch_normalization(t, m, v, beta, gamma, variance_epsilon)`.
+
+    `gamma` counts only if `scale_after_normalization`.
+    """
+    x, centre, spread = (
+        input if t is None else t,
+        mean if m is None else m,
+        variance if v is None else v,
+    )
+    scale = gamma if scale_after_normalization else None
+    return batch_normalization(x, centre, spread, beta, scale, variance_epsilon, name)
+
+
+def l2_normalize(
+    x: TensorLike,
+    axis: TensorLike | None = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+    dim: TensorLike | None = None,
+) -> Any:
+    """x / sqrt(max(sum(x^2), epsilon)) along `axis` (0.x: `dim`), an integer or a list of them."""
+    along = dim if axis is None else axis
+    if along is None:
+        raise InvalidArgumentError("l2_normalize needs an axis")
+    with scope(name, "l2_normalize", x):
+        value = graph_of((x,)).to_tensor(x)
+        squares = SUM(MUL(value, value), np.asarray(along, np.int32), keep_dims=True)
+        return value * RSQRT(MAXIMUM(squares, epsilon))
+
+
+OPS: tuple[OpDef, ...] = (BIAS_ADD, BIAS_ADD_GRAD)
+API: dict[str, Any] = {
+    "nn.bias_add": bias_add,
+    "nn.xw_plus_b": xw_plus_b,
+    "nn.relu_layer": relu_layer,
+    "nn.crelu": crelu,
+    "nn.zero_fraction": zero_fraction,
+    "nn.dropout": dropout,
+    "nn.moments": moments,
+    "nn.batch_normalization": batch_normalization,
+    "nn.batch_norm_with_global_normalization": batch_norm_with_global_normalization,
+    "nn.l2_normalize": l2_normalize,
+}

@@ -1,0 +1,287 @@
+"""Connectionist temporal classification: the loss of label sequences that are not aligned with their frames.
+
+The probability of a sequence is the sum over all alignments, by dynamic programming over the labels with blanks between
+them, in logarithms. Invariant: forward and backward probabilities of a frame multiply to those of the whole sequence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.shapes import with_rank
+from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, PREVENT_GRADIENT
+from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
+from tfnb.types import DEVICE_FLOATS, Shape, int32
+
+__all__ = ["API", "CTC_LOSS", "OPS", "log_softmax_frames"]
+
+LOWEST = -1e300  # stands for log 0 where infinities would make NaN
+
+
+@record
+class CTCLossAttrs:
+    """`preprocess_collapse_repeated`: labels that repeat count once; `ctc_merge_repeated`: frames that repeat a label
+    are one label; `ignore_longer_outputs_than_inputs`: a sequence with too few frames has loss 0."""
+
+    preprocess_collapse_repeated: bool = False
+    ctc_merge_repeated: bool = True
+    ignore_longer_outputs_than_inputs: bool = False
+
+
+def _infer(c: Infer) -> tuple[Shape, Shape]:
+    x = with_rank(c, 0, 3)
+    with_rank(c, 1, 2)
+    with_rank(c, 2, 1)
+    batch = Shape((x.as_list()[1],))
+    if not batch.is_compatible_with(with_rank(c, 3, 1)):
+        raise ShapeError(
+            f"{c.op_name}: inputs of shape {x} (frames, batch, classes) need {batch} lengths, got {c.shapes[3]}"
+        )
+    batch = batch.merge_with(c.shapes[3])
+    dims = x.as_list()
+    return batch, Shape((dims[0], batch.as_list()[0], dims[2]))
+
+
+def log_softmax_frames(x: np.ndarray) -> np.ndarray:
+    """log softmax over the classes, in float64; classes without a chance have a very low one."""
+    wide = np.maximum(x.astype(np.float64), LOWEST)
+    shifted = wide - wide.max(axis=-1, keepdims=True, initial=LOWEST)
+    total = np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    return np.asarray(np.maximum(shifted - total, LOWEST))
+
+
+def _bad(call: HostCall, message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(f"{call.op.type}: {message}", call.op)
+
+
+def check_lengths(call: HostCall, x: np.ndarray, lengths: np.ndarray) -> None:
+    """Raises `InvalidArgumentError` unless there is a length in [0, frames] for each sequence."""
+    if lengths.shape != (x.shape[1],):
+        raise _bad(call, f"{x.shape[1]} sequences, but sequence_length has shape {lengths.shape}")
+    wrong = (lengths < 0) | (lengths > x.shape[0])
+    if wrong.any():
+        b = int(np.argmax(wrong))
+        raise _bad(
+            call, f"sequence_length[{b}] is {int(lengths[b])}, must be in [0, {x.shape[0]}]"
+        )
+
+
+def _labels(call: HostCall, indices: np.ndarray, values: np.ndarray, batch: int, classes: int) -> list[np.ndarray]:
+    """The label sequence of each batch entry. Raises `InvalidArgumentError` for malformed ones."""
+    if indices.shape != (values.size, 2):
+        raise _bad(call, f"{values.size} labels, but labels_indices has shape {indices.shape}")
+    rows = indices[:, 0]
+    if values.size and (rows.min() < 0 or rows.max() >= batch):
+        raise _bad(call, f"labels_indices names a sequence outside [0, {batch})")
+    order = np.lexsort((indices[:, 1], rows))
+    if not np.array_equal(order, np.arange(values.size)):
+        raise _bad(call, "labels_indices must be in row-major order")
+    found = []
+    for b in range(batch):
+        own = values[rows == b]
+        if not own.size:
+            raise _bad(call, f"sequence {b} has no labels")
+        if own.min() < 0:
+            raise _bad(call, f"sequence {b} has the negative label {int(own.min())}")
+        null = own >= classes - 1
+        if null.any():
+            own = own[: int(np.argmax(null))]
+            if not null[own.size :].all():
+                raise _bad(
+                    call, f"sequence {b} has a label after one that is not below {classes - 1}"
+                )
+        if call.attrs.preprocess_collapse_repeated and own.size:
+            own = own[np.concatenate([[True], own[1:] != own[:-1]])]
+        found.append(own)
+    return found
+
+
+def _log_sum(*parts: np.ndarray) -> np.ndarray:
+    """log of the sum of exp(parts)."""
+    most = np.maximum.reduce(parts)
+    total = np.exp(parts[0] - most)
+    for p in parts[1:]:
+        total += np.exp(p - most)
+    return np.asarray(most + np.log(total))
+
+
+def _shifted(a: np.ndarray, by: int) -> np.ndarray:
+    """Columns moved by `by`; what comes in from outside has no chance."""
+    out = np.full_like(a, LOWEST)
+    if by > 0:
+        out[:, by:] = a[:, :-by]
+    else:
+        out[:, :by] = a[:, -by:]
+    return out
+
+
+@dataclass(frozen=True)
+class _Lattice:
+    """States of all sequences: blank, label, blank, label, ..., blank; padded to the longest.
+
+    labels: (batch, states). ends: the last state's number. stay, skip: log 0 or log 1 of repeating a state, and of
+    coming from two states before. lengths: frames.
+    """
+
+    labels: np.ndarray
+    ends: np.ndarray
+    stay: np.ndarray
+    skip: np.ndarray
+    lengths: np.ndarray
+
+    @staticmethod
+    def of(labels: list[np.ndarray], lengths: np.ndarray, blank: int, merge: bool) -> _Lattice:
+        states = 2 * max((len(own) for own in labels), default=0) + 1
+        found = np.full((len(labels), states), blank, np.int64)
+        for b, own in enumerate(labels):
+            found[b, 1 : 2 * len(own) : 2] = own
+        before = np.full_like(found, blank)
+        before[:, 2:] = found[:, :-2]
+        may_skip = (found != blank) & ((found != before) if merge else True)
+        may_skip[:, :2] = False
+        may_stay = (found == blank) | merge
+        ends = np.array([2 * len(own) for own in labels], np.int64)
+        stay, skip = (np.where(m, 0.0, LOWEST) for m in (may_stay, may_skip))
+        return _Lattice(found, ends, stay, skip, lengths)
+
+    def emitted(self, log_y: np.ndarray) -> np.ndarray:
+        """The frames' log probability of each state: (frames, batch, states); none past a sequence's end."""
+        found = np.take_along_axis(log_y, self.labels[None], axis=2)
+        past = np.arange(self.labels.shape[1]) > self.ends[:, None]
+        return np.where(past[None], LOWEST, found)
+
+    def forward(self, emitted: np.ndarray) -> np.ndarray:
+        """Log probabilities of the frames up to and with t that end in a state."""
+        alpha = np.full(emitted.shape, LOWEST)
+        if len(alpha):
+            alpha[0, :, :2] = emitted[0, :, :2]
+        for t in range(1, len(alpha)):
+            a = alpha[t - 1]
+            come = _log_sum(a + self.stay, _shifted(a, 1), _shifted(a, 2) + self.skip)
+            alpha[t] = np.maximum(come + emitted[t], LOWEST)
+        return alpha
+
+    def backward(self, emitted: np.ndarray) -> np.ndarray:
+        """Log probabilities of the frames after t from a state."""
+        beta = np.full(emitted.shape, LOWEST)
+        number = np.arange(self.labels.shape[1])
+        last = np.where((number == self.ends[:, None]) | (number == self.ends[:, None] - 1), 0.0, LOWEST)
+        for t in reversed(range(len(beta))):
+            if t + 1 < len(beta):
+                b = beta[t + 1] + emitted[t + 1]
+                go = _log_sum(b + self.stay, _shifted(b, -1), _shifted(b + self.skip, -2))
+                beta[t] = np.maximum(go, LOWEST)
+            beta[t] = np.where((self.lengths == t + 1)[:, None], last, beta[t])
+        return beta
+
+
+def _host(
+    call: HostCall, x: np.ndarray, indices: np.ndarray, values: np.ndarray, lengths: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    frames, batch, classes = x.shape
+    check_lengths(call, x, lengths)
+    if classes < 1:
+        raise _bad(call, "there must be at least the class blank")
+    labels = _labels(call, indices, values, batch, classes)
+    short = np.array([len(own) > n for own, n in zip(labels, lengths, strict=True)], bool)
+    if short.any():
+        b = int(np.argmax(short))
+        if not call.attrs.ignore_longer_outputs_than_inputs:
+            raise _bad(call, f"sequence {b} has {len(labels[b])} labels, but only {int(lengths[b])} frames")
+        labels = [own[:0] if s else own for own, s in zip(labels, short, strict=True)]
+    lattice = _Lattice.of(labels, lengths, classes - 1, call.attrs.ctc_merge_repeated)
+    log_y = log_softmax_frames(x)
+    emitted = lattice.emitted(log_y)
+    alpha, beta = lattice.forward(emitted), lattice.backward(emitted)
+    log_p = np.zeros(batch)
+    if frames:
+        first = alpha[0] + beta[0]
+        most = np.maximum(first.max(axis=1), LOWEST)
+        total = most + np.log(np.exp(first - most[:, None]).sum(axis=1))
+        log_p = np.where(lengths > 0, total, 0)
+    none = log_p <= LOWEST / 2
+    gradient = np.exp(log_y)
+    share = np.exp(np.minimum(alpha + beta - np.where(none, np.inf, log_p)[None, :, None], 0.0))
+    number = np.arange(batch)[:, None]
+    for t in range(frames):
+        np.subtract.at(gradient[t], (number, lattice.labels), share[t])
+    counts = (np.arange(frames)[:, None] < lengths) & ~short
+    loss = np.where(short, 0.0, np.where(none, np.inf, -log_p))
+    return loss.astype(x.dtype), np.where(counts[..., None], gradient, 0).astype(x.dtype)
+
+
+def _grad(op: Operation, dloss: Tensor, _: Tensor) -> Any:
+    slope = PREVENT_GRADIENT(
+        op.outputs[1], message="CTCLoss: the gradient of its gradient is not there"
+    )
+    return EXPAND_DIMS(EXPAND_DIMS(dloss, 0), -1) * slope, None, None, None
+
+
+CTC_LOSS = OpDef(
+    "CTCLoss",
+    "inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32",
+    "loss: T, gradient: T",
+    """-log of the probability of label sequences, summed over their alignments with frames, and its gradient.
+
+    inputs: shape (frames, batch, classes), scores that a softmax makes probabilities of; the last class is the blank.
+    labels_indices (n, 2), labels_values (n,): a sparse matrix with a row of labels for each sequence. sequence_length:
+    (batch,), how many frames count. loss: (batch,), infinite where no alignment exists. gradient: shape of inputs. Runs
+    on the host, since malformed labels must be reported. Errors: a sequence without labels, negative ones, more labels
+    than frames (unless `ignore_longer_outputs_than_inputs`, which makes the loss 0), lengths outside [0, frames].
+    There is no second derivative.""",
+    types={"T": DEVICE_FLOATS},
+    attrs=CTCLossAttrs,
+    infer=_infer,
+    host=_host,
+    grad=_grad,
+)
+
+
+def ctc_loss(
+    labels: TensorLike | None = None,
+    inputs: TensorLike | None = None,
+    sequence_length: TensorLike | None = None,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
+    time_major: bool = True,
+    logits: TensorLike | None = None,
+    name: str | None = None,
+) -> Any:
+    """The loss of connectionist temporal classification: a vector with one number per sequence; see the op CTCLoss.
+
+    labels: a `SparseTensor` of int32, a row of labels per sequence. inputs (`logits`): (frames, batch, classes) scores,
+    or (batch, frames, classes) unless `time_major`. sequence_length: (batch,) int32. TensorFlow 0.x had `inputs` first,
+    which is understood. Raises `InvalidArgumentError` when an argument is missing or labels are not sparse.
+    """
+    scores = logits if inputs is None else inputs
+    if not isinstance(labels, SparseTensor) and isinstance(scores, SparseTensor):
+        labels, scores = scores, labels
+    if not isinstance(labels, SparseTensor) or scores is None or sequence_length is None:
+        raise InvalidArgumentError(
+            "ctc_loss needs labels as a SparseTensor, inputs and sequence_length"
+        )
+    graph = graph_of((scores, labels.values))
+    x = graph.to_tensor(scores)
+    if not time_major:
+        x = TRANSPOSE(x, np.asarray([1, 0, 2], np.int32))
+    lengths = graph.to_tensor(sequence_length, None if hasattr(sequence_length, "dtype") else int32)
+    return CTC_LOSS(
+        x, labels.indices, labels.values, lengths, preprocess_collapse_repeated=preprocess_collapse_repeated,
+        ctc_merge_repeated=ctc_merge_repeated, ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs,
+        name=name,
+    )[0]  # fmt: skip
+
+
+OPS: tuple[OpDef, ...] = (CTC_LOSS,)
+API: dict[str, Any] = {"nn.ctc_loss": ctc_loss}

@@ -1,0 +1,253 @@
+"""Softmax over any axis and the losses of classification, under their names in both TensorFlow generations.
+
+In 0.x the arguments of a cross entropy were `(logits, labels)` by position (`targets` for labels); 1.x wants them by
+keyword
+and forbids positions. Both are served: positions mean 0.x's order. Invariant: a loss has the shape of its labels
+without the axis of the classes.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import OpDef
+from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import zeros_like
+from tfnb.ops.array.shape_ops import RESHAPE, STOP_GRADIENT, shape_of
+from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.compare import GREATER_EQUAL, LESS_EQUAL, LOGICAL_AND, SELECT
+from tfnb.ops.math.unary import EXP, LOG
+from tfnb.ops.nn.activations import SOFTPLUS
+from tfnb.ops.nn.softmax import (
+    LOG_SOFTMAX,
+    SOFTMAX,
+    SOFTMAX_CROSS_ENTROPY,
+    SPARSE_SOFTMAX_CROSS_ENTROPY,
+)
+
+__all__ = ["API", "scope"]
+
+
+def scope(name: str | None, default: str, *inputs: Any) -> AbstractContextManager[Any]:
+    """The name scope of a function that makes several ops."""
+    return graph_of(inputs).name_scope(name or default)
+
+
+def _tensor(value: Any, *others: Any) -> Any:
+    return graph_of((value, *others)).to_tensor(value)
+
+
+def _last(x: Tensor, axis: int, what: str) -> tuple[Any, list[int] | None]:
+    """`x` with `axis` moved to the end, and the permutation that undoes it (its own inverse), or None."""
+    rank = x.shape.ndims
+    if rank == 0 or (rank is None and axis == -1):
+        return x, None
+    if rank is None:
+        raise ShapeError(f"{what} over axis {axis} needs a tensor of known rank")
+    a = normalize_axis(axis, rank, f"{what}: axis")
+    if a == rank - 1:
+        return x, None
+    order = list(range(rank))
+    order[a], order[-1] = order[-1], order[a]
+    return TRANSPOSE(x, np.asarray(order, np.int32)), order
+
+
+def _axis(axis: Any, dim: Any) -> int:
+    chosen = dim if axis is None else axis
+    return -1 if chosen is None else int(chosen)
+
+
+def _over_axis(op: OpDef, logits: Any, axis: Any, name: str | None, dim: Any) -> Any:
+    if isinstance(axis, str):  # 0.x: (logits, name)
+        axis, name = None, axis
+    x, order = _last(_tensor(logits), _axis(axis, dim), op.name)
+    if order is None:
+        return op(x, name=name)
+    return TRANSPOSE(op(x), np.asarray(order, np.int32), name=name or op.name)
+
+
+def softmax(logits: TensorLike, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+    """exp(logits) / sum(exp(logits)) along `axis` (0.x: `dim`; the last by default).
+
+    logits: a float type, any shape of rank >= 1. Gives the same dtype and shape. Raises `InvalidArgumentError` for an
+    axis out of range.
+    """
+    return _over_axis(SOFTMAX, logits, axis, name, dim)
+
+
+def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+    """logits - log(sum(exp(logits))) along `axis` (0.x: `dim`; the last by default); arguments as `softmax`'s."""
+    return _over_axis(LOG_SOFTMAX, logits, axis, name, dim)
+
+
+def _as_rows(x: Tensor) -> Any:
+    """A matrix of the rows along the last axis."""
+    if x.shape.ndims == 2:
+        return x
+    width = None if x.shape.dims is None else x.shape.dims[-1]
+    if x.shape.is_fully_defined():
+        dims = x.shape.known()
+        return RESHAPE(x, np.asarray([int(np.prod(dims[:-1], dtype=np.int64)), dims[-1]], np.int32))
+    if width:
+        return RESHAPE(x, np.asarray([-1, width], np.int32))
+    return RESHAPE(x, x.graph.to_tensor([-1, shape_of(x)[-1]]))
+
+
+def _both(logits: Any, labels: Any, what: str) -> tuple[Any, Any]:
+    if logits is None or labels is None:
+        raise InvalidArgumentError(f"{what} needs both logits and labels")
+    graph = graph_of((logits, labels))
+    return graph.to_tensor(logits), graph.to_tensor(labels)
+
+
+def _cross_entropy(
+    logits: Any, labels: Any, dim: Any, axis: Any, name: str | None, stop: bool
+) -> Any:
+    if isinstance(dim, str):  # 0.x: (logits, labels, name)
+        dim, name = None, dim
+    with scope(name, "softmax_cross_entropy_with_logits", logits, labels):
+        x, wanted = _both(logits, labels, "softmax_cross_entropy_with_logits")
+        if wanted.dtype != x.dtype:
+            wanted = cast(wanted, x.dtype)
+        if stop:
+            wanted = STOP_GRADIENT(wanted)
+        along = _axis(axis, dim)
+        x, _ = _last(x, along, "softmax_cross_entropy_with_logits")
+        wanted, _ = _last(wanted, along, "softmax_cross_entropy_with_logits")
+        loss = SOFTMAX_CROSS_ENTROPY(_as_rows(x), _as_rows(wanted))[0]
+        return loss if x.shape.ndims == 2 else RESHAPE(loss, shape_of(x)[:-1])
+
+
+def softmax_cross_entropy_with_logits(
+    logits: Any = None,
+    labels: Any = None,
+    dim: Any = None,
+    name: str | None = None,
+    axis: Any = None,
+) -> Any:
+    """-sum(labels * log_softmax(logits)) along one axis; the labels count as constants for gradients.
+
+    logits: a float type. labels: the same shape, probabilities along `dim` (`axis`; the last by default), cast to the
+    dtype of logits. By position logits come first, as in TensorFlow 0.x. Gives their shape without that axis. Raises
+    `ShapeError` when the shapes differ.
+    """
+    return _cross_entropy(logits, labels, dim, axis, name, True)
+
+
+def softmax_cross_entropy_with_logits_v2(
+    labels: Any = None,
+    logits: Any = None,
+    axis: Any = None,
+    name: str | None = None,
+    dim: Any = None,
+) -> Any:
+    """As `softmax_cross_entropy_with_logits`, with the labels first and gradients into the labels too."""
+    return _cross_entropy(logits, labels, dim, axis, name, False)
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    logits: Any = None, labels: Any = None, name: str | None = None
+) -> Any:
+    """-log_softmax(logits)[label] along the last axis, for labels that name one class each.
+
+    logits: a float type, shape (..., classes). labels: int32 or int64, shape (...), in [0, classes). By position logits
+    come first, as in TensorFlow 0.x. Gives the shape of labels. Raises `ShapeError` when the shapes do not fit.
+    """
+    with scope(name, "sparse_softmax_cross_entropy_with_logits", logits, labels):
+        x, at = _both(logits, labels, "sparse_softmax_cross_entropy_with_logits")
+        if (
+            x.shape.ndims is not None
+            and at.shape.ndims is not None
+            and x.shape.ndims != at.shape.ndims + 1
+        ):
+            raise ShapeError(
+                f"sparse_softmax_cross_entropy_with_logits: the labels must have one dimension less than the logits, "
+                f"got shapes {at.shape} and {x.shape}"
+            )
+        if x.shape.ndims == 2 and at.shape.ndims == 1:
+            return SPARSE_SOFTMAX_CROSS_ENTROPY(x, at)[0]
+        loss = SPARSE_SOFTMAX_CROSS_ENTROPY(_as_rows(x), RESHAPE(at, np.asarray([-1], np.int32)))[0]
+        return RESHAPE(loss, shape_of(at))
+
+
+def sigmoid_cross_entropy_with_logits(
+    logits: Any = None, labels: Any = None, name: str | None = None, targets: Any = None
+) -> Any:
+    """-labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), elementwise and without overflow.
+
+    logits, labels (0.x: `targets`): one float type, one shape, which the result has. By position logits come first,
+    as in
+    TensorFlow 0.x. Raises `ShapeError` when the shapes differ.
+    """
+    with scope(name, "logistic_loss", logits, labels, targets):
+        x, z = _both(
+            logits, targets if labels is None else labels, "sigmoid_cross_entropy_with_logits"
+        )
+        x.shape.merge_with(z.shape)
+        return SOFTPLUS(x) - x * z
+
+
+def weighted_cross_entropy_with_logits(
+    targets: Any = None,
+    logits: Any = None,
+    pos_weight: Any = None,
+    name: str | None = None,
+    labels: Any = None,
+) -> Any:
+    """`sigmoid_cross_entropy_with_logits` with the positive examples weighted by `pos_weight`.
+
+    (1 - z) * x + (1 + (pos_weight - 1) * z) * log(1 + exp(-x)) for x = logits, z = targets (`labels`). By position the
+    targets come first, as in TensorFlow 1.x (0.x had them second: give both by keyword). Raises `ShapeError` when
+    the shapes differ.
+    """
+    if pos_weight is None:
+        raise InvalidArgumentError("weighted_cross_entropy_with_logits needs pos_weight")
+    with scope(name, "logistic_loss", logits, targets, labels):
+        x, z = _both(
+            logits, labels if targets is None else targets, "weighted_cross_entropy_with_logits"
+        )
+        x.shape.merge_with(z.shape)
+        return (1.0 - z) * x + (1.0 + (pos_weight - 1.0) * z) * SOFTPLUS(-x)
+
+
+def log_poisson_loss(
+    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
+) -> Any:
+    """exp(log_input) - log_input * targets: the loss of a Poisson distribution with mean exp(log_input), elementwise.
+
+    targets, log_input: one float type, one shape. `compute_full_loss` adds Stirling's approximation of
+    log(targets!) where targets > 1. Raises `ShapeError` when the shapes differ.
+    """
+    with scope(name, "log_poisson_loss", targets, log_input):
+        x, z = _both(log_input, targets, "log_poisson_loss")
+        x.shape.merge_with(z.shape)
+        loss = EXP(x) - x * z
+        if not compute_full_loss:
+            return loss
+        stirling = z * LOG(z) - z + 0.5 * LOG(z * (2.0 * np.pi))
+        small = LOGICAL_AND(GREATER_EQUAL(z, 0.0), LESS_EQUAL(z, 1.0))
+        return loss + SELECT(small, zeros_like(z), stirling)
+
+
+OPS: tuple[OpDef, ...] = ()
+API: dict[str, Any] = {
+    "nn.softmax": softmax,
+    "nn.log_softmax": log_softmax,
+    "nn.softmax_cross_entropy_with_logits": softmax_cross_entropy_with_logits,
+    "nn.softmax_cross_entropy_with_logits_v2": softmax_cross_entropy_with_logits_v2,
+    "nn.sparse_softmax_cross_entropy_with_logits": sparse_softmax_cross_entropy_with_logits,
+    "nn.sigmoid_cross_entropy_with_logits": sigmoid_cross_entropy_with_logits,
+    # the names under which contrib kept 0.x's order of arguments, which ours is
+    "contrib.nn.deprecated_flipped_softmax_cross_entropy_with_logits": softmax_cross_entropy_with_logits,
+    "contrib.nn.deprecated_flipped_sparse_softmax_cross_entropy_with_logits": sparse_softmax_cross_entropy_with_logits,
+    "contrib.nn.deprecated_flipped_sigmoid_cross_entropy_with_logits": sigmoid_cross_entropy_with_logits,
+    "nn.weighted_cross_entropy_with_logits": weighted_cross_entropy_with_logits,
+    "nn.log_poisson_loss": log_poisson_loss,
+}

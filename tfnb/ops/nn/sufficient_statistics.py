@@ -1,0 +1,115 @@
+"""Means and variances in parts: sums first, moments later, with weights (`tf.nn.sufficient_statistics` and its kin).
+
+Invariant: `normalize_moments` of the `sufficient_statistics` of x are the moments of x.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.ir.default import graph_of
+from tfnb.ir.shapes import normalize_axes
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.array.constants import ZEROS_LIKE
+from tfnb.ops.array.gather import GATHER
+from tfnb.ops.array.shape_ops import shape_of, squeeze
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.reduce_functions import reduce_prod
+from tfnb.ops.math.reduce_sum import SUM
+from tfnb.ops.math.unary import SIGMOID
+from tfnb.ops.nn.losses import scope
+from tfnb.types import float32
+
+__all__ = ["API"]
+
+
+def sufficient_statistics(
+    x: TensorLike,
+    axes: TensorLike,
+    shift: Any = None,
+    keep_dims: bool | None = None,
+    name: str | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Any, Any, Any, Any]:
+    """What the moments of `x` along `axes` follow from: (count, sum, sum of squares, shift).
+
+    x: a float type. axes: a list of integers. shift: subtracted before summing, against cancellation, or None.
+    `keepdims` (`keep_dims`): reduced axes stay with size 1. Raises `InvalidArgumentError` for an axis out of range.
+    """
+    keep = bool(keepdims if keep_dims is None else keep_dims)
+    with scope(name, "sufficient_statistics", x, shift):
+        graph = graph_of((x, shift))
+        value = graph.to_tensor(x)
+        along = np.asarray(axes, np.int32).reshape(-1)
+        if value.shape.ndims is not None:
+            along = np.asarray(normalize_axes(along, value.shape.ndims), np.int32)
+        known = [] if value.shape.dims is None else [value.shape.dims[i] for i in along]
+        dims = [d for d in known if d is not None]
+        if len(dims) == len(along):
+            count = graph.constant(np.asarray(np.prod(dims), value.dtype.np))
+        else:
+            count = cast_to(reduce_prod(GATHER(shape_of(value), along)), value.dtype)
+        away = value if shift is None else value - shift
+        sums = SUM(away, along, keep_dims=keep, name="mean_ss")
+        squares = SUM(away * away, along, keep_dims=keep, name="var_ss")
+        moved = None if shift is None else graph.to_tensor(shift, value.dtype)
+        return count, sums, squares, moved
+
+
+def normalize_moments(
+    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any = None, name: str | None = None
+) -> tuple[Any, Any]:
+    """Mean and variance from what `sufficient_statistics` gives: sums over `counts` elements, each less `shift`."""
+    with scope(name, "normalize", counts, mean_ss, variance_ss, shift):
+        moved = graph_of((mean_ss, counts)).to_tensor(mean_ss) / counts
+        variance = variance_ss / counts - moved * moved
+        return moved if shift is None else moved + shift, variance
+
+
+def weighted_moments(
+    x: TensorLike,
+    axes: TensorLike,
+    frequency_weights: Any,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Any, Any]:
+    """Mean and variance of `x` along `axes`, each element counted `frequency_weights` times.
+
+    x: a float type. frequency_weights: broadcasts against x. `keepdims` (`keep_dims`): reduced axes stay with size 1.
+    Raises `ShapeError` when the shapes do not broadcast.
+    """
+    keep = bool(keepdims if keep_dims is None else keep_dims)
+    with scope(name, "weighted_moments", x, frequency_weights):
+        graph = graph_of((x, frequency_weights))
+        value = graph.to_tensor(x)
+        wide = cast_to(value, float32) if value.dtype.size == 2 else value
+        weights = cast_to(graph.to_tensor(frequency_weights), wide.dtype) + ZEROS_LIKE(wide)
+        along = np.asarray(axes, np.int32)
+        total = SUM(weights, along, keep_dims=True)
+        mean = SUM(weights * wide, along, keep_dims=True) / total
+        away = wide - mean
+        variance = SUM(weights * away * away, along, keep_dims=True) / total
+        if not keep:
+            gone = [int(a) for a in along.reshape(-1)]
+            mean, variance = (squeeze(t, gone) if gone else t for t in (mean, variance))
+        return cast_to(mean, value.dtype), cast_to(variance, value.dtype)
+
+
+def swish(features: TensorLike, name: str | None = None, beta: float = 1.0) -> Any:
+    """features * sigmoid(beta * features), elementwise; also known as SiLU. features: a float type, any shape."""
+    with scope(name, "swish", features):
+        x = graph_of((features,)).to_tensor(features)
+        return x * SIGMOID(x if beta == 1.0 else beta * x)
+
+
+OPS = ()
+API: dict[str, Any] = {
+    "nn.sufficient_statistics": sufficient_statistics,
+    "nn.normalize_moments": normalize_moments,
+    "nn.weighted_moments": weighted_moments,
+    "nn.swish": swish,
+    "nn.silu": swish,
+}

@@ -1,0 +1,1 @@
+"""Random numbers, and the samplers of candidate classes."""

@@ -1,0 +1,341 @@
+"""Candidate sampling: a few classes drawn in place of all of them (OSDI'16, section 4.2 and 6.4).
+
+A sampler gives classes and how often each was expected among them, which sampled losses need. Classes are drawn
+by inverting the distribution at counter-based random numbers. Invariant: the expected counts belong to the very
+draw they come with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.philox import philox_4x32
+from tfnb.ir.record import record
+from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.random.functions import seeds_for
+from tfnb.types import Shape, int64
+
+__all__ = [
+    "API",
+    "LOG_UNIFORM_CANDIDATE_SAMPLER",
+    "OPS",
+    "SAMPLER_DOC",
+    "SamplerAttrs",
+    "infer_sampler",
+    "sampler_function",
+    "sampler_kernel",
+]
+
+Draw = Callable[[np.ndarray], np.ndarray]  # numbers in [0, 1) -> classes
+Chance = Callable[[np.ndarray], np.ndarray]  # classes -> their probabilities
+
+
+@record
+class SamplerAttrs:
+    """`num_true` classes per example; draw `num_sampled`, each once if `unique`, from [0, `range_max`)."""
+
+    num_true: int = 1
+    num_sampled: int = 1
+    unique: bool = True
+    range_max: int = 1
+    seed: int = 0
+    seed2: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.num_true, self.num_sampled, self.range_max) < 1:
+            raise InvalidArgumentError(
+                f"num_true {self.num_true}, num_sampled {self.num_sampled}, range_max {self.range_max}: "
+                "each must be at least 1"
+            )
+        if self.unique and self.num_sampled > self.range_max:
+            raise InvalidArgumentError(
+                f"cannot draw {self.num_sampled} different classes from {self.range_max}"
+            )
+
+
+@record
+class FixedSamplerAttrs(SamplerAttrs):
+    """Also the classes' weights: `unigrams`, or the last column of `vocab_file`; see the op's doc."""
+
+    vocab_file: str = ""
+    distortion: float = 1.0
+    num_reserved_ids: int = 0
+    num_shards: int = 1
+    shard: int = 0
+    unigrams: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        SamplerAttrs.__post_init__(self)
+        object.__setattr__(self, "unigrams", tuple(float(u) for u in self.unigrams))
+        if bool(self.vocab_file) == bool(self.unigrams):
+            raise InvalidArgumentError("give either vocab_file or unigrams")
+
+
+@record
+class HitAttrs:
+    """`num_true`: how many true classes each example has."""
+
+    num_true: int = 1
+    seed: int = 0
+    seed2: int = 0
+
+
+def _log_uniform(call: HostCall) -> tuple[Draw, Chance]:
+    n = call.attrs.range_max
+    width = np.log1p(n)
+    return (
+        lambda u: np.minimum(np.expm1(u * width).astype(np.int64), n - 1),
+        lambda k: (np.log(k + 2.0) - np.log(k + 1.0)) / width,
+    )
+
+
+def _uniform(call: HostCall) -> tuple[Draw, Chance]:
+    n = call.attrs.range_max
+    return lambda u: (u * n).astype(np.int64), lambda k: np.full(k.shape, 1.0 / n)
+
+
+def _fixed(call: HostCall) -> tuple[Draw, Chance]:
+    a = call.attrs
+    weights = a.unigrams or _weights_in(a.vocab_file)
+    all_weights = np.concatenate(
+        [np.zeros(a.num_reserved_ids), np.asarray(weights, np.float64) ** a.distortion]
+    )
+    mine = np.where(np.arange(all_weights.size) % a.num_shards == a.shard, all_weights, 0.0)
+    if mine.size != a.range_max or mine.sum() <= 0:
+        raise InvalidArgumentError(
+            f"{call.op.type}: {mine.size} weights (of sum {mine.sum()}) for range_max {a.range_max}",
+            call.op,
+        )
+    ends = np.cumsum(mine)
+    return lambda u: np.searchsorted(ends, u * ends[-1], side="right"), lambda k: mine[k] / ends[-1]
+
+
+def _weights_in(file: str) -> list[float]:
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    return [float(line.rpartition(",")[2]) for line in lines if line.strip()]
+
+
+def _numbers(key: Any, first: int, n: int) -> np.ndarray:
+    """Numbers first, first + 1, ... of a call's stream, in [0, 1)."""
+    words = philox_4x32(key[0], key[1], np.arange(first, first + n, dtype=np.uint32), key[2])
+    return np.asarray(((words[0] >> 5) * 67108864.0 + (words[1] >> 6)) * 2.0**-53)
+
+
+def _distinct(draw: Draw, key: Any, wanted: int) -> tuple[np.ndarray, int]:
+    """The first `wanted` different classes of the stream, and how many draws it took."""
+    drawn = np.zeros(0, np.int64)
+    block = 2 * wanted
+    while drawn.size < 1 << 28:
+        drawn = np.concatenate([drawn, draw(_numbers(key, drawn.size, block))])
+        first = np.sort(np.unique(drawn, return_index=True)[1])
+        if first.size >= wanted:
+            return drawn[first[:wanted]], int(first[wanted - 1]) + 1
+        block = drawn.size
+    raise InvalidArgumentError(f"fewer than {wanted} different classes have a chance to be drawn")
+
+
+def sampler_kernel(distribution: Callable[[HostCall], tuple[Draw, Chance]]) -> Callable[..., Any]:
+    """The host kernel of a sampler: `distribution(call)` gives how to draw and the classes' chances."""
+
+    def kernel(
+        call: HostCall, true_classes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        a = call.attrs
+        bad = (true_classes < 0) | (true_classes >= a.range_max)
+        if bad.any():
+            raise InvalidArgumentError(
+                f"{call.op.type}: the class {int(true_classes[bad][0])} is not in [0, {a.range_max})",
+                call.op,
+            )
+        draw, chance = distribution(call)
+        key = call.rng()  # type: ignore[misc]
+        if a.unique:
+            sampled, tries = _distinct(draw, key, a.num_sampled)
+        else:
+            sampled, tries = draw(_numbers(key, 0, a.num_sampled)), a.num_sampled
+
+        def expected(k: np.ndarray) -> np.ndarray:
+            p = chance(k)
+            count = (
+                -np.expm1(tries * np.log1p(-np.minimum(p, 1 - 1e-16))) if a.unique else p * tries
+            )
+            return np.asarray(count, np.float32)
+
+        return sampled.astype(np.int64), expected(true_classes), expected(sampled)
+
+    return kernel
+
+
+def infer_sampler(c: Infer) -> tuple[Shape, ...]:
+    a = c.attrs
+    classes = with_rank(c, 0, 2).as_list()
+    if classes[1] not in (None, a.num_true):
+        raise ShapeError(
+            f"{c.op_name}: true_classes has shape {c.shapes[0]}, num_true is {a.num_true}"
+        )
+    return Shape((a.num_sampled,)), Shape((classes[0], a.num_true)), Shape((a.num_sampled,))
+
+
+SAMPLER_DOC = """
+
+true_classes: int64, shape (batch, num_true). sampled_candidates: int64, shape (num_sampled,).
+true_expected_count: float32, shape (batch, num_true); sampled_expected_count: float32, shape (num_sampled,):
+how often the classes are expected among the sampled ones; with `unique`, the chance that they are there.
+Errors: a class outside [0, range_max), more different classes wanted than there are."""
+
+
+def _sampler(name: str, distribution: Any, doc: str, attrs: type = SamplerAttrs) -> OpDef:
+    return OpDef(
+        name,
+        "true_classes: int64",
+        "sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32",
+        doc + SAMPLER_DOC,
+        attrs=attrs,
+        infer=infer_sampler,
+        host=sampler_kernel(distribution),
+        grad=NOT_DIFFERENTIABLE,
+        stateful=True,
+    )
+
+
+LOG_UNIFORM_CANDIDATE_SAMPLER = _sampler(
+    "LogUniformCandidateSampler",
+    _log_uniform,
+    "Draws class k with the chance log((k + 2) / (k + 1)) / log(range_max + 1): for classes sorted by frequency.",
+)
+UNIFORM_CANDIDATE_SAMPLER = _sampler(
+    "UniformCandidateSampler", _uniform, "Draws each class with the same chance."
+)
+FIXED_UNIGRAM_CANDIDATE_SAMPLER = _sampler(
+    "FixedUnigramCandidateSampler",
+    _fixed,
+    "Draws classes in proportion to given weights, each to the power `distortion`.\n\n"
+    "The first num_reserved_ids classes have no weight and are not in the list. Of `num_shards` samplers this one"
+    " draws the classes k with k % num_shards == shard.",
+    FixedSamplerAttrs,
+)
+
+
+def _hits(call: HostCall, true_classes: np.ndarray, sampled: np.ndarray) -> tuple[np.ndarray, ...]:
+    last = {int(c): i for i, c in enumerate(sampled)}
+    found = [
+        (i, last[c]) for i, row in enumerate(true_classes.tolist()) for c in row if c in last
+    ]
+    example, place = np.array(found, np.int64).reshape(-1, 2).T
+    lowest = np.full(example.shape, np.finfo(np.float32).min, np.float32)
+    return example.astype(np.int32), place.astype(np.int64), lowest
+
+
+def _infer_hits(c: Infer) -> tuple[Shape, ...]:
+    if with_rank(c, 0, 2).as_list()[1] not in (None, c.attrs.num_true):
+        raise ShapeError(
+            f"{c.op_name}: true_classes has shape {c.shapes[0]}, num_true is {c.attrs.num_true}"
+        )
+    with_rank(c, 1, 1)
+    return (Shape((None,)),) * 3
+
+
+COMPUTE_ACCIDENTAL_HITS = OpDef(
+    "ComputeAccidentalHits",
+    "true_classes: int64, sampled_candidates: int64",
+    "indices: int32, ids: int64, weights: float32",
+    """Where sampled classes are true classes of an example.
+
+    true_classes: shape (batch, num_true). sampled_candidates: shape (num_sampled,). indices, ids: example and
+    place in sampled_candidates (the last one, of a class sampled more than once) of each hit. weights: the lowest
+    float32, to be added to the hit's logit. Runs on the host.""",
+    attrs=HitAttrs,
+    infer=_infer_hits,
+    host=_hits,
+    grad=NOT_DIFFERENTIABLE,
+    dynamic=True,
+)
+
+
+def sampler_function(op: OpDef, name: str) -> Callable[..., Any]:
+    """The public function of a sampler with the attributes of `SamplerAttrs`."""
+
+    def call(
+        true_classes: Tensor,
+        num_true: int,
+        num_sampled: int,
+        unique: bool,
+        range_max: int,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> list[Any]:
+        graph = graph_of((true_classes,))
+        return op(
+            graph.to_tensor(true_classes, int64),
+            num_true=int(num_true),
+            num_sampled=int(num_sampled),
+            unique=bool(unique),
+            range_max=int(range_max),
+            name=name,
+            **seeds_for(graph, seed),
+        )
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = op.doc
+    return call
+
+
+def fixed_unigram_candidate_sampler(
+    true_classes: TensorLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    vocab_file: str = "",
+    distortion: float = 1.0,
+    num_reserved_ids: int = 0,
+    num_shards: int = 1,
+    shard: int = 0,
+    unigrams: Any = (),
+    seed: int | None = None,
+    name: str | None = None,
+) -> list[Any]:
+    """Draws classes in proportion to `unigrams` or to the last column of the CSV file `vocab_file`.
+
+    See the op FixedUnigramCandidateSampler. Raises `InvalidArgumentError` unless exactly one of them is given.
+    """
+    graph = graph_of((true_classes,))
+    return FIXED_UNIGRAM_CANDIDATE_SAMPLER(
+        graph.to_tensor(true_classes, int64),
+        num_true=int(num_true), num_sampled=int(num_sampled), unique=bool(unique), range_max=int(range_max),
+        vocab_file=vocab_file, distortion=float(distortion), num_reserved_ids=int(num_reserved_ids),
+        num_shards=int(num_shards), shard=int(shard), unigrams=tuple(unigrams), name=name, **seeds_for(graph, seed),
+    )  # fmt: skip
+
+
+def compute_accidental_hits(
+    true_classes: TensorLike,
+    sampled_candidates: Any,
+    num_true: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> list[Any]:
+    """Where sampled classes are true classes: (example, place among the sampled, the lowest float32) of each."""
+    return COMPUTE_ACCIDENTAL_HITS(true_classes, sampled_candidates, num_true=num_true, name=name)
+
+
+OPS: tuple[OpDef, ...] = (
+    LOG_UNIFORM_CANDIDATE_SAMPLER, UNIFORM_CANDIDATE_SAMPLER, FIXED_UNIGRAM_CANDIDATE_SAMPLER, COMPUTE_ACCIDENTAL_HITS,
+)  # fmt: skip
+API: dict[str, Any] = {
+    "nn.log_uniform_candidate_sampler": sampler_function(
+        LOG_UNIFORM_CANDIDATE_SAMPLER, "log_uniform_candidate_sampler"
+    ),
+    "nn.uniform_candidate_sampler": sampler_function(
+        UNIFORM_CANDIDATE_SAMPLER, "uniform_candidate_sampler"
+    ),
+    "nn.fixed_unigram_candidate_sampler": fixed_unigram_candidate_sampler,
+    "nn.compute_accidental_hits": compute_accidental_hits,
+}

@@ -1,0 +1,297 @@
+"""Random tensors as users ask for them, and where their seeds come from.
+
+A graph's seed (`tf.set_random_seed`) and an op's `seed` make the key together: with only the graph's seed, the op's
+place in the graph stands for the other. Invariant: a program that sets a seed gets the same numbers at every run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.philox import philox_4x32
+from tfnb.ir.shapes import unchanged, with_rank
+from tfnb.ir.tensor import TensorLike, is_tensor_like
+from tfnb.ops.array.shape_ops import shape_of
+from tfnb.ops.array.transpose_pad_tile import slice_
+from tfnb.ops.random.uniform_normal import (
+    RANDOM_STANDARD_NORMAL,
+    RANDOM_UNIFORM,
+    RANDOM_UNIFORM_INT,
+    TRUNCATED_NORMAL,
+    SeedAttrs,
+)
+from tfnb.types import (
+    ALL,
+    INDEX,
+    REALS,
+    DTypeLike,
+    Shape,
+    as_dtype,
+    as_shape,
+    float32,
+    int32,
+    int64,
+)
+
+__all__ = ["API", "MULTINOMIAL", "OPS", "RANDOM_SHUFFLE", "get_seed", "random_uniform", "seeds_for"]
+
+_GRAPH_SEED = 87654321  # of a graph without a seed, for an op that has one
+
+
+def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
+    """The two seeds of a random op made now in the default graph; (None, None) when neither is set."""
+    graph = get_default_graph()
+    if graph.seed is not None:
+        pair = int(graph.seed), graph.version if op_seed is None else int(op_seed)
+    elif op_seed is not None:
+        pair = _GRAPH_SEED, int(op_seed)
+    else:
+        return None, None
+    return (0, 2**31 - 1) if pair == (0, 0) else pair
+
+
+def set_random_seed(seed: int | None) -> None:
+    """Sets the seed of the default graph: random ops made from now on are repeatable. None clears it."""
+    get_default_graph().seed = None if seed is None else int(seed)
+
+
+def seeds_for(graph: GraphBuilder, seed: int | None) -> dict[str, Any]:
+    """The seed attributes of a random op made now in `graph`; zeros when no seed is set."""
+    with graph.as_default():
+        first, second = get_seed(seed)
+    return {"seed": first or 0, "seed2": second or 0}
+
+
+def _dims(graph: GraphBuilder, shape: TensorLike) -> Any:
+    """A shape as an integer tensor or array."""
+    if is_tensor_like(shape) or isinstance(shape, np.ndarray):
+        return shape
+    if isinstance(shape, (list, tuple)) and any(is_tensor_like(d) for d in shape):
+        return graph.to_tensor(shape, int32)
+    return np.asarray(as_shape(shape).known(), np.int32)
+
+
+def _scaled(value: Any, scale: Any, shift: Any) -> Any:
+    """value * scale + shift, without the parts that do nothing."""
+    if is_tensor_like(scale) or scale != 1:
+        value = value * scale
+    return value if not is_tensor_like(shift) and shift == 0 else value + shift
+
+
+def random_uniform(
+    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, seed: int | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """Numbers evenly distributed in [minval, maxval).
+
+    shape: integers or an integer tensor. minval, maxval: numbers or scalar tensors of `dtype`; maxval is 1 by default
+    for
+    floats and must be given for integers. dtype: a float type, int32 or int64. Raises `InvalidArgumentError` without
+    maxval for integers, or when minval >= maxval for integers.
+    """
+    wanted = as_dtype(dtype)
+    graph = graph_of((shape, minval, maxval))
+    if maxval is None and wanted.is_integer:
+        raise InvalidArgumentError(f"random_uniform needs maxval for {wanted.name}")
+    with graph.name_scope(name or "random_uniform"):
+        dims, keys = _dims(graph, shape), seeds_for(graph, seed)
+        if wanted.is_integer:
+            low, high = graph.to_tensor(minval, wanted), graph.to_tensor(maxval, wanted)
+            return RANDOM_UNIFORM_INT(dims, low, high, graph=graph, **keys)
+        high = 1 if maxval is None else maxval
+        unit = RANDOM_UNIFORM(dims, dtype=wanted, graph=graph, **keys)
+        if is_tensor_like(minval) or is_tensor_like(high):
+            minval = graph.to_tensor(minval, wanted)
+            return unit * (graph.to_tensor(high, wanted) - minval) + minval
+        return _scaled(unit, high - minval, minval)
+
+
+def _normal(
+    op: OpDef, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str
+) -> Any:
+    graph = graph_of((shape, mean, stddev))
+    with graph.name_scope(name):
+        unit = op(_dims(graph, shape), dtype=as_dtype(dtype), graph=graph, **seeds_for(graph, seed))
+        return _scaled(unit, stddev, mean)
+
+
+def random_normal(
+    shape: TensorLike, mean: TensorLike = 0.0, stddev: float = 1.0, dtype: DTypeLike = float32, seed: int | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """Normal numbers of that mean and standard deviation.
+
+    shape: integers or an integer tensor. mean, stddev: numbers or tensors of `dtype` that broadcast to it. dtype: a
+    float type.
+    """
+    return _normal(
+        RANDOM_STANDARD_NORMAL, shape, mean, stddev, dtype, seed, name or "random_normal"
+    )
+
+
+def truncated_normal(
+    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: int | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """Normal numbers, only those at most two standard deviations from the mean; arguments as `random_normal`'s."""
+    return _normal(TRUNCATED_NORMAL, shape, mean, stddev, dtype, seed, name or "truncated_normal")
+
+
+def _shuffle(call: HostCall, value: np.ndarray) -> np.ndarray:
+    """Rows in the order of NumPy's permutation by its Philox generator, in this call's own part of the counters."""
+    key0, key1, number, _ = (int(n) for n in call.rng())  # type: ignore[misc]
+    if not value.ndim:
+        return value
+    words = np.random.Philox(key=key0 | key1 << 32, counter=number << 192)
+    return value.take(np.random.Generator(words).permutation(value.shape[0]), axis=0)
+
+
+RANDOM_SHUFFLE = OpDef(
+    "RandomShuffle",
+    "value: T",
+    "output: T",
+    """The rows of `value` in a random order.
+
+    value: any dtype and shape; the first dimension is shuffled. output: the same dtype and shape.""",
+    types={"T": ALL},
+    attrs=SeedAttrs,
+    infer=unchanged,
+    host=_shuffle,
+    grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)
+
+
+def _infer_multinomial(c: Infer) -> Shape:
+    n = c.value(1)
+    if not c.shapes[1].is_compatible_with(Shape(())):
+        raise ShapeError(f"Multinomial: num_samples must be a scalar, got shape {c.shapes[1]}")
+    return Shape((with_rank(c, 0, 2).as_list()[0], None if n is None else int(n)))
+
+
+def _multinomial(call: HostCall, logits: np.ndarray, num_samples: np.ndarray) -> np.ndarray:
+    """Draws classes by the inverse of their cumulative probabilities."""
+    rows, classes = logits.shape
+    n = int(num_samples)
+    if classes == 0 and rows * n:
+        raise InvalidArgumentError("Multinomial: there are no classes to draw from", call.op)
+    key0, key1, number, _ = call.rng()  # type: ignore[misc]
+    high, low = philox_4x32(key0, key1, np.arange(rows * n, dtype=np.uint32), number)[:2]
+    u = ((high >> 5) * 67108864.0 + (low >> 6)) * 2.0**-53
+    with np.errstate(all="ignore"):
+        x = logits.astype(np.float64)
+        weights = np.where(
+            np.isfinite(x), np.exp(x - x.max(axis=1, keepdims=True, initial=-np.inf)), 0.0
+        )
+    total = np.cumsum(weights, axis=1)
+    drawn = [
+        np.searchsorted(total[i], u[i * n : (i + 1) * n] * total[i, -1], side="right")
+        for i in range(rows)
+    ]
+    found = np.asarray(drawn, np.int64).reshape(rows, n)
+    return np.minimum(found, max(classes - 1, 0)).astype(call.outputs[0].dtype.np)
+
+
+MULTINOMIAL = OpDef(
+    "Multinomial",
+    "logits: T, num_samples: int32",
+    "output: output_dtype",
+    """Draws class numbers from unnormalised log probabilities.
+
+    logits: a real number type, shape (batch, classes). num_samples: how many to draw per row, a scalar. output: int64
+    or int32
+    (`output_dtype`), shape (batch, num_samples). Errors: no classes.""",
+    types={"T": REALS, "output_dtype": INDEX},
+    attrs=SeedAttrs,
+    infer=_infer_multinomial,
+    host=_multinomial,
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(1,),
+    stateful=True,
+    defaults={"output_dtype": int64},
+)
+
+
+def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
+    """The rows of `value` (its first dimension) in a random order."""
+    graph = graph_of((value,))
+    return RANDOM_SHUFFLE(value, name=name, graph=graph, **seeds_for(graph, seed))
+
+
+def multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: Any = "int64",
+) -> Any:
+    """Draws `num_samples` class numbers per row of `logits`, which are unnormalised log probabilities.
+
+    logits: shape (batch, classes). Gives shape (batch, num_samples), int64 or `output_dtype`.
+    """
+    graph = graph_of((logits, num_samples))
+    return MULTINOMIAL(
+        logits,
+        num_samples,
+        output_dtype=as_dtype(output_dtype),
+        name=name,
+        graph=graph,
+        **seeds_for(graph, seed),
+    )
+
+
+def categorical(
+    logits: TensorLike,
+    num_samples: Any,
+    dtype: DTypeLike | None = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `multinomial`; dtype: of the class numbers, int64 by default."""
+    return multinomial(logits, num_samples, seed, name, "int64" if dtype is None else dtype)
+
+
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Any:
+    """A block of shape `size` from a random place of `value`.
+
+    size: integers, one per dimension of value. Raises `ShapeError` when `value` is known to be smaller.
+    """
+    graph = graph_of((value,))
+    with graph.name_scope(name or "random_crop"):
+        x = graph.to_tensor(value)
+        dims = np.asarray(as_shape(size).known(), np.int32) if not is_tensor_like(size) else size
+        if not is_tensor_like(size) and x.shape.is_fully_defined():
+            known = np.asarray(x.shape.known())
+            if known.size != dims.size or (known < dims).any():
+                raise ShapeError(
+                    f"random_crop: a block of shape {dims.tolist()} does not fit into shape {x.shape}"
+                )
+        room = graph.to_tensor(shape_of(x) - dims + 1)
+        words = random_uniform(shape_of(graph.to_tensor(dims)), 0, 2**31 - 1, int32, seed)
+        return slice_(x, words % room, dims)
+
+
+OPS: tuple[OpDef, ...] = (RANDOM_SHUFFLE, MULTINOMIAL)
+API: dict[str, Any] = {
+    "random_uniform": random_uniform,
+    "random_normal": random_normal,
+    "truncated_normal": truncated_normal,
+    "random_shuffle": random_shuffle,
+    "multinomial": multinomial,
+    "random_crop": random_crop,
+    "set_random_seed": set_random_seed,
+    "get_seed": get_seed,
+    "random.set_random_seed": set_random_seed,
+    "random.uniform": random_uniform,
+    "random.normal": random_normal,
+    "random.truncated_normal": truncated_normal,
+    "random.shuffle": random_shuffle,
+    "random.multinomial": multinomial,
+    "random.categorical": categorical,
+}

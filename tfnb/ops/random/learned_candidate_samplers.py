@@ -1,0 +1,184 @@
+"""Candidate samplers that learn their distribution, or draw nothing and take all classes (OSDI'16, section 4.2).
+
+A learning sampler counts the true classes it was shown, each class once beforehand, and draws in proportion. Invariant:
+a draw comes from the counts before it; the counts outlive the steps as a resource of the session.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
+from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.random.candidate_samplers import (
+    SAMPLER_DOC,
+    SamplerAttrs,
+    infer_sampler,
+    sampler_function,
+    sampler_kernel,
+)
+from tfnb.ops.random.functions import seeds_for
+from tfnb.types import Shape, int64
+
+__all__ = ["API", "OPS"]
+
+
+@record
+class AllAttrs:
+    """`num_true` classes per example; `num_sampled`: how many classes there are."""
+
+    num_true: int = 1
+    num_sampled: int = 1
+    unique: bool = True
+    seed: int = 0
+    seed2: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.num_true, self.num_sampled) < 1:
+            raise InvalidArgumentError(
+                f"num_true {self.num_true} and num_sampled {self.num_sampled} must be at least 1"
+            )
+
+
+class Counts:
+    """How often each class was seen; all methods may be called from any thread."""
+
+    def __init__(self, classes: int) -> None:
+        self._lock = threading.Lock()
+        self._seen = np.ones(classes, np.int64)
+
+    def now(self) -> np.ndarray:
+        with self._lock:
+            return self._seen.copy()
+
+    def see(self, classes: np.ndarray) -> None:
+        with self._lock:
+            np.add.at(self._seen, classes.reshape(-1), 1)
+
+
+def _counts(call: HostCall) -> Counts:
+    """The node's counts; fresh ones outside a session."""
+    n = call.attrs.range_max
+    if call.resources is None:
+        return Counts(n)
+    found = call.resources.get("", str(call.op.name), lambda: Counts(n))
+    if not isinstance(found, Counts):
+        raise InvalidArgumentError(
+            f"{call.op.type}: the name {call.op.name} is taken by a {type(found).__name__}", call.op
+        )
+    return found
+
+
+def _host_learned(call: HostCall, true_classes: np.ndarray) -> Any:
+    counts = _counts(call)
+    seen = counts.now()
+    ends = np.cumsum(seen, dtype=np.float64)
+
+    def distribution(_: HostCall) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        return (
+            lambda u: np.minimum(np.searchsorted(ends, u * ends[-1], side="right"), len(seen) - 1),
+            lambda k: seen[k] / ends[-1],
+        )
+
+    found = sampler_kernel(distribution)(call, true_classes)
+    counts.see(true_classes)
+    return found
+
+
+def _learned(name: str, doc: str) -> OpDef:
+    return OpDef(
+        name,
+        "true_classes: int64",
+        "sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32",
+        doc + SAMPLER_DOC + " Runs on the host.",
+        attrs=SamplerAttrs,
+        infer=infer_sampler,
+        host=_host_learned,
+        grad=NOT_DIFFERENTIABLE,
+        stateful=True,
+    )
+
+
+LEARNED_UNIGRAM_CANDIDATE_SAMPLER = _learned(
+    "LearnedUnigramCandidateSampler",
+    "Draws each class in proportion to how often it was among `true_classes` in earlier steps, plus one.",
+)
+THREAD_UNSAFE_UNIGRAM_CANDIDATE_SAMPLER = _learned(
+    "ThreadUnsafeUnigramCandidateSampler",
+    "LearnedUnigramCandidateSampler under the name of its faster form, which is just as safe here.",
+)
+
+
+def _host_all(call: HostCall, true_classes: np.ndarray) -> tuple[np.ndarray, ...]:
+    n = call.attrs.num_sampled
+    bad = (true_classes < 0) | (true_classes >= n)
+    if bad.any():
+        raise InvalidArgumentError(
+            f"{call.op.type}: the class {int(true_classes[bad][0])} is not in [0, {n})", call.op
+        )
+    return (
+        np.arange(n, dtype=np.int64),
+        np.ones(true_classes.shape, np.float32),
+        np.ones(n, np.float32),
+    )
+
+
+def _infer_all(c: Infer) -> tuple[Shape, ...]:
+    classes = with_rank(c, 0, 2).as_list()
+    a = c.attrs
+    if classes[1] not in (None, a.num_true):
+        raise ShapeError(
+            f"{c.op_name}: true_classes has shape {c.shapes[0]}, num_true is {a.num_true}"
+        )
+    return Shape((a.num_sampled,)), Shape((classes[0], a.num_true)), Shape((a.num_sampled,))
+
+
+ALL_CANDIDATE_SAMPLER = OpDef(
+    "AllCandidateSampler",
+    "true_classes: int64",
+    "sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32",
+    """All classes 0, ..., num_sampled - 1, each expected once: to test sampled losses against whole ones.
+
+    true_classes: int64, shape (batch, num_true). sampled_candidates: int64, shape (num_sampled,). true_expected_count:
+    float32, shape (batch, num_true); sampled_expected_count: float32, shape (num_sampled,); ones. Runs on the host.
+    Errors: a class outside [0, num_sampled).""",
+    attrs=AllAttrs,
+    infer=_infer_all,
+    host=_host_all,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+
+def all_candidate_sampler(
+    true_classes: TensorLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int | None = None,
+    name: str | None = None,
+) -> list[Any]:
+    """All classes 0, ..., num_sampled - 1, each expected once; see the op AllCandidateSampler."""
+    graph = graph_of((true_classes,))
+    return ALL_CANDIDATE_SAMPLER(
+        graph.to_tensor(true_classes, int64), num_true=int(num_true), num_sampled=int(num_sampled), unique=bool(unique),
+        name=name, **seeds_for(graph, seed),
+    )  # fmt: skip
+
+
+OPS: tuple[OpDef, ...] = (
+    LEARNED_UNIGRAM_CANDIDATE_SAMPLER, THREAD_UNSAFE_UNIGRAM_CANDIDATE_SAMPLER, ALL_CANDIDATE_SAMPLER,
+)  # fmt: skip
+API: dict[str, Any] = {
+    "nn.learned_unigram_candidate_sampler": sampler_function(
+        LEARNED_UNIGRAM_CANDIDATE_SAMPLER, "learned_unigram_candidate_sampler"
+    ),
+    "nn.all_candidate_sampler": all_candidate_sampler,
+}

@@ -1,0 +1,1 @@
+"""Sparse tensors: arithmetic, layout, and sets as their rows."""

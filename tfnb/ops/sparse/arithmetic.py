@@ -1,0 +1,376 @@
+"""Arithmetic of sparse and dense tensors: products, sums, elementwise (OSDI'16, section 3.1).
+
+The ops take a sparse tensor as its three dense ones. Invariant: what is absent counts as zero, except where a
+doc says otherwise; gradients reach the values, never the places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.opdef import HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.concat import CONCAT
+from tfnb.ops.array.constants import FILL
+from tfnb.ops.array.gather import GATHER, GATHER_V2, UNSORTED_SEGMENT_SUM
+from tfnb.ops.array.gather_nd import GATHER_ND, SCATTER_ND
+from tfnb.ops.array.pack import PACK
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, RANK, RESHAPE, SHAPE, SIZE
+from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
+from tfnb.ops.linalg.matmul import MAT_MUL
+from tfnb.ops.math.binary import DIV, FLOOR_DIV
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.reduce_sum import SUM, all_axes
+from tfnb.ops.math.unary import SQUARE
+from tfnb.types import (
+    INDEX,
+    REALS,
+    Shape,
+    bfloat16,
+    float32,
+    int32,
+    int64,
+)
+
+__all__ = [
+    "OPS",
+    "SPARSE_DENSE_CWISE",
+    "SPARSE_TENSOR_DENSE_ADD",
+    "SPARSE_TENSOR_DENSE_MATMUL",
+    "check_places",
+    "places",
+    "rank_of",
+]
+
+
+def check_places(call: HostCall, indices: np.ndarray, shape: np.ndarray) -> None:
+    """Raises `InvalidArgumentError` for an index outside `shape`, or of another rank."""
+    if indices.ndim != 2 or indices.shape[1:] != shape.shape:
+        raise InvalidArgumentError(
+            f"indices of shape {indices.shape} for a dense shape {shape.tolist()}", call.op
+        )
+    bad = ((indices < 0) | (indices >= shape)).any(1)
+    if bad.any():
+        where = indices[bad][0].tolist()
+        raise InvalidArgumentError(
+            f"the index {where} is not inside shape {shape.tolist()}", call.op
+        )
+
+
+def places(indices: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    """The row-major number of each index in a tensor of `shape`."""
+    strides = np.cumprod([1, *shape[:0:-1].tolist()])[::-1] if shape.size else np.zeros(0)
+    return (indices * strides.astype(np.int64)).sum(1).astype(np.int64)
+
+
+def rank_of(shape: Any) -> int | None:
+    """The static rank of the sparse tensor whose dense shape this is."""
+    return shape.shape.dims[0] if shape.shape.dims else None
+
+
+# product with a dense matrix
+
+
+@record
+class AdjointAttrs:
+    """`adjoint_a`, `adjoint_b`: take the transpose."""
+
+    adjoint_a: bool = False
+    adjoint_b: bool = False
+
+
+def _product_shape(c: Infer) -> Shape:
+    a, b = c.as_shape(2).with_rank(2).dims, with_rank(c, 3, 2).dims
+    rows, inner = a[::-1] if c.attrs.adjoint_a else a  # type: ignore[index,misc]
+    depth, columns = b[::-1] if c.attrs.adjoint_b else b  # type: ignore[index,misc]
+    if inner is not None and depth is not None and inner != depth:
+        raise ShapeError(
+            f"{c.op_name}: the sparse matrix has {inner} columns, the dense one {depth} rows"
+        )
+    return Shape((rows, columns))
+
+
+def _host_product(
+    call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, b: np.ndarray
+) -> np.ndarray:
+    check_places(call, indices, shape)
+    flip = call.attrs.adjoint_a
+    right = b.T if call.attrs.adjoint_b else b
+    if shape[0 if flip else 1] != right.shape[0]:
+        raise InvalidArgumentError(f"shapes {shape.tolist()} and {right.shape} do not fit", call.op)
+    wide = np.float32 if b.dtype.itemsize == 2 else b.dtype
+    out = np.zeros((int(shape[1 if flip else 0]), right.shape[1]), wide)
+    to, at = (indices[:, 1], indices[:, 0]) if flip else (indices[:, 0], indices[:, 1])
+    np.add.at(out, to, values[:, None].astype(wide) * right[at].astype(wide))
+    return out.astype(b.dtype)
+
+
+def _terms(op: Operation, indices: Tensor, b: Tensor) -> tuple[Any, Any, Any]:
+    """(the product's row for each value, the row of the dense matrix it multiplies, that matrix)."""
+    at = [GATHER_V2(indices, np.int32(k), np.int32(1)) for k in (0, 1)]
+    to, row = at[::-1] if op.attrs.adjoint_a else at
+    return to, row, TRANSPOSE(b, np.asarray([1, 0], np.int32)) if op.attrs.adjoint_b else b
+
+
+def _expand_product(op: Any, indices: Tensor, values: Tensor, shape: Any, b: Tensor) -> Any:
+    to, row, right = _terms(op, indices, b)
+    terms = GATHER(right, row) * EXPAND_DIMS(values, np.int32(1))
+    return UNSORTED_SEGMENT_SUM(terms, to, shape[1 if op.attrs.adjoint_a else 0])
+
+
+def _grad_product(op: Operation, dy: Tensor) -> Any:
+    indices, values, shape, b = op.inputs
+    to, row, right = _terms(op, indices, b)
+    d_values = SUM(GATHER(dy, to) * GATHER(right, row), np.asarray([1], np.int32))
+    db = SPARSE_TENSOR_DENSE_MATMUL(indices, values, shape, dy, adjoint_a=not op.attrs.adjoint_a)
+    return (
+        None,
+        d_values,
+        None,
+        TRANSPOSE(db, np.asarray([1, 0], np.int32)) if op.attrs.adjoint_b else db,
+    )
+
+
+SPARSE_TENSOR_DENSE_MATMUL: OpDef = OpDef(
+    "SparseTensorDenseMatMul",
+    inputs="a_indices: Tindices, a_values: T, a_shape: int64, b: T",
+    outputs="product: T",
+    types={"T": REALS, "Tindices": INDEX},
+    attrs=AdjointAttrs,
+    doc="""The product of a sparse and a dense matrix.
+
+    a_indices (n, 2), a_values (n,), a_shape (2,): the sparse matrix, m x k. b: k x n, of the values' dtype.
+    product: m x n. Either is transposed first where its attribute says so. Errors: the shapes do not fit; an
+    index outside (on the host; a device drops it).""",
+    infer=_product_shape,
+    host=_host_product,
+    expand=_expand_product,
+    grad=_grad_product,
+    shape_inputs=(2,),
+)
+
+
+@record
+class SparseMatMulAttrs:
+    """`transpose_a`, `transpose_b`: take the transpose; `a_is_sparse`, `b_is_sparse`: hints, not used."""
+
+    transpose_a: bool = False
+    transpose_b: bool = False
+    a_is_sparse: bool = False
+    b_is_sparse: bool = False
+
+
+def _dense_product_shape(c: Infer) -> Shape:
+    a, b = with_rank(c, 0, 2).dims, with_rank(c, 1, 2).dims
+    rows, inner = a[::-1] if c.attrs.transpose_a else a  # type: ignore[index,misc]
+    depth, columns = b[::-1] if c.attrs.transpose_b else b  # type: ignore[index,misc]
+    if inner is not None and depth is not None and inner != depth:
+        raise ShapeError(f"{c.op_name}: shapes {c.shapes[0]} and {c.shapes[1]} do not fit")
+    return Shape((rows, columns))
+
+
+def _host_dense_product(call: HostCall, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    left, right = a.astype(np.float32), b.astype(np.float32)
+    return (left.T if call.attrs.transpose_a else left) @ (
+        right.T if call.attrs.transpose_b else right
+    )
+
+
+def _expand_dense_product(op: Operation, a: Tensor, b: Tensor) -> Any:
+    flags = {"transpose_a": op.attrs.transpose_a, "transpose_b": op.attrs.transpose_b}
+    return MAT_MUL(cast_to(a, float32), cast_to(b, float32), **flags)
+
+
+def _grad_dense_product(op: Operation, dy: Tensor) -> Any:
+    (a, b), ta, tb = op.inputs, op.attrs.transpose_a, op.attrs.transpose_b
+    x, y = cast_to(a, float32), cast_to(b, float32)
+    da = (
+        MAT_MUL(y, dy, transpose_a=tb, transpose_b=True)
+        if ta
+        else MAT_MUL(dy, y, transpose_b=not tb)
+    )
+    db = (
+        MAT_MUL(dy, x, transpose_a=True, transpose_b=ta)
+        if tb
+        else MAT_MUL(x, dy, transpose_a=not ta)
+    )
+    return cast_to(da, a.dtype), cast_to(db, b.dtype)
+
+
+SPARSE_MAT_MUL = OpDef(
+    "SparseMatMul",
+    inputs="a: Ta, b: Tb",
+    outputs="product: float32",
+    types={"Ta": (float32, bfloat16), "Tb": (float32, bfloat16)},
+    attrs=SparseMatMulAttrs,
+    doc="""The product of two dense matrices that have many zeros; here as `MatMul` in float32.
+
+    a: m x k, b: k x n, float32 or bfloat16. product: float32, m x n. Errors: the shapes do not fit.""",
+    infer=_dense_product_shape,
+    host=_host_dense_product,
+    expand=_expand_dense_product,
+    grad=_grad_dense_product,
+    api="sparse_matmul",
+)
+
+# elementwise with a dense tensor
+
+
+def _host_dense_add(
+    call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, b: np.ndarray
+) -> np.ndarray:
+    if tuple(shape.tolist()) != b.shape:
+        raise InvalidArgumentError(f"shapes {shape.tolist()} and {b.shape} differ", call.op)
+    check_places(call, indices, shape)
+    out = b.astype(b.dtype)
+    np.add.at(out, tuple(indices.T), values)
+    return out
+
+
+def _expand_dense_add(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, b: Tensor) -> Any:
+    if b.shape.ndims is None or not b.shape.ndims:
+        return None
+    rows = RESHAPE(indices, np.asarray([-1, b.shape.ndims], np.int32))
+    return b + SCATTER_ND(rows, values, SHAPE(b, out_type=rows.dtype))
+
+
+SPARSE_TENSOR_DENSE_ADD = OpDef(
+    "SparseTensorDenseAdd",
+    inputs="a_indices: Tindices, a_values: T, a_shape: Tindices, b: T",
+    outputs="output: T",
+    types={"T": REALS, "Tindices": INDEX},
+    doc="""The dense sum of a sparse and a dense tensor of one shape.
+
+    a_indices (n, rank), a_values (n,), a_shape (rank,): the sparse tensor. b, output: dense, of that shape and
+    dtype. Errors: the shapes differ, an index outside (on the host).""",
+    infer=lambda c: c.shapes[3],
+    host=_host_dense_add,
+    expand=_expand_dense_add,
+    grad=lambda op, dy: (None, GATHER_ND(dy, op.inputs[0]), None, dy),
+)
+
+
+def _host_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., np.ndarray]:
+    def kernel(
+        call: HostCall,
+        indices: np.ndarray,
+        values: np.ndarray,
+        shape: np.ndarray,
+        dense: np.ndarray,
+    ) -> np.ndarray:
+        check_places(call, indices, shape)
+        skip = shape.size - dense.ndim
+        tail = shape[skip:].tolist() if skip >= 0 else []
+        if skip < 0 or any(d not in (1, n) for d, n in zip(dense.shape, tail, strict=True)):
+            raise InvalidArgumentError(
+                f"{dense.shape} does not broadcast to {shape.tolist()}", call.op
+            )
+        at = tuple(indices[:, skip + k] * (d != 1) for k, d in enumerate(dense.shape))
+        picked = dense[at] if at else dense
+        with np.errstate(all="ignore"):
+            return np.asarray(fn(values, picked)).astype(values.dtype)
+
+    return kernel
+
+
+def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if a.dtype.kind not in "iu":
+        return a / b
+    safe = np.where(b == 0, 1, b)
+    return np.where(b == 0, 0, np.trunc(a / safe)).astype(a.dtype)
+
+
+def _own_places(indices: Any, shape: Any, dense: Any) -> Any | None:
+    """The index in `dense` that broadcasts to each index of the sparse tensor; None where ranks are not known."""
+    rank, size = dense.shape.ndims, shape.shape.dims
+    wide = size[0] if size else None
+    if rank is None or wide is None or wide < rank:
+        return None
+    tail, own = shape[wide - rank :], SHAPE(dense, out_type=int64)
+    rows = RESHAPE(indices, np.asarray([-1, wide], np.int32))
+    return FLOOR_DIV(rows[:, wide - rank :], FLOOR_DIV(tail, own))
+
+
+def _picked(indices: Tensor, shape: TensorLike, dense: Tensor) -> Any | None:
+    """The element of `dense` that goes with each value, and None where ranks are not known."""
+    if dense.shape.ndims == 0:
+        return dense
+    at = _own_places(indices, shape, dense)
+    return None if at is None else GATHER_ND(dense, at)
+
+
+def _unknown_places(indices: Tensor, shape: TensorLike, dense: Tensor) -> tuple[Any, Any]:
+    """As `_own_places` where only a run knows the ranks, in `dense` padded with ones: (places, its shape)."""
+    more = FILL(PACK([SIZE(shape, out_type=int32) - RANK(dense)]), np.int64(1))
+    own = CONCAT(np.int32(0), [more, SHAPE(dense, out_type=int64)])
+    return FLOOR_DIV(indices, FLOOR_DIV(shape, own)), own
+
+
+def _expand_cwise(fn: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, dense: Tensor) -> Any:
+        rank, wide = dense.shape.ndims, rank_of(shape)
+        if rank is None or wide is None or wide < rank:
+            return None
+        return fn(values, _picked(indices, shape, dense))
+
+    return expand
+
+
+def _grad_cwise(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[..., Any]:
+    """`slopes` of (dy, values, their dense elements): the gradients of both, one for each value."""
+
+    def grad(op: Operation, dy: Tensor) -> Any:
+        indices, values, shape, dense = op.inputs
+        other, at, own = _picked(indices, shape, dense), None, None
+        if other is None:
+            at, own = _unknown_places(indices, shape, dense)
+            other = GATHER_ND(RESHAPE(dense, own), at)
+        dx, terms = slopes(dy, values, other)
+        if dense.shape.ndims == 0:
+            return None, dx, None, SUM(terms, all_axes(terms))
+        if own is not None:
+            return None, dx, None, RESHAPE(SCATTER_ND(at, terms, own), SHAPE(dense, out_type=int32))
+        at = _own_places(indices, shape, dense)
+        return None, dx, None, SCATTER_ND(at, terms, SHAPE(dense, out_type=int64))
+
+    return grad
+
+
+def _cwise(name: str, what: str, host: Any, fn: Any, grad: Any) -> OpDef:
+    return OpDef(
+        f"SparseDenseCwise{name}",
+        inputs="sp_indices: int64, sp_values: T, sp_shape: int64, dense: T",
+        outputs="output: T",
+        types={"T": REALS},
+        doc=f"""The values of a sparse tensor {what} the elements of a dense one at their places.
+
+        sp_indices (n, rank), sp_values (n,), sp_shape (rank,): the sparse tensor. dense: that dtype; it
+        broadcasts to the sparse tensor's shape, which is not broadcast. output: (n,), the new values. Errors:
+        the shapes do not fit, an index outside (on the host).""",
+        infer=lambda c: c.shapes[1],
+        host=_host_cwise(host),
+        expand=_expand_cwise(fn),
+        grad=grad,
+    )
+
+
+SPARSE_DENSE_CWISE = {
+    "Mul": _cwise("Mul", "times", np.multiply, lambda a, b: a * b, _grad_cwise(lambda dy, x, y: (dy * y, dy * x))),
+    "Div": _cwise(
+        "Div", "divided by", _quotient, lambda a, b: DIV(a, b),
+        _grad_cwise(lambda dy, x, y: (dy / y, dy * (-x / SQUARE(y)))),
+    ),
+    "Add": _cwise("Add", "plus", np.add, lambda a, b: a + b, _grad_cwise(lambda dy, x, y: (dy, dy))),
+}
+
+OPS: tuple[OpDef, ...] = (
+    SPARSE_TENSOR_DENSE_MATMUL, SPARSE_MAT_MUL, SPARSE_TENSOR_DENSE_ADD, *SPARSE_DENSE_CWISE.values(),
+)  # fmt: skip
+API: dict[str, Any] = {}

@@ -1,0 +1,366 @@
+"""The public functions on sparse tensors (OSDI'16, section 3.1): the ops, taking and giving `SparseTensor`s.
+
+Invariant: what comes in in row-major order comes out so; static shapes are kept where they are known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.concat import concat
+from tfnb.ops.array.gather import GATHER, GATHER_V2
+from tfnb.ops.array.gather_nd import GATHER_ND, SPARSE_TO_DENSE
+from tfnb.ops.array.shape_ops import RESHAPE, SHAPE
+from tfnb.ops.array.where_partition import WHERE
+from tfnb.ops.math.binary import MAXIMUM
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import EQUAL, NOT_EQUAL
+from tfnb.ops.math.unique_bincount import LIST_DIFF
+from tfnb.ops.sparse.arithmetic import (
+    SPARSE_DENSE_CWISE,
+    SPARSE_TENSOR_DENSE_ADD,
+    SPARSE_TENSOR_DENSE_MATMUL,
+)
+from tfnb.ops.sparse.layout import (
+    SPARSE_CONCAT,
+    SPARSE_FILL_EMPTY_ROWS,
+    SPARSE_REDUCE_MAX_SPARSE,
+    SPARSE_REDUCE_SUM_SPARSE,
+    SPARSE_REORDER,
+    SPARSE_RESHAPE,
+    SPARSE_SLICE,
+    SPARSE_SPLIT,
+)
+from tfnb.ops.sparse.pairs import SPARSE_ADD, SPARSE_SPARSE_MAXIMUM, SPARSE_SPARSE_MINIMUM
+from tfnb.ops.sparse.rows import SPARSE_REDUCE_MAX, SPARSE_REDUCE_SUM, SPARSE_SOFTMAX
+from tfnb.types import Shape, bool_, int32, int64
+
+__all__ = ["API", "sparse_divide", "sparse_fill_empty_rows", "sparse_multiply", "sparse_retain"]
+
+
+def _sparse(value: Any, what: str) -> SparseTensor:
+    if not isinstance(value, (SparseTensor, SparseTensorValue)):
+        raise DTypeError(f"{what}: needs a SparseTensor, got {type(value).__name__}")
+    return SparseTensor.from_value(value)
+
+
+def _with_shape(found: SparseTensor, shape: Shape) -> SparseTensor:
+    found.set_shape(shape)
+    return found
+
+
+def sparse_tensor_dense_matmul(
+    sp_a: Any, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+) -> Any:
+    """The product of the sparse matrix `sp_a` and the dense matrix `b`; either transposed first if asked."""
+    a = _sparse(sp_a, "sparse_tensor_dense_matmul")
+    return SPARSE_TENSOR_DENSE_MATMUL(
+        a.indices, a.values, a.dense_shape, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b, name=name
+    )
+
+
+def sparse_add(
+    a: Any, b: Any, threshold: Any = None, thresh: Any = None, name: str | None = None
+) -> Any:
+    """a + b, of which at least one is sparse: a SparseTensor of two, else a tensor.
+
+    threshold: sums of two sparse elements below it, by magnitude, are left out (0.x: `thresh`). Errors: neither
+    is sparse.
+    """
+    least = threshold if threshold is not None else 0 if thresh is None else thresh
+    sides = [
+        SparseTensor.from_value(x) if isinstance(x, (SparseTensor, SparseTensorValue)) else x
+        for x in (a, b)
+    ]
+    if not any(isinstance(x, SparseTensor) for x in sides):
+        raise DTypeError("sparse_add: at least one operand must be a SparseTensor")
+    if all(isinstance(x, SparseTensor) for x in sides):
+        x, y = sides
+        least = x.graph.to_tensor(least if hasattr(least, "dtype") else x.dtype.np.type(least))
+        found = SPARSE_ADD(
+            x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, least, name=name
+        )
+        return _with_shape(SparseTensor(*found), x.shape.merge_with(y.shape))
+    x, dense = sides if isinstance(sides[0], SparseTensor) else sides[::-1]
+    return SPARSE_TENSOR_DENSE_ADD(x.indices, x.values, x.dense_shape, dense, name=name)
+
+
+def _cwise(kind: str, sp: Any, dense: Any, name: str | None) -> SparseTensor:
+    x = _sparse(sp, "sparse elementwise")
+    y = x.graph.to_tensor(dense, None if hasattr(dense, "dtype") else x.dtype)
+    values = SPARSE_DENSE_CWISE[kind](x.indices, x.values, x.dense_shape, y, name=name)
+    return _with_shape(SparseTensor(x.indices, values, x.dense_shape), x.shape)
+
+
+def sparse_multiply(x: Any, y: Any, name: str | None = None) -> SparseTensor:
+    """The sparse tensor x times the dense y, which broadcasts to it."""
+    return _cwise("Mul", x, y, name)
+
+
+def sparse_divide(x: Any, y: Any, name: str | None = None) -> SparseTensor:
+    """The sparse tensor x divided by the dense y, which broadcasts to it."""
+    return _cwise("Div", x, y, name)
+
+
+def sparse_reshape(sp_input: TensorLike, shape: TensorLike, name: str | None = None) -> SparseTensor:
+    """The sparse tensor in another shape of the same size; one dimension may be -1."""
+    x = _sparse(sp_input, "sparse_reshape")
+    new = x.graph.to_tensor(shape, None if hasattr(shape, "dtype") else int64)
+    indices, size = SPARSE_RESHAPE(x.indices, x.dense_shape, cast_to(new, int64), name=name)
+    return SparseTensor(indices, x.values, size)
+
+
+def sparse_concat(
+    axis: Any = None, sp_inputs: Any = None, name: str | None = None, expand_nonconcat_dim: bool = False,
+    concat_dim: Any = None, expand_nonconcat_dims: bool | None = None,
+) -> SparseTensor:  # fmt: skip
+    """Sparse tensors joined along `axis` (0.x: `concat_dim`).
+
+    expand_nonconcat_dim: their other dimensions may differ, and become the largest. Errors: no input.
+    """
+    dim = concat_dim if axis is None else axis
+    given = [_sparse(x, "sparse_concat") for x in sp_inputs]
+    if not given:
+        raise InvalidArgumentError("sparse_concat needs at least one sparse tensor")
+    if len(given) == 1:
+        return given[0]
+    sizes = [x.dense_shape for x in given]
+    if expand_nonconcat_dim or expand_nonconcat_dims:
+        rank = given[0].shape.ndims
+        if rank is None:
+            raise ShapeError("sparse_concat: to expand dimensions, the rank must be known")
+        largest = sizes[0]
+        for size in sizes[1:]:
+            largest = MAXIMUM(largest, size)
+        a = int(dim) % rank
+        sizes = [concat([largest[:a], s[a : a + 1], largest[a + 1 :]], 0) for s in sizes]
+    parts = [x.indices for x in given], [x.values for x in given], sizes
+    return SparseTensor(*SPARSE_CONCAT(*parts, concat_dim=int(dim), name=name))
+
+
+def sparse_split(
+    keyword_required: Any = None, sp_input: Any = None, num_split: Any = None, axis: Any = None,
+    name: str | None = None, split_dim: Any = None,
+) -> list[SparseTensor]:  # fmt: skip
+    """A sparse tensor cut into `num_split` parts along `axis`. By position, 0.x: (split_dim, num_split, sp_input)."""
+    if isinstance(num_split, (SparseTensor, SparseTensorValue)):
+        split_dim, num_split, sp_input = keyword_required, sp_input, num_split
+    x, n = _sparse(sp_input, "sparse_split"), int(num_split)
+    dim = split_dim if axis is None else axis
+    out = SPARSE_SPLIT(np.int64(dim), x.indices, x.values, x.dense_shape, num_split=n, name=name)
+    return [SparseTensor(out[k], out[n + k], out[2 * n + k]) for k in range(n)]
+
+
+def sparse_slice(sp_input: Any, start: TensorLike, size: TensorLike, name: str | None = None) -> SparseTensor:
+    """The part of a sparse tensor from `start` on, at most `size` long in each dimension."""
+    x = _sparse(sp_input, "sparse_slice")
+    at, n = (x.graph.to_tensor(v, None if hasattr(v, "dtype") else int64) for v in (start, size))
+    return SparseTensor(*SPARSE_SLICE(x.indices, x.values, x.dense_shape, at, n, name=name))
+
+
+def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
+    """The same sparse tensor with its indices in row-major order."""
+    x = _sparse(sp_input, "sparse_reorder")
+    indices, values = SPARSE_REORDER(x.indices, x.values, x.dense_shape, name=name)
+    return _with_shape(SparseTensor(indices, values, x.dense_shape), x.shape)
+
+
+def sparse_tensor_to_dense(
+    sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
+) -> Any:
+    """The dense tensor, with `default_value` (0, or an empty string) where the sparse one has nothing."""
+    x = _sparse(sp_input, "sparse_tensor_to_dense")
+    default: Any = (b"" if x.dtype.is_string else 0) if default_value is None else default_value
+    if not hasattr(default, "graph"):
+        default = np.asarray(default, object if x.dtype.is_string else x.dtype.np)
+    dense = SPARSE_TO_DENSE(
+        x.indices, x.dense_shape, x.values, default, validate_indices=validate_indices, name=name
+    )
+    dense.set_shape(x.shape)
+    return dense
+
+
+def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Any:
+    """A bool tensor whose last dimension, of size vocab_size, is true at the integers that each row holds."""
+    x = _sparse(sp_input, "sparse_to_indicator")
+    with x.graph.as_default(), x.graph.name_scope(name or "SparseToIndicator"):
+        there = EQUAL(x.values, x.values)
+        marked = sparse_merge(x, SparseTensor(x.indices, there, x.dense_shape), vocab_size)
+        return sparse_tensor_to_dense(marked, default_value=False, validate_indices=False)
+
+
+def sparse_merge(
+    sp_ids: Any,
+    sp_values: Any,
+    vocab_size: Any,
+    name: str | None = None,
+    already_sorted: bool = False,
+) -> SparseTensor:
+    """A sparse tensor with sp_values at the ids in sp_ids: its last dimension, of vocab_size, becomes the id."""
+    single = not isinstance(sp_ids, (list, tuple)) or isinstance(sp_ids, SparseTensorValue)
+    ids = [_sparse(x, "sparse_merge") for x in ([sp_ids] if single else sp_ids)]
+    sizes = [vocab_size] if single else list(vocab_size)
+    values = _sparse(sp_values, "sparse_merge")
+    graph = values.graph
+    with graph.as_default(), graph.name_scope(name or "SparseMerge"):
+        columns = [RESHAPE(cast_to(x.values, int64), np.asarray([-1, 1], np.int32)) for x in ids]
+        indices = concat([ids[0].indices[:, :-1], *columns], 1)
+        sizes = [cast_to(graph.to_tensor(n), int64) for n in sizes]
+        tail = [RESHAPE(n, np.asarray([1], np.int32)) for n in sizes]
+        found = SparseTensor(indices, values.values, concat([ids[0].dense_shape[:-1], *tail], 0))
+        return found if already_sorted else sparse_reorder(found)
+
+
+def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
+    """The values of a sparse tensor where the bool vector `to_retain` is true."""
+    x = _sparse(sp_input, "sparse_retain")
+    rows = RESHAPE(WHERE(x.graph.to_tensor(to_retain, bool_)), np.asarray([-1], np.int32))
+    found = SparseTensor(GATHER(x.indices, rows), GATHER(x.values, rows), x.dense_shape)
+    return _with_shape(found, x.shape)
+
+
+def sparse_fill_empty_rows(
+    sp_input: Any, default_value: Any, name: str | None = None
+) -> tuple[SparseTensor, Any]:
+    """(the sparse tensor with `default_value` at the start of each row that has nothing, which rows those are)."""
+    x = _sparse(sp_input, "sparse_fill_empty_rows")
+    default = x.graph.to_tensor(default_value, None if hasattr(default_value, "dtype") else x.dtype)
+    indices, values, empty, _ = SPARSE_FILL_EMPTY_ROWS(
+        x.indices, x.values, x.dense_shape, default, name=name
+    )
+    return _with_shape(SparseTensor(indices, values, x.dense_shape), x.shape), empty
+
+
+def _axes(x: SparseTensor, axis: Any) -> Any:
+    if axis is not None:
+        return x.graph.to_tensor(axis, int32)
+    rank = x.shape.ndims
+    if rank is None:
+        raise ShapeError("a reduction of all dimensions of a sparse tensor needs a known rank")
+    return np.arange(rank, dtype=np.int32)
+
+
+def _reduction(dense: Any, sparse: Any, what: str) -> tuple[Any, Any]:
+    def arguments(
+        sp_input: Any, axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any
+    ) -> Any:
+        x = _sparse(sp_input, what)
+        axes = _axes(x, reduction_axes if axis is None else axis)
+        return (x.indices, x.values, x.dense_shape, axes), bool(
+            keep_dims if keepdims is None else keepdims
+        )
+
+    def to_dense(
+        sp_input: Tensor,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        reduction_axes: Any = None,
+        keep_dims: Any = None,
+        name: str | None = None,
+    ) -> Any:
+        inputs, keep = arguments(sp_input, axis, keepdims, reduction_axes, keep_dims)
+        return dense(*inputs, keep_dims=keep, name=name)
+
+    def to_sparse(
+        sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None, keep_dims: Any = None,
+        name: str | None = None,
+    ) -> SparseTensor:  # fmt: skip
+        inputs, keep = arguments(sp_input, axis, keepdims, reduction_axes, keep_dims)
+        return SparseTensor(*sparse(*inputs, keep_dims=keep, name=name))
+
+    for function, form in ((to_dense, "dense"), (to_sparse, "sparse")):
+        function.__doc__ = (
+            f"The {what} over dimensions (`axis`; all by default) of a sparse tensor, as a {form} one.\n\n"
+            "`reduction_axes` and `keep_dims` are the older names of `axis` and `keepdims`."
+        )
+    return to_dense, to_sparse
+
+
+def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
+    """Softmax over the present values of each row along the last dimension."""
+    x = _sparse(sp_input, "sparse_softmax")
+    values = SPARSE_SOFTMAX(x.indices, x.values, x.dense_shape, name=name)
+    return _with_shape(SparseTensor(x.indices, values, x.dense_shape), x.shape)
+
+
+def _pair(op: Any, a: Any, b: Any, name: str | None) -> SparseTensor:
+    x, y = _sparse(a, op.name), _sparse(b, op.name)
+    at, values = op(
+        x.indices, x.values, x.dense_shape, y.indices, y.values, y.dense_shape, name=name
+    )
+    return _with_shape(SparseTensor(at, values, x.dense_shape), x.shape.merge_with(y.shape))
+
+
+def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+    """The elementwise maximum of two sparse tensors of one shape; absent elements count as 0."""
+    return _pair(SPARSE_SPARSE_MAXIMUM, sp_a, sp_b, name)
+
+
+def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+    """The elementwise minimum of two sparse tensors of one shape; absent elements count as 0."""
+    return _pair(SPARSE_SPARSE_MINIMUM, sp_a, sp_b, name)
+
+
+def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
+    """A sparse tensor with its dimensions reordered; reversed when `perm` is None."""
+    x = _sparse(sp_input, "sparse_transpose")
+    with x.graph.as_default(), x.graph.name_scope(name or "SparseTranspose"):
+        if perm is None:
+            if x.shape.ndims is None:
+                raise ShapeError("sparse_transpose: without perm the rank must be known")
+            perm = np.arange(x.shape.ndims, dtype=np.int32)[::-1].copy()
+        order = x.graph.to_tensor(perm, None if hasattr(perm, "dtype") else int32)
+        moved = SparseTensor(
+            GATHER_V2(x.indices, order, np.int32(1)), x.values, GATHER(x.dense_shape, order)
+        )
+        return sparse_reorder(moved)
+
+
+def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
+    """Indexed slices without the rows that `mask_indices` names."""
+    with a.graph.as_default(), a.graph.name_scope(name or "sparse_mask"):
+        left, at = LIST_DIFF(a.indices, mask_indices, out_idx=int32)
+        return IndexedSlices(GATHER(a.values, at), left, a.dense_shape)
+
+
+def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
+    """The sparse tensor of the elements that are not zero."""
+    graph = graph_of((tensor,))
+    with graph.as_default(), graph.name_scope(name or "dense_to_sparse"):
+        x = graph.to_tensor(tensor)
+        zero = np.asarray(b"", object) if x.dtype.is_string else x.dtype.np.type(0)
+        at = WHERE(NOT_EQUAL(x, graph.to_tensor(zero, x.dtype)))
+        return _with_shape(SparseTensor(at, GATHER_ND(x, at), SHAPE(x, out_type=int64)), x.shape)
+
+
+sparse_reduce_sum, sparse_reduce_sum_sparse = _reduction(
+    SPARSE_REDUCE_SUM, SPARSE_REDUCE_SUM_SPARSE, "sum"
+)
+sparse_reduce_max, sparse_reduce_max_sparse = _reduction(
+    SPARSE_REDUCE_MAX, SPARSE_REDUCE_MAX_SPARSE, "maximum"
+)
+
+_FUNCTIONS = {
+    "sparse_tensor_dense_matmul": sparse_tensor_dense_matmul, "sparse_add": sparse_add,
+    "sparse_reshape": sparse_reshape, "sparse_concat": sparse_concat, "sparse_split": sparse_split,
+    "sparse_slice": sparse_slice, "sparse_reorder": sparse_reorder, "sparse_tensor_to_dense": sparse_tensor_to_dense,
+    "sparse_to_indicator": sparse_to_indicator, "sparse_merge": sparse_merge, "sparse_retain": sparse_retain,
+    "sparse_fill_empty_rows": sparse_fill_empty_rows, "sparse_reduce_sum": sparse_reduce_sum,
+    "sparse_reduce_sum_sparse": sparse_reduce_sum_sparse, "sparse_reduce_max": sparse_reduce_max,
+    "sparse_reduce_max_sparse": sparse_reduce_max_sparse, "sparse_softmax": sparse_softmax,
+    "sparse_maximum": sparse_maximum, "sparse_minimum": sparse_minimum, "sparse_transpose": sparse_transpose,
+    "sparse_mask": sparse_mask,
+}  # fmt: skip
+_RENAMED = {"sparse_tensor_dense_matmul": "matmul", "sparse_tensor_to_dense": "to_dense"}
+API: dict[str, Any] = {
+    **_FUNCTIONS,
+    **{f"sparse.{_RENAMED.get(n, n.removeprefix('sparse_'))}": f for n, f in _FUNCTIONS.items()},
+    "sparse.from_dense": from_dense,
+}

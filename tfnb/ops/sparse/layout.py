@@ -1,0 +1,430 @@
+"""Sparse tensors in another form: merged, ordered, reshaped, joined, cut (OSDI'16, section 3.1).
+
+How many values there are afterwards depends on the data, so but for `SparseReshape` the ops run on the host.
+Invariant: from indices in row-major order come indices in row-major order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir import scalar as s
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import normalize_axis, with_rank
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.constants import RANGE
+from tfnb.ops.array.gather import GATHER
+from tfnb.ops.array.shape_ops import SHAPE, constant_lookup
+from tfnb.ops.array.transpose_pad_tile import INVERT_PERMUTATION
+from tfnb.ops.sparse.arithmetic import check_places, places
+from tfnb.ops.sparse.pairs import any_number, columns, unraveled, values_at
+from tfnb.ops.sparse.rows import ReduceAttrs, reduce_groups
+from tfnb.types import ALL, NUMBERS, REALS, Shape, int32, int64
+
+__all__ = [
+    "OPS",
+    "SPARSE_CONCAT",
+    "SPARSE_FILL_EMPTY_ROWS",
+    "SPARSE_REORDER",
+    "SPARSE_RESHAPE",
+]
+
+_NONE = Shape((None,))
+
+
+def _reduction(name: str, what: str, ufunc: Any) -> OpDef:
+    def kernel(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+        indices, values, shape, axes = inputs
+        at, found = reduce_groups(call, indices, values, shape, axes, ufunc)
+        gone = {normalize_axis(int(a), shape.size) for a in axes.reshape(-1)}
+        dims = [
+            1 if a in gone else d
+            for a, d in enumerate(shape.tolist())
+            if call.attrs.keep_dims or a not in gone
+        ]
+        return at, found, np.asarray(dims, np.int64)
+
+    return OpDef(
+        name,
+        inputs="input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32",
+        outputs="output_indices: int64, output_values: T, output_shape: int64",
+        types={"T": REALS},
+        attrs=ReduceAttrs,
+        doc=f"""The {what} over dimensions of a sparse tensor, as a sparse one.
+
+        input_indices (n, rank), input_values (n,), input_shape (rank,): the sparse tensor. reduction_axes:
+        integers, negative from the end; Errors: an axis or an index out of range. Runs on the
+        host.""",
+        infer=lambda c: (Shape((None, None)), _NONE, _NONE),
+        host=kernel,
+        grad=GRADIENT_MISSING,
+        dynamic=True,
+    )
+
+
+SPARSE_REDUCE_SUM_SPARSE = _reduction("SparseReduceSumSparse", "sum", np.add)
+SPARSE_REDUCE_MAX_SPARSE = _reduction("SparseReduceMaxSparse", "maximum", np.maximum)
+
+# order and form
+
+
+def _host_reorder(
+    call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    check_places(call, indices, shape)
+    order = np.argsort(places(indices, shape), kind="stable")
+    return indices[order], values[order]
+
+
+def _grad_reorder(op: Operation, d_indices: Tensor, dy: Tensor) -> Any:
+    indices, _, shape = op.inputs
+    count = SHAPE(indices, out_type=int32)[0]
+    order = SPARSE_REORDER(indices, RANGE(np.int32(0), count, np.int32(1)), shape)[1]
+    return None, GATHER(dy, INVERT_PERMUTATION(order)), None
+
+
+SPARSE_REORDER: OpDef = OpDef(
+    "SparseReorder",
+    inputs="input_indices: int64, input_values: T, input_shape: int64",
+    outputs="output_indices: int64, output_values: T",
+    types={"T": ALL},
+    doc="""The same sparse tensor with its indices in row-major order.
+
+    input_indices (n, rank), input_values (n,) of any dtype, input_shape (rank,). Errors: an index outside. Runs
+    on the host.""",
+    infer=lambda c: (with_rank(c, 0, 2), with_rank(c, 1, 1)),
+    host=_host_reorder,
+    grad=_grad_reorder,
+)
+
+
+def _reshape_target(name: str, old: Sequence[int], new: Sequence[int]) -> list[int]:
+    """`new` with its -1 filled in. Raises `InvalidArgumentError` when the sizes differ."""
+    size, given = int(np.prod(old, dtype=np.int64)), [int(d) for d in new]
+    rest = int(np.prod([d for d in given if d != -1], dtype=np.int64))
+    if given.count(-1) == 1 and rest and size % rest == 0:
+        given[given.index(-1)] = size // rest
+    if -1 in given or any(d < 0 for d in given) or int(np.prod(given, dtype=np.int64)) != size:
+        raise InvalidArgumentError(
+            f"{name}: a tensor of shape {list(old)} cannot have shape {list(new)}"
+        )
+    return given
+
+
+def _reshaped(c: Infer) -> tuple[Shape, Shape]:
+    count, new = with_rank(c, 0, 2).dims[0], with_rank(c, 2, 1).dims[0]  # type: ignore[index]
+    return Shape((count, new)), Shape((new,))
+
+
+def _host_reshape(
+    call: HostCall, indices: np.ndarray, shape: np.ndarray, new: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    check_places(call, indices, shape)
+    target = np.asarray(_reshape_target("SparseReshape", shape.tolist(), new.tolist()), np.int64)
+    return unraveled(places(indices, shape), target), target
+
+
+def _strides(dims: Sequence[int]) -> list[int]:
+    found = [1]
+    for d in reversed(dims[1:]):
+        found.insert(0, found[0] * d)
+    return found[-len(dims) :] if dims else []
+
+
+def _lower_reshape(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    old = site.value(1).tolist()
+    new = _reshape_target("SparseReshape", old, site.value(2).tolist())
+    if port == 1:
+        return constant_lookup(new, idx[0], int64)
+    number: Expr = s.const(0, int64)
+    for k, stride in enumerate(_strides(old)):
+        number = number + site.load(0, (idx[0], k)) * stride
+    steps, sizes = (
+        constant_lookup(v, idx[1], int64) for v in (_strides(new), [max(d, 1) for d in new])
+    )
+    return s.floormod(s.floordiv(number, steps), sizes)
+
+
+SPARSE_RESHAPE = OpDef(
+    "SparseReshape",
+    inputs="input_indices: int64, input_shape: int64, new_shape: int64",
+    outputs="output_indices: int64, output_shape: int64",
+    doc="""The places of a sparse tensor's values after a reshape.
+
+    input_indices (n, rank), input_shape (rank,). new_shape: a vector, one entry may be -1. output_indices (n,
+    new rank), output_shape (new rank,). Errors: the sizes differ.""",
+    infer=_reshaped,
+    host=_host_reshape,
+    lower=_lower_reshape,
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(1, 2),
+)
+
+# joining and cutting
+
+
+@record
+class ConcatAttrs:
+    """`concat_dim`: the axis, negative from the end."""
+
+    concat_dim: int
+
+
+def _host_concat(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+    n = len(inputs) // 3
+    indices, values, shapes = inputs[:n], inputs[n : 2 * n], inputs[2 * n :]
+    a = normalize_axis(call.attrs.concat_dim, shapes[0].size, "SparseConcat: axis")
+    offset, moved = 0, []
+    for at, size in zip(indices, shapes, strict=True):
+        check_places(call, at, size)
+        if np.delete(size, a).tolist() != np.delete(shapes[0], a).tolist():
+            raise InvalidArgumentError(
+                f"shapes {shapes[0].tolist()} and {size.tolist()} do not fit", call.op
+            )
+        shifted = at.copy()
+        shifted[:, a] += offset
+        moved.append(shifted)
+        offset += int(size[a])
+    total = shapes[0].copy()
+    total[a] = offset
+    found = np.concatenate(moved)
+    order = np.argsort(places(found, total), kind="stable")
+    return found[order], np.concatenate(values)[order], total
+
+
+def _concat_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
+    n = len(c.shapes) // 3
+    rank = next((r for i in range(n) if (r := columns(c, i, 2 * n + i)) is not None), None)
+    counts = [c.shapes[i].dims[0] if c.shapes[i].dims else None for i in range(n)]  # type: ignore[index]
+    total = None if None in counts else sum(counts)  # type: ignore[arg-type]
+    return Shape((total, rank)), Shape((total,)), Shape((rank,))
+
+
+SPARSE_CONCAT = OpDef(
+    "SparseConcat",
+    inputs="indices: N*int64, values: N*T, shapes: N*int64",
+    outputs="output_indices: int64, output_values: T, output_shape: int64",
+    types={"T": ALL},
+    attrs=ConcatAttrs,
+    doc="""Sparse tensors joined along an axis, the result in row-major order.
+
+    indices, values, shapes: of N sparse tensors of one rank and dtype, whose shapes differ in that axis only.
+    Errors: they differ elsewhere, the axis is out of range. Runs on the host.""",
+    infer=_concat_shapes,
+    host=_host_concat,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+
+@record
+class SplitAttrs:
+    """`num_split`: how many parts."""
+
+    num_split: int
+
+    def __post_init__(self) -> None:
+        if self.num_split < 1:
+            raise InvalidArgumentError(f"num_split must be at least 1, got {self.num_split}")
+
+
+def _split_shapes(c: Infer) -> tuple[Shape, ...]:
+    n, (at, values, size) = c.attrs.num_split, any_number(c, 1, 3)
+    return (at,) * n + (values,) * n + (size,) * n
+
+
+def _host_split(
+    call: HostCall, axis: np.ndarray, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    check_places(call, indices, shape)
+    n, a = (
+        call.attrs.num_split,
+        normalize_axis(int(axis.reshape(())), shape.size, "SparseSplit: axis"),
+    )
+    size = int(shape[a])
+    if not 1 <= n <= size:
+        raise InvalidArgumentError(f"{n} parts of dimension {a} of shape {shape.tolist()}", call.op)
+    each, extra = divmod(size, n)  # the first parts are one longer
+    starts = np.cumsum([0] + [each + (k < extra) for k in range(n)])
+    found: list[tuple[np.ndarray, ...]] = []
+    for low, high in zip(starts[:-1], starts[1:], strict=True):
+        inside = (indices[:, a] >= low) & (indices[:, a] < high)
+        at, dims = indices[inside].copy(), shape.copy()
+        at[:, a] -= low
+        dims[a] = high - low
+        found.append((at, values[inside], dims))
+    return tuple(part[k] for k in range(3) for part in found)
+
+
+SPARSE_SPLIT = OpDef(
+    "SparseSplit",
+    inputs="split_dim: int64, indices: int64, values: T, shape: int64",
+    outputs="output_indices: num_split*int64, output_values: num_split*T, output_shape: num_split*int64",
+    types={"T": ALL},
+    attrs=SplitAttrs,
+    doc="""A sparse tensor cut into num_split parts along an axis; the first are one longer if it does not divide.
+
+    split_dim: an int64 scalar. indices (n, rank), values (n,), shape (rank,): the sparse tensor. Errors: an
+    axis out of range, more parts than elements. Runs on the host: the sizes depend on the data.""",
+    infer=_split_shapes,
+    host=_host_split,
+    grad=GRADIENT_MISSING,
+    dynamic=True,
+)
+
+
+def _host_slice(
+    call: HostCall,
+    indices: np.ndarray,
+    values: np.ndarray,
+    shape: np.ndarray,
+    start: np.ndarray,
+    size: np.ndarray,
+) -> tuple[np.ndarray, ...]:
+    check_places(call, indices, shape)
+    if (
+        start.shape != shape.shape
+        or size.shape != shape.shape
+        or (size < 0).any()
+    ):
+        raise InvalidArgumentError(
+            f"start {start.tolist()}, size {size.tolist()} in {shape.tolist()}", call.op
+        )
+    inside = ((indices >= start) & (indices < start + size)).all(1)
+    return indices[inside] - start, values[inside], np.maximum(np.minimum(size, shape - start), 0)
+
+
+def _grad_slice(op: Operation, d_indices: Tensor, dy: Tensor, d_shape: Tensor) -> Any:
+    return None, SPARSE_SLICE_GRAD(dy, op.inputs[0], op.inputs[3], op.outputs[0]), None, None, None
+
+
+SPARSE_SLICE = OpDef(
+    "SparseSlice",
+    inputs="indices: int64, values: T, shape: int64, start: int64, size: int64",
+    outputs="output_indices: int64, output_values: T, output_shape: int64",
+    types={"T": ALL},
+    doc="""The part of a sparse tensor from `start` on, at most `size` long in each dimension.
+
+    indices (n, rank), values (n,), shape, start, size (rank,). A start below 0 takes
+    nothing from there. Errors: a negative size. Runs on the
+    host: the size depends on the data.""",
+    infer=lambda c: any_number(c, 0, 2),
+    host=_host_slice,
+    grad=_grad_slice,
+    dynamic=True,
+)
+
+
+def _host_slice_grad(
+    call: HostCall, dy: np.ndarray, indices: np.ndarray, start: np.ndarray, sliced: np.ndarray
+) -> np.ndarray:
+    if dy.shape[:1] != sliced.shape[:1]:
+        raise InvalidArgumentError(
+            f"{call.op.type}: {dy.size} gradients for {len(sliced)} indices", call.op
+        )
+    wanted = indices - start
+    if missing := {*map(tuple, sliced.tolist())} - {*map(tuple, wanted.tolist())}:
+        raise InvalidArgumentError(
+            f"{call.op.type}: the input has no element for {min(missing)} of the slice", call.op
+        )
+    return values_at(dy, wanted, sliced)
+
+
+SPARSE_SLICE_GRAD = OpDef(
+    "SparseSliceGrad",
+    inputs="backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64",
+    outputs="val_grad: T",
+    types={"T": NUMBERS},
+    doc="""The gradient of SparseSlice by the values: that of the slice where it was taken, 0 elsewhere.
+
+    backprop_val_grad (m,), output_indices (m, rank): of the slice. input_indices (n, rank), input_start
+    (rank,). val_grad (n,). Errors: an index of the slice that the input has not. Runs on the host.""",
+    infer=lambda c: Shape((with_rank(c, 1, 2).dims[0],)),  # type: ignore[index]
+    host=_host_slice_grad,
+    grad=GRADIENT_MISSING,
+)
+
+
+def _filled_shapes(c: Infer) -> tuple[Shape, ...]:
+    at, values, _ = any_number(c, 0, 2)
+    dims, known = c.as_shape(2).dims, c.shapes[1].dims
+    return at, values, Shape((dims[0] if dims else None,)), Shape((known[0] if known else None,))
+
+
+def _host_fill(
+    call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, default: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    check_places(call, indices, shape)
+    if not shape.size:
+        raise InvalidArgumentError("SparseFillEmptyRows: needs rows, got a scalar", call.op)
+    rows = int(shape[0])
+    empty = np.bincount(indices[:, 0], minlength=rows) == 0
+    added = np.zeros((int(empty.sum()), shape.size), np.int64)
+    added[:, 0] = np.flatnonzero(empty)
+    extra = np.empty(len(added), values.dtype)
+    extra[:] = default
+    every = np.concatenate([indices, added])
+    order = np.argsort(every[:, 0], kind="stable")
+    back = np.argsort(order, kind="stable")[: len(indices)]
+    return every[order], np.concatenate([values, extra])[order], empty, back.astype(np.int64)
+
+
+def _grad_fill(op: Operation, d_indices: Tensor, dy: Tensor, d_empty: Tensor, d_map: Tensor) -> Any:
+    d_values, d_default = SPARSE_FILL_EMPTY_ROWS_GRAD(op.outputs[3], dy)
+    return None, d_values, None, d_default
+
+
+SPARSE_FILL_EMPTY_ROWS = OpDef(
+    "SparseFillEmptyRows",
+    inputs="indices: int64, values: T, dense_shape: int64, default_value: T",
+    outputs="output_indices: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64",
+    types={"T": ALL},
+    doc="""A sparse tensor in which each row without values has got `default_value` at its start.
+
+    indices (n, rank), values (n,), dense_shape (rank,): the sparse tensor. default_value: a scalar.
+    empty_row_indicator: bool, (rows,). reverse_index_map (n,): where each value went. Runs on the host: the
+    size depends on the data.""",
+    infer=_filled_shapes,
+    host=_host_fill,
+    grad=_grad_fill,
+    dynamic=True,
+)
+
+
+def _host_fill_grad(
+    call: HostCall, back: np.ndarray, dy: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    if ((back < 0) | (back >= dy.size)).any():
+        raise InvalidArgumentError(f"reverse_index_map {back.tolist()} for {dy.size} gradients", call.op)
+    d_values = dy[back]
+    rest = np.ones(dy.size, np.bool_)
+    rest[back] = False
+    return d_values, np.asarray(dy[rest].sum(), dy.dtype)
+
+
+SPARSE_FILL_EMPTY_ROWS_GRAD = OpDef(
+    "SparseFillEmptyRowsGrad",
+    inputs="reverse_index_map: int64, grad_values: T",
+    outputs="d_values: T, d_default_value: T",
+    types={"T": NUMBERS},
+    doc="""The gradients of SparseFillEmptyRows by the values, and by the default: the sum over the rows that got it.
+
+    reverse_index_map (n,): where each value went. grad_values (m,). d_values (n,), d_default_value: a scalar.
+    Runs on the host.""",
+    infer=lambda c: (c.shapes[0], Shape(())),
+    host=_host_fill_grad,
+    grad=GRADIENT_MISSING,
+)
+
+OPS: tuple[OpDef, ...] = (
+    SPARSE_REDUCE_SUM_SPARSE,
+    SPARSE_REDUCE_MAX_SPARSE, SPARSE_REORDER, SPARSE_RESHAPE, SPARSE_CONCAT, SPARSE_SPLIT, SPARSE_SLICE,
+    SPARSE_SLICE_GRAD, SPARSE_FILL_EMPTY_ROWS, SPARSE_FILL_EMPTY_ROWS_GRAD,
+)  # fmt: skip
+API: dict[str, Any] = {}

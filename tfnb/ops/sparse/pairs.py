@@ -1,0 +1,163 @@
+"""Two sparse tensors of one shape: sum, maximum, minimum (OSDI'16, section 3.1).
+
+The result has a value wherever one of them has, so its size depends on data and the ops run on the host. Invariant: the
+result's indices are in row-major order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.sparse.arithmetic import check_places, places
+from tfnb.types import REALS, Shape
+
+__all__ = ["OPS", "SPARSE_ADD", "any_number", "columns", "unraveled", "values_at"]
+
+_NONE = Shape((None,))
+
+
+def columns(c: Infer, indices: int, shape: int) -> int | None:
+    """The rank of a sparse tensor, from its indices or its shape."""
+    at, size = c.shapes[indices].dims, c.shapes[shape].dims
+    found = at[1] if at is not None and len(at) == 2 else None
+    return found if found is not None or not size else size[0]
+
+
+def any_number(c: Infer, indices: int, shape: int) -> tuple[Shape, Shape, Shape]:
+    """The shapes of a sparse tensor of this rank with any number of values."""
+    rank = columns(c, indices, shape)
+    return Shape((None, rank)), _NONE, Shape((rank,))
+
+
+def unraveled(number: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    """The indices of row-major places in a tensor of `shape`."""
+    if not number.size:
+        return np.zeros((0, shape.size), np.int64)
+    if not shape.size:
+        return np.zeros((number.size, 0), np.int64)
+    return np.stack(np.unravel_index(number, tuple(shape.tolist())), 1).astype(np.int64)
+
+
+# two sparse tensors of one shape
+
+
+def _same_shape(call: HostCall, a: np.ndarray, b: np.ndarray) -> None:
+    if a.shape != b.shape or (a != b).any():
+        raise InvalidArgumentError(
+            f"the dense shapes {a.tolist()} and {b.tolist()} differ", call.op
+        )
+
+
+def _union(
+    call: HostCall, inputs: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(places that a or b has, a's values there, b's), absent ones as 0."""
+    ai, av, ashape, bi, bv, bshape = inputs
+    _same_shape(call, ashape, bshape)
+    check_places(call, ai, ashape)
+    check_places(call, bi, bshape)
+    keys = np.concatenate([places(ai, ashape), places(bi, bshape)])
+    union, at = np.unique(keys, return_inverse=True)
+    left, right = np.zeros(union.size, av.dtype), np.zeros(union.size, bv.dtype)
+    np.add.at(left, at[: av.size], av)
+    np.add.at(right, at[av.size :], bv)
+    return union, left, right
+
+
+def _host_add(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+    union, left, right = _union(call, inputs[:6])
+    total, least = (left + right).astype(left.dtype), inputs[6]
+    both = np.isin(union, places(inputs[0], inputs[2])) & np.isin(
+        union, places(inputs[3], inputs[5])
+    )
+    keep = (np.abs(total) >= least) | ~both
+    return unraveled(union[keep], inputs[2]), total[keep], inputs[2]
+
+
+def _grad_add(op: Operation, d_indices: Tensor, dy: Tensor, d_shape: Tensor) -> Any:
+    da, db = SPARSE_ADD_GRAD(dy, op.inputs[0], op.inputs[3], op.outputs[0])
+    return None, da, None, None, db, None, None
+
+
+_TWO = (
+    "a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64"
+)
+
+SPARSE_ADD = OpDef(
+    "SparseAdd",
+    inputs=f"{_TWO}, thresh: Treal",
+    outputs="sum_indices: int64, sum_values: T, sum_shape: int64",
+    types={"T": REALS, "Treal": REALS},
+    doc="""The sum of two sparse tensors of one shape; sums of two values that are below thresh are left out.
+
+    Each: indices (n, rank), values (n,) of a number type, shape (rank,). thresh: a scalar. The sum: a sparse
+    tensor. Errors: the shapes differ, an index outside. Runs on the host: the size depends on the data.""",
+    infer=lambda c: any_number(c, 0, 2),
+    host=_host_add,
+    grad=_grad_add,
+    dynamic=True,
+)
+
+
+def values_at(values: np.ndarray, wanted: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """For each index in `wanted` the value of the same one in `present`, 0 where there is none."""
+    where = {tuple(r): i for i, r in enumerate(present.tolist())}
+    at = np.asarray([where.get(tuple(r), values.size) for r in wanted.tolist()], np.int64)
+    return np.append(values, values.dtype.type(0))[at]
+
+
+def _host_add_grad(
+    call: HostCall, dy: np.ndarray, a: np.ndarray, b: np.ndarray, total: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    return values_at(dy, a, total), values_at(dy, b, total)
+
+
+SPARSE_ADD_GRAD = OpDef(
+    "SparseAddGrad",
+    inputs="backprop_val_grad: T, a_indices: int64, b_indices: int64, sum_indices: int64",
+    outputs="a_val_grad: T, b_val_grad: T",
+    types={"T": REALS},
+    doc="""The gradients of SparseAdd by the values of both: the sum's at their places, 0 where it was left out.
+
+    backprop_val_grad: (sums,). The indices: (n, rank) each. a_val_grad, b_val_grad: (n,). Runs on the host.""",
+    infer=lambda c: tuple(Shape((with_rank(c, i, 2).dims[0],)) for i in (1, 2)),  # type: ignore[index]
+    host=_host_add_grad,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+
+def _extreme(name: str, what: str, ufunc: Callable[..., Any]) -> OpDef:
+    def kernel(call: HostCall, *inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        union, left, right = _union(call, inputs)
+        return unraveled(union, inputs[2]), ufunc(left, right)
+
+    return OpDef(
+        name,
+        inputs=_TWO,
+        outputs="output_indices: int64, output_values: T",
+        types={"T": REALS},
+        doc=f"""The {what} of two sparse tensors of one shape, elementwise; what is absent counts as 0.
+
+        Each: indices (n, rank), values (n,) of a number type, shape (rank,). The result has a value wherever
+        one of them has. Errors: the shapes differ, an index outside. Runs on the host: the size depends on the
+        data.""",
+        infer=lambda c: any_number(c, 0, 2)[:2],
+        host=kernel,
+        grad=GRADIENT_MISSING,
+        dynamic=True,
+    )
+
+
+SPARSE_SPARSE_MAXIMUM = _extreme("SparseSparseMaximum", "larger", np.maximum)
+SPARSE_SPARSE_MINIMUM = _extreme("SparseSparseMinimum", "smaller", np.minimum)
+
+OPS: tuple[OpDef, ...] = (SPARSE_ADD, SPARSE_ADD_GRAD, SPARSE_SPARSE_MAXIMUM, SPARSE_SPARSE_MINIMUM)
+API: dict[str, Any] = {}

@@ -1,0 +1,230 @@
+"""Along the dimensions of a sparse tensor: softmax of its rows, sums and maxima (OSDI'16, section 3.1).
+
+Groups are numbered by the dimensions that stay, so that a reduction is one over segments. Invariant: absent
+elements are 0 in a sum, and have no part in a maximum or a softmax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.const import constant_value
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.shapes import normalize_axis
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
+from tfnb.ops.array.gather import GATHER, UNSORTED_SEGMENT_SUM
+from tfnb.ops.array.shape_ops import RESHAPE
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import GREATER, SELECT
+from tfnb.ops.math.reduce import PROD
+from tfnb.ops.math.segment import UNSORTED_SEGMENT_MAX
+from tfnb.ops.math.unary import EXP
+from tfnb.ops.sparse.arithmetic import check_places, places, rank_of
+from tfnb.types import (
+    REALS,
+    Shape,
+    float16,
+    float32,
+    float64,
+    int32,
+    unknown_shape,
+)
+
+__all__ = ["OPS", "SPARSE_REDUCE_SUM", "ReduceAttrs", "reduce_groups"]
+
+_FIRST = np.asarray([0], np.int32)
+_LAST = np.asarray([-1], np.int32)
+
+
+def _row_numbers(indices: Tensor, shape: Any, axes: list[int]) -> tuple[Any, Any]:
+    """(the row-major number of each index over these axes, how many numbers there are)."""
+    number: Any = None
+    for a in axes:
+        column = indices[:, a]
+        number = column if number is None else number * shape[a] + column
+    if number is None:
+        return indices[:, 0] * 0, np.int64(1)
+    return number, PROD(GATHER(shape, np.asarray(axes, np.int32)), _FIRST)
+
+
+def _host_softmax(
+    call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
+) -> np.ndarray:
+    if shape.size < 2:
+        raise InvalidArgumentError(f"needs rank >= 2, got {shape.tolist()}", call.op)
+    check_places(call, indices, shape)
+    wide = values.astype(np.float32) if values.dtype == np.float16 else values
+    _, row = np.unique(places(indices[:, :-1], shape[:-1]), return_inverse=True)
+    top = np.full(values.size, -np.inf, wide.dtype)
+    np.maximum.at(top, row, wide)
+    e = np.exp(wide - top[row])
+    total = np.zeros(values.size, wide.dtype)
+    np.add.at(total, row, e)
+    return (e / total[row]).astype(values.dtype)
+
+
+def _expand_softmax(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike) -> Any:
+    rank = rank_of(shape)
+    if rank is None:
+        return None
+    row, count = _row_numbers(indices, shape, list(range(rank - 1)))
+    e = EXP(values - GATHER(UNSORTED_SEGMENT_MAX(values, row, count), row))
+    return e / GATHER(UNSORTED_SEGMENT_SUM(e, row, count), row)
+
+
+def _grad_softmax(op: Operation, dy: Tensor) -> Any:
+    indices, _, shape = op.inputs
+    rank = rank_of(shape)
+    if rank is None:
+        raise ShapeError("the gradient of SparseSoftmax needs a known rank", op)
+    row, count = _row_numbers(indices, shape, list(range(rank - 1)))
+    total = UNSORTED_SEGMENT_SUM(dy * op.outputs[0], row, count)
+    return None, (dy - GATHER(total, row)) * op.outputs[0], None
+
+
+SPARSE_SOFTMAX = OpDef(
+    "SparseSoftmax",
+    inputs="sp_indices: int64, sp_values: T, sp_shape: int64",
+    outputs="output: T",
+    types={"T": (float16, float32, float64)},
+    doc="""Softmax over the present values of each row; what is absent has no part (it counts as -infinity).
+
+    sp_indices (n, rank), sp_values (n,), sp_shape (rank,), rank >= 2: a sparse tensor whose rows lie along the
+    last dimension. output: (n,), the new values. Errors: rank < 2, an index outside (on the host).""",
+    infer=lambda c: c.shapes[1],
+    host=_host_softmax,
+    expand=_expand_softmax,
+    grad=_grad_softmax,
+    shape_inputs=(2,),
+)
+
+
+@record
+class ReduceAttrs:
+    """`keep_dims`: reduced dimensions stay, with size 1."""
+
+    keep_dims: bool = False
+
+
+def _split_axes(axes: np.ndarray, rank: int) -> tuple[list[int], list[int]]:
+    """(axes that stay, axes that go); no axes mean all."""
+    gone = {normalize_axis(int(a), rank) for a in axes.reshape(-1)}
+    return [a for a in range(rank) if a not in gone], sorted(gone)
+
+
+def _reduced_dims(shape: list[Any], axes: np.ndarray, keep: bool) -> list[Any]:
+    stay, _ = _split_axes(axes, len(shape))
+    return [d if a in stay else 1 for a, d in enumerate(shape) if keep or a in stay]
+
+
+def _reduced_shape(c: Infer) -> Shape:
+    dims, axes = c.as_shape(2).dims, c.value(3)
+    if dims is None or axes is None:
+        return unknown_shape
+    return Shape(tuple(_reduced_dims(list(dims), axes, c.attrs.keep_dims)))
+
+
+def reduce_groups(
+    call: HostCall,
+    indices: np.ndarray,
+    values: np.ndarray,
+    shape: np.ndarray,
+    axes: np.ndarray,
+    ufunc: Any,
+) -> tuple[np.ndarray, np.ndarray]:
+    """(index over the remaining dimensions, reduced value) of each group that has a value."""
+    check_places(call, indices, shape)
+    stay, _ = _split_axes(axes, shape.size)
+    number = places(indices[:, stay], shape[stay])
+    groups, first, at = np.unique(number, return_index=True, return_inverse=True)
+    out = values[first].copy()
+    rest = np.setdiff1d(np.arange(values.size), first)
+    with np.errstate(all="ignore"):
+        ufunc.at(out, at[rest], values[rest])
+    found = np.zeros((groups.size, shape.size), np.int64)
+    found[:, stay] = indices[first][:, stay]
+    return found if call.attrs.keep_dims else found[:, stay], out
+
+
+def _host_reduce(ufunc: Any) -> Callable[..., np.ndarray]:
+    def kernel(call: HostCall, *inputs: np.ndarray) -> np.ndarray:
+        indices, values, shape, axes = inputs
+        at, found = reduce_groups(call, indices, values, shape, axes, ufunc)
+        out = np.zeros(_reduced_dims(shape.tolist(), axes, call.attrs.keep_dims), values.dtype)
+        out[tuple(at.T)] = found if out.ndim else found.sum()
+        return out
+
+    return kernel
+
+
+def _expand_reduce(highest: bool) -> Callable[..., Any]:
+    def expand(op: Operation, indices: Tensor, values: Tensor, shape: TensorLike, axes: TensorLike) -> Any:
+        known, rank = constant_value(axes), rank_of(shape)
+        if known is None or rank is None:
+            return None
+        stay, _ = _split_axes(known, rank)
+        number, count = _row_numbers(indices, shape, stay)
+        if highest:
+            found = UNSORTED_SEGMENT_MAX(values, number, count)
+            some = UNSORTED_SEGMENT_SUM(cast_to(ONES_LIKE(number), int32), number, count)
+            found = SELECT(GREATER(some, 0), found, ZEROS_LIKE(found))
+        else:
+            found = UNSORTED_SEGMENT_SUM(values, number, count)
+        return RESHAPE(found, _kept_shape(shape, stay, rank, op.attrs.keep_dims))
+
+    return expand
+
+
+def _kept_shape(shape: Any, stay: list[int], rank: int, keep: bool) -> Any:
+    if not keep:
+        return GATHER(shape, np.asarray(stay, np.int32)) if stay else np.zeros(0, np.int64)
+    mask = np.asarray([a in stay for a in range(rank)], np.int64)
+    return shape * mask + (1 - mask)
+
+
+def _grad_reduce(op: Operation, dy: Tensor) -> Any:
+    indices, _, shape, axes = op.inputs
+    known, rank = constant_value(axes), rank_of(shape)
+    if known is None or rank is None:
+        raise ShapeError("the gradient of SparseReduceSum needs constant axes and a known rank", op)
+    stay, _ = _split_axes(known, rank)
+    number, _ = _row_numbers(indices, shape, stay)
+    return None, GATHER(RESHAPE(dy, _LAST), number), None, None
+
+
+_REDUCE_INPUTS = "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32"
+
+
+def _reduction(name: str, what: str, ufunc: Any, highest: bool, grad: Any) -> OpDef:
+    return OpDef(
+        name,
+        inputs=_REDUCE_INPUTS,
+        outputs="output: T",
+        types={"T": REALS},
+        attrs=ReduceAttrs,
+        doc=f"""The {what} over dimensions of a sparse tensor, as a dense one.
+
+        input_indices (n, rank), input_values (n,), input_shape (rank,): the sparse tensor. reduction_axes:
+        integers, negative from the end. output: dense, without those dimensions (of size 1 with
+        keep_dims); 0 where there is no value{"; absent elements have no part" if highest else ""}. Errors: an
+        axis or an index out of range.""",
+        infer=_reduced_shape,
+        host=_host_reduce(ufunc),
+        expand=_expand_reduce(highest),
+        grad=grad,
+        shape_inputs=(2, 3),
+    )
+
+
+SPARSE_REDUCE_SUM = _reduction("SparseReduceSum", "sum", np.add, False, _grad_reduce)
+SPARSE_REDUCE_MAX = _reduction("SparseReduceMax", "maximum", np.maximum, True, GRADIENT_MISSING)
+
+OPS: tuple[OpDef, ...] = (SPARSE_SOFTMAX, SPARSE_REDUCE_SUM, SPARSE_REDUCE_MAX)
+API: dict[str, Any] = {}

@@ -1,0 +1,261 @@
+"""Sets in the last dimension of tensors, dense or sparse: intersection, difference, union, size.
+
+Host only: sizes depend on the values. Invariant: the elements of a result are ascending, and each stands once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
+from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ops.sparse.arithmetic import check_places, places
+from tfnb.types import (
+    Shape,
+    int8,
+    int16,
+    int32,
+    int64,
+    string,
+    uint8,
+    uint16,
+    unknown_shape,
+)
+
+__all__ = ["API", "OPS"]
+
+_TYPES = (int8, int16, int32, int64, uint8, uint16, string)
+Place = tuple[int, ...]
+Sets = Mapping[Place, set[Any]]
+_OPERATIONS: dict[str, Callable[[set[Any], set[Any]], set[Any]]] = {
+    "a-b": lambda a, b: a - b,
+    "b-a": lambda a, b: b - a,
+    "intersection": lambda a, b: a & b,
+    "union": lambda a, b: a | b,
+}
+
+
+@record
+class SetAttrs:
+    """`set_operation`: "a-b", "b-a", "intersection" or "union"; `validate_indices`: sparse ones must be in order."""
+
+    set_operation: str
+    validate_indices: bool = True
+
+
+@record
+class SizeAttrs:
+    """`validate_indices`: sparse indices must be in order."""
+
+    validate_indices: bool = True
+
+
+def _dense_sets(call: HostCall, x: np.ndarray) -> tuple[list[int], Sets]:
+    if x.ndim < 2:
+        raise InvalidArgumentError(f"{call.op.type}: sets need at least two dimensions, got shape {x.shape}", call.op)
+    return list(x.shape[:-1]), {i: set(x[i].tolist()) for i in np.ndindex(*x.shape[:-1])}
+
+
+def _sparse_sets(
+    call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
+) -> tuple[list[int], Sets]:
+    if shape.size < 2:
+        raise InvalidArgumentError(
+            f"{call.op.type}: sets need at least two dimensions, got shape {shape.tolist()}", call.op
+        )
+    check_places(call, indices, shape)
+    numbers = places(indices, shape)
+    if call.attrs.validate_indices and (np.diff(numbers) <= 0).any():
+        raise InvalidArgumentError(f"{call.op.type}: the sparse indices are out of order or repeated", call.op)
+    found: dict[Place, set[Any]] = {}
+    for place, value in zip(indices.tolist(), values.tolist(), strict=True):
+        found.setdefault(tuple(place[:-1]), set()).add(value)
+    return shape[:-1].tolist(), found
+
+
+def _combined(call: HostCall, one: tuple[list[int], Sets], two: tuple[list[int], Sets]) -> Any:
+    if one[0] != two[0]:
+        raise InvalidArgumentError(f"{call.op.type}: sets in the shapes {one[0]} and {two[0]}", call.op)
+    combine = _OPERATIONS.get(call.attrs.set_operation.lower())
+    if combine is None:
+        raise InvalidArgumentError(
+            f"{call.op.type}: set_operation must be one of {sorted(_OPERATIONS)}, got {call.attrs.set_operation!r}",
+            call.op,
+        )
+    rows: list[Place] = []
+    values: list[Any] = []
+    most = 0
+    for place in sorted(set(one[1]) | set(two[1])):
+        members = sorted(combine(one[1].get(place, set()), two[1].get(place, set())))
+        most = max(most, len(members))
+        rows.extend((*place, k) for k in range(len(members)))
+        values.extend(members)
+    dtype = call.types["T"].np
+    return (
+        np.array(rows, np.int64).reshape(len(rows), len(one[0]) + 1),
+        np.array(values, dtype),
+        np.array([*one[0], most], np.int64),
+    )
+
+
+def _two_dense(call: HostCall, a: np.ndarray, b: np.ndarray) -> Any:
+    return _combined(call, _dense_sets(call, a), _dense_sets(call, b))
+
+
+def _dense_sparse(call: HostCall, a: np.ndarray, *b: np.ndarray) -> Any:
+    return _combined(call, _dense_sets(call, a), _sparse_sets(call, *b))
+
+
+def _two_sparse(call: HostCall, *both: np.ndarray) -> Any:
+    return _combined(call, _sparse_sets(call, *both[:3]), _sparse_sets(call, *both[3:]))
+
+
+def _sizes(call: HostCall, indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    groups, found = _sparse_sets(call, indices, values, shape)
+    out = np.zeros(groups, np.int32)
+    for place, members in found.items():
+        out[place] = len(members)
+    return out
+
+
+def _result_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
+    rank = next((r for r in _ranks(c) if r is not None), None)
+    if rank is not None and rank < 2:
+        raise ShapeError(f"{c.op_name}: sets need at least two dimensions")
+    return Shape((None, rank)), Shape((None,)), Shape((rank,))
+
+
+def _ranks(c: Infer) -> Iterable[int | None]:
+    """The ranks of the inputs as far as they are known: of a dense one its own, of a sparse one its shape's length."""
+    if c.op_name != "SparseToSparseSetOperation":
+        yield c.shapes[0].ndims
+    last = c.shapes[-1]
+    if c.op_name == "DenseToDenseSetOperation":
+        yield last.ndims
+    else:
+        yield last.dims[0] if last.dims else None
+
+
+def _size_shape(c: Infer) -> Shape:
+    dims = c.as_shape(2).dims
+    return unknown_shape if dims is None else Shape(dims[:-1])
+
+
+def _operation(name: str, inputs: str, host: Callable[..., Any], what: str) -> OpDef:
+    return OpDef(
+        name,
+        inputs,
+        "result_indices: int64, result_values: T, result_shape: int64",
+        f"""A set operation on each pair of sets of {what}: rows along the last dimension, of any order.
+
+        T: an integer or string; the dimensions before the last must be the same. The result is a sparse tensor, whose
+        last dimension is the size of the largest set. Errors: another `set_operation`, shapes that differ, sparse
+        indices outside or, with `validate_indices`, out of order. Runs on the host.""",
+        types={"T": _TYPES},
+        attrs=SetAttrs,
+        infer=_result_shapes,
+        host=host,
+        grad=NOT_DIFFERENTIABLE,
+        dynamic=True,
+    )
+
+
+DENSE_DENSE = _operation("DenseToDenseSetOperation", "set1: T, set2: T", _two_dense, "dense tensors")
+DENSE_SPARSE = _operation(
+    "DenseToSparseSetOperation", "set1: T, set2_indices: int64, set2_values: T, set2_shape: int64", _dense_sparse,
+    "a dense and a sparse tensor",
+)  # fmt: skip
+SPARSE_SPARSE = _operation(
+    "SparseToSparseSetOperation",
+    "set1_indices: int64, set1_values: T, set1_shape: int64, set2_indices: int64, set2_values: T, set2_shape: int64",
+    _two_sparse, "sparse tensors",
+)  # fmt: skip
+SET_SIZE = OpDef(
+    "SetSize",
+    "set_indices: int64, set_values: T, set_shape: int64",
+    "size: int32",
+    """How many different elements each set of a sparse tensor has, along its last dimension.
+
+    T: an integer or string. size: the shape without the last dimension. Errors: an index outside or, with
+    `validate_indices`, out of order. Runs on the host.""",
+    types={"T": _TYPES},
+    attrs=SizeAttrs,
+    infer=_size_shape,
+    host=_sizes,
+    grad=NOT_DIFFERENTIABLE,
+    dynamic=True,
+)
+
+
+def _is_sparse(x: Any) -> bool:
+    return isinstance(x, (SparseTensor, SparseTensorValue))
+
+
+def _apply(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
+    """A set operation; of a sparse and a dense operand the dense one comes first."""
+    if _is_sparse(a) and not _is_sparse(b):
+        a, b = b, a
+        operation = {"a-b": "b-a", "b-a": "a-b"}.get(operation, operation)
+    attrs: dict[str, Any] = {"set_operation": operation, "validate_indices": validate}
+    if not _is_sparse(b):
+        graph = graph_of((a, b))
+        a = graph.to_tensor(a)
+        return SparseTensor(*DENSE_DENSE(a, graph.to_tensor(b, a.dtype), **attrs))
+    two = SparseTensor.from_value(b)
+    parts = two.indices, two.values, two.dense_shape
+    if not _is_sparse(a):
+        return SparseTensor(*DENSE_SPARSE(two.indices.graph.to_tensor(a, two.dtype), *parts, **attrs))
+    one = SparseTensor.from_value(a)
+    if one.dtype is not two.dtype:
+        raise DTypeError(f"sets of {one.dtype.name} and {two.dtype.name}")
+    return SparseTensor(*SPARSE_SPARSE(one.indices, one.values, one.dense_shape, *parts, **attrs))
+
+
+def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+    """The elements that are in both sets, for each pair of sets along the last dimension.
+
+    a, b: tensors or SparseTensors of one integer or string dtype, whose other dimensions are the same. Raises
+    `InvalidArgumentError` when the step finds other shapes, or sparse indices out of order.
+    """
+    return _apply(a, b, "intersection", validate_indices)
+
+
+def set_difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
+    """The elements of a that are not in b (of b that are not in a without `aminusb`): see `set_intersection`."""
+    return _apply(a, b, "a-b" if aminusb else "b-a", validate_indices)
+
+
+def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+    """The elements that are in one set at least: see `set_intersection`."""
+    return _apply(a, b, "union", validate_indices)
+
+
+def set_size(a: Any, validate_indices: bool = True) -> Any:
+    """How many different elements each set along the last dimension of the SparseTensor `a` has: int32."""
+    if not _is_sparse(a):
+        raise DTypeError(f"set_size: needed a SparseTensor, got {type(a).__name__}")
+    sets = SparseTensor.from_value(a)
+    return SET_SIZE(sets.indices, sets.values, sets.dense_shape, validate_indices=validate_indices)
+
+
+OPS: tuple[OpDef, ...] = (DENSE_DENSE, DENSE_SPARSE, SPARSE_SPARSE, SET_SIZE)
+API: dict[str, Any] = {
+    "sets.set_intersection": set_intersection,
+    "sets.intersection": set_intersection,
+    "sets.set_difference": set_difference,
+    "sets.difference": set_difference,
+    "sets.set_union": set_union,
+    "sets.union": set_union,
+    "sets.set_size": set_size,
+    "sets.size": set_size,
+    "contrib.metrics.set_intersection": set_intersection,
+    "contrib.metrics.set_difference": set_difference,
+    "contrib.metrics.set_union": set_union,
+    "contrib.metrics.set_size": set_size,
+}

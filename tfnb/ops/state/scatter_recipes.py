@@ -1,0 +1,83 @@
+"""Launches of the row kernels in `kernels_cl/state` and `kernels_cl/training`: updates of a variable's named rows.
+
+Invariant: the recipes are pure functions of shapes, dtypes and attrs; rows are shared out among groups by their
+number, so repeated indices never race.
+"""
+
+from __future__ import annotations
+
+from tfnb.errors import UnimplementedError
+from tfnb.ir.kernelcall import I32, Arg, In, KernelCall, KernelSite, TensorInfo
+from tfnb.ops.kernel_dtypes import signed_defines
+from tfnb.types import float32, float64
+
+__all__ = ["row_count", "scatter_calls", "sparse_apply_calls"]
+
+_SHARE = 8192  # elements of updates that are worth a group of their own
+
+
+def row_count(ref: TensorInfo, indices: TensorInfo) -> tuple[int, int, int]:
+    """(rows, width, count) of a variable and an index tensor of any rank."""
+    rows = ref.shape[0]
+    return rows, ref.size // rows if rows else 0, indices.size
+
+
+def _launch(
+    site: KernelSite,
+    file: str,
+    entry: str,
+    pointers: list[int],
+    indices: int,
+    defines: dict[str, str],
+    numbered: tuple[Arg, tuple[int, int, int]] | None = None,
+) -> tuple[KernelCall, ...]:
+    """One launch; `numbered`: row numbers (int) in other memory than the input, with (rows, width, count)."""
+    rows, width, count = (
+        row_count(site.inputs[0], site.inputs[indices]) if numbered is None else numbered[1]
+    )
+    if rows * width * count == 0:
+        return ()
+    groups = max(1, min(2 * site.units, rows, width * count // _SHARE))
+    kind = site.inputs[indices].dtype.cl if numbered is None else "int"
+    types = {"T": site.inputs[0].dtype.cl, "INDEX": kind}
+    memory = [numbered[0] if numbered is not None and p == indices else In(p) for p in pointers]
+    args = (*memory, I32(rows), I32(width), I32(count))
+    return (
+        KernelCall(file, entry, args, (groups, 1, 1), defines=tuple((types | defines).items())),
+    )
+
+
+def scatter_calls(
+    site: KernelSite,
+    entry: str,
+    numbers: Arg | None = None,
+    sizes: tuple[int, int, int] = (0, 0, 0),
+) -> tuple[KernelCall, ...]:
+    """One launch of `entry` for the op's inputs ref, indices, updates; or with row `numbers` instead of the indices,
+    and then `sizes` (rows, width, count).
+    """
+    dtype = site.inputs[0].dtype
+    numbered = None if numbers is None else (numbers, sizes)
+    if entry == "scatter_update" and dtype.is_floating and dtype.size == 2:
+        return _launch(site, "state/scatter.cl", entry, [0, 1, 2], 1, {"T": "ushort"}, numbered)
+    types = dict(signed_defines(dtype))
+    return _launch(site, "state/scatter.cl", entry, [0, 1, 2], 1, types, numbered)
+
+
+def sparse_apply_calls(
+    site: KernelSite, entry: str, grad: int, indices: int
+) -> tuple[KernelCall, ...]:
+    """One launch of `entry`: references and hyperparameters in the op's order, then gradient and indices."""
+    dtype = site.inputs[0].dtype
+    if dtype not in (float32, float64):
+        raise UnimplementedError(
+            f"{site.op} has no OpenCL kernel for {dtype.name}, only float32 and float64"
+        )
+    first = [i for i in range(len(site.inputs)) if i not in (grad, indices)]
+    defines = {
+        "NESTEROV": str(int(getattr(site.attrs, "use_nesterov", False))),
+        "UPDATE_SLOTS": str(int(getattr(site.attrs, "update_slots", True))),
+    }
+    return _launch(
+        site, "training/sparse_apply.cl", entry, [*first, grad, indices], indices, defines
+    )

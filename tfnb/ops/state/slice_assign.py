@@ -1,0 +1,175 @@
+"""Assigning to a slice: `variable[1:3, ...].assign(value)` (white paper, Table 1, array operations).
+
+Invariant: what the slice does not reach keeps its value; a value of another shape than the slice is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
+from tfnb.ops.array.shape_ops import SHAPE
+from tfnb.ops.array.strided_slice import (
+    MASKS,
+    STRIDED_SLICE,
+    STRIDED_SLICE_GRAD,
+    StridedSliceAttrs,
+    assignment_key,
+    entries,
+    getitem,
+    slice_parts,
+    strided_shape,
+)
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import SELECT
+from tfnb.ops.state.variables import ASSIGN
+from tfnb.types import ALL, INDEX, Shape, bool_, int32
+
+__all__ = ["API", "OPS", "VariableSlice", "strided_slice", "variable_slice"]
+
+
+def _assigned(c: Infer) -> Shape:
+    wanted = strided_shape(c)
+    if not wanted.is_compatible_with(c.shapes[4]):
+        raise InvalidArgumentError(
+            f"{c.op_name}: a slice of shape {wanted} cannot take a value of shape {c.shapes[4]}"
+        )
+    return c.shapes[0]
+
+
+def _host_assign(
+    call: HostCall,
+    ref: np.ndarray,
+    begin: np.ndarray,
+    end: np.ndarray,
+    strides: np.ndarray,
+    value: np.ndarray,
+) -> np.ndarray:
+    found = entries(ref.shape, begin.tolist(), end.tolist(), strides.tolist(), call.attrs)
+    if value.shape != tuple(e.length for e in found if not e.shrink):
+        raise InvalidArgumentError(
+            f"a value of shape {value.shape} for another slice of shape {ref.shape}", call.op
+        )
+    out = ref.copy()
+    out[slice_parts(found)] = value.reshape([e.length for e in found if e.axis is not None])
+    return out
+
+
+def _masks(attrs: Any) -> dict[str, Any]:
+    return {name: getattr(attrs, name) for name in MASKS}
+
+
+def _changed(op: Operation, x: Tensor, begin: Tensor, end: Any, strides: Any, value: Tensor) -> Any:
+    """Elements of the value where the slice reaches, of `x` elsewhere."""
+    shape = SHAPE(x, out_type=begin.dtype)
+    masks = _masks(op.attrs)
+    reached = STRIDED_SLICE_GRAD(
+        shape, begin, end, strides, cast_to(ONES_LIKE(value), int32), **masks
+    )
+    spread = STRIDED_SLICE_GRAD(shape, begin, end, strides, value, **masks)
+    return SELECT(cast_to(reached, bool_), spread, x)
+
+
+def _expand_assign(op: Operation, ref: Tensor, *rest: Any) -> Any:
+    return None if ref.dtype.is_string else ASSIGN(ref, _changed(op, ref, *rest))
+
+
+_DOC = """{what} with another slice: what `x[begin:end:strides]` names becomes `value`.
+
+    {first}: any dtype. begin, end, strides and the masks: as `StridedSlice` has them. value: that dtype, the
+    shape of the slice. output: {output}. Errors: a value of another shape, a single index out of range."""
+
+STRIDED_SLICE_ASSIGN = OpDef(
+    "StridedSliceAssign",
+    inputs="ref: Ref(T), begin: Index, end: Index, strides: Index, value: T",
+    outputs="output_ref: Ref(T)",
+    types={"T": ALL, "Index": INDEX},
+    attrs=StridedSliceAttrs,
+    doc=_DOC.format(what="The variable `ref`", first="ref", output="the reference"),
+    infer=_assigned,
+    host=_host_assign,
+    expand=_expand_assign,
+    grad=GRADIENT_MISSING,
+    shape_inputs=(1, 2, 3),
+    writes=(0,),
+)
+
+
+def _expand_update(op: Operation, x: Tensor, *rest: Any) -> Any:
+    return None if x.dtype.is_string else _changed(op, x, *rest)
+
+
+def _grad_update(op: Operation, dy: Tensor) -> Any:
+    index, value = op.inputs[1:4], op.inputs[4]
+    masks = _masks(op.attrs)
+    kept = TENSOR_STRIDED_SLICE_UPDATE(dy, *index, ZEROS_LIKE(value), **masks)
+    return kept, None, None, None, STRIDED_SLICE(dy, *index, **masks)
+
+
+TENSOR_STRIDED_SLICE_UPDATE: OpDef = OpDef(
+    "TensorStridedSliceUpdate",
+    inputs="input: T, begin: Index, end: Index, strides: Index, value: T",
+    outputs="output: T",
+    types={"T": ALL, "Index": INDEX},
+    attrs=StridedSliceAttrs,
+    doc=_DOC.format(what="A copy of `input`", first="input", output="shape of input"),
+    infer=_assigned,
+    host=_host_assign,
+    expand=_expand_update,
+    grad=_grad_update,
+    shape_inputs=(1, 2, 3),
+)
+
+
+class VariableSlice(Tensor):
+    """A slice of a variable: its value as a tensor, and with `assign` a place to write to."""
+
+    __slots__ = ("_place", "_ref")
+
+    def __init__(
+        self, tensor: Tensor, ref: Tensor, place: Callable[[], tuple[Any, dict[str, int]]]
+    ) -> None:
+        super().__init__(tensor.graph, tensor.op, tensor.index)
+        self._ref, self._place = ref, place
+
+    def assign(self, value: TensorLike, name: str | None = None) -> Any:
+        """Sets the slice; gives the variable's reference. Errors: a value of another shape than the slice."""
+        index, masks = self._place()
+        return STRIDED_SLICE_ASSIGN(self._ref, *index, value, name=name, **masks)
+
+
+def variable_slice(value: Tensor, ref: Any, key: Any) -> VariableSlice:
+    """`value[key]`, where `value` is that of the variable `ref`."""
+    return VariableSlice(getitem(value, key), ref, lambda: assignment_key(value, key))
+
+
+def strided_slice(
+    input_: Any, begin: Any, end: Any, strides: Any = None, begin_mask: int = 0, end_mask: int = 0,
+    ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, var: Any = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """`input_[begin:end:strides]`, the masks as `StridedSlice` has them; strides are 1 unless given.
+
+    var: the variable whose value `input_` is: then the result can be assigned to. Errors: as `StridedSlice`.
+    """
+    if strides is None:
+        size = begin.shape.known()[0] if hasattr(begin, "shape") else len(begin)
+        strides = np.ones(size, np.int32)
+    names = MASKS
+    given = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    masks = dict(zip(names, given, strict=True))
+    found = STRIDED_SLICE(input_, begin, end, strides, name=name, **masks)
+    return (
+        found if var is None else VariableSlice(found, var, lambda: ((begin, end, strides), masks))
+    )
+
+
+OPS: tuple[OpDef, ...] = (STRIDED_SLICE_ASSIGN, TENSOR_STRIDED_SLICE_UPDATE)
+API: dict[str, Any] = {"strided_slice": strided_slice}

@@ -1,0 +1,113 @@
+"""Stacks of tensors: what gradients of loops keep in graphs that TensorFlow 1.x wrote (white paper, section 4.4).
+
+Host only: the stack is an object behind a resource handle, its elements stay on their device. Invariant: an element is
+taken once; control dependencies of the graph order what is pushed and taken.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import FailedPreconditionError, InvalidArgumentError, ResourceExhaustedError
+from tfnb.ir.opdef import GRADIENT_MISSING, NOT_DIFFERENTIABLE, HostCall, OpDef
+from tfnb.ir.record import record
+from tfnb.ir.shapes import scalar_shape
+from tfnb.ops.state.handles import make_handle, resource_of
+from tfnb.types import ANY, DType, unknown_shape
+
+__all__ = ["API", "OPS"]
+
+
+@record
+class StackAttrs:
+    """`stack_name`: without effect, each run of the node makes a stack of its own."""
+
+    stack_name: str = ""
+
+
+@record
+class PushAttrs:
+    """`swap_memory`: keep the element in the host's memory."""
+
+    swap_memory: bool = False
+
+
+class Stack:
+    """Elements of one dtype, at most `limit` of them if that is not negative."""
+
+    def __init__(self, dtype: DType, limit: int) -> None:
+        self.dtype = dtype
+        self.limit = limit
+        self.items: list[Any] | None = []
+        self.lock = threading.Lock()
+
+
+def _stack(call: HostCall, handle: np.ndarray) -> Stack:
+    return resource_of(np.asarray(handle, object), Stack, call.op)
+
+
+def _make(call: HostCall, size: np.ndarray) -> tuple[Any]:
+    return (make_handle(Stack(call.types["elem_type"], call.tools.integer(size))),)
+
+
+def _push(call: HostCall, handle: Any, elem: Any) -> tuple[Any]:
+    stack = _stack(call, handle)
+    if stack.dtype is not call.types["T"]:
+        raise InvalidArgumentError(f"StackPushV2: {call.types['T'].name} for a stack of {stack.dtype.name}", call.op)
+    kept = call.tools.to_host_memory(elem) if call.attrs.swap_memory else elem
+    with stack.lock:
+        if stack.items is None:
+            raise FailedPreconditionError("StackPushV2: the stack is closed", call.op)
+        if 0 <= stack.limit <= len(stack.items):
+            raise ResourceExhaustedError(f"StackPushV2: the stack holds {stack.limit} elements, its maximum", call.op)
+        stack.items.append(kept)
+    return (elem,)
+
+
+def _pop(call: HostCall, handle: Any) -> tuple[Any]:
+    stack = _stack(call, handle)
+    if stack.dtype is not call.types["elem_type"]:
+        raise InvalidArgumentError(
+            f"StackPopV2: {call.types['elem_type'].name} from a stack of {stack.dtype.name}", call.op
+        )
+    with stack.lock:
+        if not stack.items:
+            raise FailedPreconditionError("StackPopV2: the stack is empty or closed", call.op)
+        return (stack.items.pop(),)
+
+
+def _close(call: HostCall, handle: np.ndarray) -> tuple[()]:
+    stack = _stack(call, handle)
+    with stack.lock:
+        stack.items = None
+    return ()
+
+
+STACK = OpDef(
+    "StackV2", "max_size: int32", "handle: resource",
+    "A new stack for `max_size` elements (negative: any number) of dtype `elem_type`. Host only.\n\nhandle: a scalar.",
+    types={"elem_type": ANY}, attrs=StackAttrs, infer=scalar_shape, host=_make, grad=NOT_DIFFERENTIABLE, stateful=True,
+    raw=True,
+)  # fmt: skip
+PUSH = OpDef(
+    "StackPushV2", "handle: resource, elem: T", "output: T",
+    "Puts `elem`, of any shape, on the stack and gives it on. Host only. Errors: the stack is full or closed.",
+    types={"T": ANY}, attrs=PushAttrs, infer=lambda c: c.shapes[1], host=_push, grad=GRADIENT_MISSING, stateful=True,
+    raw=True,
+)  # fmt: skip
+POP = OpDef(
+    "StackPopV2", "handle: resource", "elem: elem_type",
+    "Takes the last element off the stack. Host only. Errors: the stack is empty or closed.",
+    types={"elem_type": ANY}, infer=lambda c: unknown_shape, host=_pop, grad=NOT_DIFFERENTIABLE, stateful=True,
+    raw=True,
+)  # fmt: skip
+CLOSE = OpDef(
+    "StackCloseV2", "handle: resource", "", "Frees what the stack holds. Host only.",
+    host=_close, grad=NOT_DIFFERENTIABLE, stateful=True, raw=True,
+)  # fmt: skip
+
+OPS: tuple[OpDef, ...] = (STACK, PUSH, POP, CLOSE)
+API: dict[str, Any] = {}

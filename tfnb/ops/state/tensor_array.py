@@ -1,0 +1,385 @@
+"""Tensor arrays: values written one by one, in loops above all (white paper, section 4.4).
+
+The `handle` names the array, the scalar `flow` that goes from op to op orders them. The gradient of an array is another
+one, of the same size. Invariant: an op with a flow input runs after the one that made the flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.const import constant_value
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.operation import Operation
+from tfnb.ir.record import record
+from tfnb.ir.shapes import no_outputs, scalar_shape
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.concat import concat
+from tfnb.ops.control_flow.loop_stack import handle_of
+from tfnb.ops.state.tensor_array_state import TensorArrayState
+from tfnb.types import ALL, Shape, as_shape, scalar, unknown_shape
+
+__all__ = [
+    "API",
+    "OPS",
+    "TENSOR_ARRAY",
+    "TENSOR_ARRAY_CLOSE",
+    "TENSOR_ARRAY_CONCAT",
+    "TENSOR_ARRAY_GATHER",
+    "TENSOR_ARRAY_GRAD",
+    "TENSOR_ARRAY_READ",
+    "TENSOR_ARRAY_SCATTER",
+    "TENSOR_ARRAY_SIZE",
+    "TENSOR_ARRAY_SPLIT",
+    "TENSOR_ARRAY_WRITE",
+]
+
+_FLOW = np.zeros((), np.float32)
+
+
+@record
+class TensorArrayAttrs:
+    """`element_shape`: what is known of every element; `dynamic_size`: writing may make the array longer;
+    `clear_after_read`: an element is freed by its read; `identical_element_shapes`: all have the shape of the first.
+    """
+
+    element_shape: Shape | None = None
+    dynamic_size: bool = False
+    clear_after_read: bool = True
+    identical_element_shapes: bool = False
+    tensor_array_name: str = ""
+
+
+@record
+class GradAttrs:
+    """`source`: which gradient; arrays of several gradients of one array are told apart by it."""
+
+    source: str = ""
+
+
+@record
+class GatherAttrs:
+    """`element_shape`: what is known of every element."""
+
+    element_shape: Shape | None = None
+
+
+@record
+class ConcatAttrs:
+    """`element_shape_except0`: what is known of every element but for its first dimension."""
+
+    element_shape_except0: Shape | None = None
+
+
+def _state(handle: Any) -> TensorArrayState:
+    found = handle.item()
+    if not isinstance(found, TensorArrayState):
+        raise InvalidArgumentError(f"needed the handle of a tensor array, got {type(found).__name__}")
+    return found
+
+
+def _of_dtype(call: HostCall, handle: Any) -> TensorArrayState:
+    """The array, which must hold elements of the op's dtype."""
+    state = _state(handle)
+    wanted = call.types.get("dtype", call.types.get("T"))
+    if state.dtype is not wanted:
+        raise DTypeError(f"TensorArray {state.name!r} holds {state.dtype.name}, asked for {wanted.name}")
+    return state
+
+
+def _shape_of(value: Tensor) -> Shape:
+    return unknown_shape if value is None else as_shape(value)
+
+
+# ---- kernels -------------------------------------------------------------------------------------
+
+
+def _make(call: HostCall, size: np.ndarray) -> tuple[Any, ...]:
+    a = call.attrs
+    state = TensorArrayState(
+        call.types["dtype"], call.tools.integer(size), _shape_of(a.element_shape), a.dynamic_size,
+        a.clear_after_read, a.identical_element_shapes, a.tensor_array_name or call.op.name,
+    )  # fmt: skip
+    return handle_of(state), _FLOW
+
+
+def _grad(call: HostCall, handle: Any, flow: np.ndarray) -> tuple[Any, ...]:
+    return handle_of(_state(handle).gradient(call.attrs.source)), _FLOW
+
+
+def _write(call: HostCall, handle: np.ndarray, index: np.ndarray, value: np.ndarray, flow: np.ndarray) -> tuple[Any]:
+    _of_dtype(call, handle).write(call.tools.integer(index), value, call.tools)
+    return (_FLOW,)
+
+
+def _read(call: HostCall, handle: np.ndarray, index: np.ndarray, flow: np.ndarray) -> tuple[Any]:
+    return (_of_dtype(call, handle).read(call.tools.integer(index), call.tools),)
+
+
+def _gather(call: HostCall, handle: np.ndarray, indices: np.ndarray, flow: np.ndarray) -> tuple[Any]:
+    state = _of_dtype(call, handle)
+    wanted = [int(i) for i in call.tools.host(indices)]
+    if not wanted:
+        shape = state.shape.merge_with(_shape_of(call.attrs.element_shape))
+        if not shape.is_fully_defined():
+            raise InvalidArgumentError(
+                f"TensorArray {state.name!r}: no element is gathered, and their shape {shape} is not fully known"
+            )
+        return (np.zeros((0, *shape.known()), state.dtype.np),)
+    values = state.read_many(wanted, call.tools)
+    shapes = {tuple(call.tools.shape(v)) for v in values}
+    if len(shapes) > 1:
+        raise InvalidArgumentError(
+            f"TensorArray {state.name!r}: elements of different shapes {sorted(shapes)} cannot be stacked"
+        )
+    return (call.tools.stack(values),)
+
+
+def _scatter(
+    call: HostCall, handle: np.ndarray, indices: np.ndarray, value: np.ndarray, flow: np.ndarray
+) -> tuple[Any]:
+    state = _of_dtype(call, handle)
+    wanted = [int(i) for i in call.tools.host(indices)]
+    shape = call.tools.shape(value)
+    if not shape or len(wanted) != shape[0]:
+        raise InvalidArgumentError(
+            f"TensorArray {state.name!r}: {len(wanted)} indices for a value of shape {list(shape)}"
+        )
+    for i, part in zip(wanted, call.tools.unstack(value), strict=True):
+        state.write(i, part, call.tools)
+    return (_FLOW,)
+
+
+def _concat(call: HostCall, handle: np.ndarray, flow: np.ndarray) -> tuple[Any, ...]:
+    state = _of_dtype(call, handle)
+    values = state.read_many(range(len(state)), call.tools)
+    shapes = [tuple(call.tools.shape(v)) for v in values]
+    if not values:
+        known = _shape_of(call.attrs.element_shape_except0)
+        if not known.is_fully_defined():
+            raise InvalidArgumentError(
+                f"TensorArray {state.name!r} is empty, and the shape {known} of its rows is not fully known"
+            )
+        return np.zeros((0, *known.known()), state.dtype.np), np.zeros(0, np.int64)
+    if any(not s or s[1:] != shapes[0][1:] for s in shapes):
+        raise InvalidArgumentError(f"TensorArray {state.name!r}: elements of shapes {shapes} cannot be concatenated")
+    return call.tools.concat(values), np.array([s[0] for s in shapes], np.int64)
+
+
+def _split(call: HostCall, handle: np.ndarray, value: np.ndarray, lengths: np.ndarray, flow: np.ndarray) -> tuple[Any]:
+    state = _of_dtype(call, handle)
+    wanted = [int(n) for n in call.tools.host(lengths)]
+    shape = call.tools.shape(value)
+    if not shape or sum(wanted) != shape[0] or any(n < 0 for n in wanted):
+        raise InvalidArgumentError(
+            f"TensorArray {state.name!r}: lengths {wanted} do not sum up to the rows of a value of shape {list(shape)}"
+        )
+    if not state.dynamic and len(wanted) != len(state):
+        raise InvalidArgumentError(
+            f"TensorArray {state.name!r}: {len(wanted)} lengths for an array of size {len(state)}"
+        )
+    for i, part in enumerate(call.tools.split(value, wanted)):
+        state.write(i, part, call.tools)
+    return (_FLOW,)
+
+
+def _size(call: HostCall, handle: Any, flow: np.ndarray) -> tuple[Any]:
+    return (np.array(len(_state(handle)), np.int32),)
+
+
+def _close(call: HostCall, handle: Any) -> tuple[()]:
+    _state(handle).close()
+    return ()
+
+
+# ---- gradients -----------------------------------------------------------------------------------
+
+
+def _gradient_array(op: Operation, flow: Tensor) -> Any:
+    """Handle and flow of the array that collects the gradient of the op's array, after `flow`.
+
+    What is written starts from the flow that this gives: it depends on nothing that was written before. What is read
+    goes on from `flow` itself, so that second-order gradients find the way from the read to what was written.
+    """
+    source = op.graph.scopes.gradient_source or "gradients"
+    return TENSOR_ARRAY_GRAD(op.inputs[0], flow, source=source)
+
+
+def _differentiable(op: Any) -> bool:
+    dtype = op.types.get("dtype", op.types.get("T"))
+    return bool(dtype.is_floating or dtype.is_complex)
+
+
+def _grad_read(op: Operation, dy: Tensor) -> tuple[Any, ...]:
+    _, index, flow = op.inputs
+    handle, made = _gradient_array(op, flow)
+    return None, None, TENSOR_ARRAY_WRITE(handle, index, dy, made)
+
+
+def _grad_write(op: Operation, flow: Tensor) -> tuple[Any, ...]:
+    if not _differentiable(op):
+        return None, None, None, flow
+    _, index, value, _ = op.inputs
+    handle, _ = _gradient_array(op, flow)
+    found = TENSOR_ARRAY_READ(handle, index, flow, dtype=value.dtype)
+    found.set_shape(value.shape)
+    return None, None, found, flow
+
+
+def _grad_gather(op: Operation, dy: Tensor) -> tuple[Any, ...]:
+    _, indices, flow = op.inputs
+    handle, made = _gradient_array(op, flow)
+    return None, None, TENSOR_ARRAY_SCATTER(handle, indices, dy, made)
+
+
+def _grad_scatter(op: Operation, flow: Tensor) -> tuple[Any, ...]:
+    if not _differentiable(op):
+        return None, None, None, flow
+    _, indices, value, _ = op.inputs
+    handle, _ = _gradient_array(op, flow)
+    dims = value.shape.dims
+    found = TENSOR_ARRAY_GATHER(
+        handle, indices, flow, dtype=value.dtype, element_shape=None if dims is None else Shape(dims[1:])
+    )
+    found.set_shape(value.shape)
+    return None, None, found, flow
+
+
+def _grad_concat(op: Operation, dy: Tensor, _: Tensor) -> tuple[Any, ...]:
+    _, flow = op.inputs
+    handle, made = _gradient_array(op, flow)
+    return None, TENSOR_ARRAY_SPLIT(handle, dy, op.outputs[1], made)
+
+
+def _grad_split(op: Operation, flow: Tensor) -> tuple[Any, ...]:
+    if not _differentiable(op):
+        return None, None, None, flow
+    value = op.inputs[1]
+    handle, _ = _gradient_array(op, flow)
+    dims = value.shape.dims
+    lengths = constant_value(op.inputs[2])
+    if _may_grow(op.inputs[0]) and lengths is not None and lengths.size:
+        parts = [TENSOR_ARRAY_READ(handle, i, flow, dtype=value.dtype) for i in range(lengths.size)]
+        found = concat(parts, 0) if len(parts) > 1 else parts[0]
+    else:
+        found, _ = TENSOR_ARRAY_CONCAT(
+            handle, flow, dtype=value.dtype, element_shape_except0=None if dims is None else Shape(dims[1:])
+        )
+    found.set_shape(value.shape)
+    return None, found, None, flow
+
+
+def _may_grow(handle: Tensor) -> bool:
+    """May the array have more elements than were once written? A handle comes through Enter and Switch nodes."""
+    maker = handle.op
+    while maker.inputs:
+        maker = maker.inputs[0].op
+    return maker.opdef is not TENSOR_ARRAY or maker.attrs.dynamic_size
+
+
+# ---- shapes --------------------------------------------------------------------------------------
+
+
+def _two_scalars(c: Infer) -> tuple[Shape, Shape]:
+    return scalar, scalar
+
+
+def _gathered(c: Infer) -> Shape:
+    element = _shape_of(c.attrs.element_shape)
+    if element.dims is None:
+        return unknown_shape
+    n = c.shapes[1].dims
+    return Shape((None if n is None else n[0], *element.dims))
+
+
+def _concatenated(c: Infer) -> tuple[Shape, Shape]:
+    element = _shape_of(c.attrs.element_shape_except0)
+    found = unknown_shape if element.dims is None else Shape((None, *element.dims))
+    return found, Shape((None,))
+
+
+def _op(name: str, inputs: str, outputs: str, doc: str, infer: Any, host: Callable[..., Any], grad: Any,
+        types: Any = None, attrs: Any = None) -> OpDef:  # fmt: skip
+    more = {} if attrs is None else {"attrs": attrs}
+    return OpDef(
+        name, inputs, outputs, doc, types=types or {}, infer=infer, host=host, grad=grad, stateful=True, raw=True,
+        **more,
+    )  # fmt: skip
+
+
+TENSOR_ARRAY = _op(
+    "TensorArrayV3", "size: int32", "handle: resource, flow: float32",
+    """A new tensor array of `size` elements of `dtype`, for one step.
+
+    size: a scalar. handle, flow: scalars. Errors: a negative size.""",
+    _two_scalars, _make, NOT_DIFFERENTIABLE, {"dtype": ALL}, TensorArrayAttrs,
+)  # fmt: skip
+TENSOR_ARRAY_GRAD = _op(
+    "TensorArrayGradV3", "handle: resource, flow_in: float32", "grad_handle: resource, flow_out: float32",
+    """The array that collects gradients by the elements of another; the same one whenever `source` is the same.
+
+    Reading what was not written gives zeros; what is written to one place is summed. All are scalars.""",
+    _two_scalars, _grad, NOT_DIFFERENTIABLE, None, GradAttrs,
+)  # fmt: skip
+TENSOR_ARRAY_WRITE = _op(
+    "TensorArrayWriteV3", "handle: resource, index: int32, value: T, flow_in: float32", "flow_out: float32",
+    """Makes `value` the element `index`.
+
+    index: a scalar. value: the array's dtype. Errors: an index out of range, a shape that the array does not take, an
+    element that was written before.""",
+    scalar_shape, _write, _grad_write, {"T": ALL},
+)  # fmt: skip
+TENSOR_ARRAY_READ = _op(
+    "TensorArrayReadV3", "handle: resource, index: int32, flow_in: float32", "value: dtype",
+    """The element `index`.
+
+    index: a scalar. value: the array's dtype, the element's shape. Errors: an index out of range, an element that
+    was not written (unless the shape of elements is fully known: then zeros), or that a read has cleared.""",
+    lambda c: unknown_shape, _read, _grad_read, {"dtype": ALL},
+)  # fmt: skip
+TENSOR_ARRAY_GATHER = _op(
+    "TensorArrayGatherV3", "handle: resource, indices: int32, flow_in: float32", "value: dtype",
+    """The elements `indices`, stacked along a new first axis.
+
+    indices: shape (n,). value: shape (n, ...). Errors: as of a read; elements of different shapes.""",
+    _gathered, _gather, _grad_gather, {"dtype": ALL}, GatherAttrs,
+)  # fmt: skip
+TENSOR_ARRAY_SCATTER = _op(
+    "TensorArrayScatterV3", "handle: resource, indices: int32, value: T, flow_in: float32", "flow_out: float32",
+    """Writes the parts of `value` along its first axis to the places `indices`.
+
+    indices: shape (n,). value: shape (n, ...). Errors: as of a write; another number of indices.""",
+    scalar_shape, _scatter, _grad_scatter, {"T": ALL},
+)  # fmt: skip
+TENSOR_ARRAY_CONCAT = _op(
+    "TensorArrayConcatV3", "handle: resource, flow_in: float32", "value: dtype, lengths: int64",
+    """All elements, concatenated along their first axis, and how many rows each has.
+
+    value: shape (sum of lengths, ...). lengths: shape (size,). Errors: elements that differ in other dimensions.""",
+    _concatenated, _concat, _grad_concat, {"dtype": ALL}, ConcatAttrs,
+)  # fmt: skip
+TENSOR_ARRAY_SPLIT = _op(
+    "TensorArraySplitV3", "handle: resource, value: T, lengths: int64, flow_in: float32", "flow_out: float32",
+    """Writes pieces of `value` along its first axis, of `lengths` rows, to the places 0, 1, ...
+
+    lengths: shape (n,). value: shape (sum of lengths, ...). Errors: as of a write; lengths that do not fit.""",
+    scalar_shape, _split, _grad_split, {"T": ALL},
+)  # fmt: skip
+TENSOR_ARRAY_SIZE = _op(
+    "TensorArraySizeV3", "handle: resource, flow_in: float32", "size: int32",
+    "How many elements the array has.\n\nsize: a scalar.", scalar_shape, _size, NOT_DIFFERENTIABLE,
+)  # fmt: skip
+TENSOR_ARRAY_CLOSE = _op(
+    "TensorArrayCloseV3", "handle: resource", "", "Frees the array's elements; it cannot be used afterwards.",
+    no_outputs, _close, NOT_DIFFERENTIABLE,
+)  # fmt: skip
+
+OPS: tuple[OpDef, ...] = (
+    TENSOR_ARRAY, TENSOR_ARRAY_GRAD, TENSOR_ARRAY_WRITE, TENSOR_ARRAY_READ, TENSOR_ARRAY_GATHER,
+    TENSOR_ARRAY_SCATTER, TENSOR_ARRAY_CONCAT, TENSOR_ARRAY_SPLIT, TENSOR_ARRAY_SIZE, TENSOR_ARRAY_CLOSE,
+)  # fmt: skip
+API: dict[str, Any] = {}

@@ -1,0 +1,1 @@
+"""Tensors of strings: joined, split, converted, matched, hashed; texts in Unicode."""

@@ -1,0 +1,431 @@
+"""Strings and numbers, regular expressions, base64.
+
+Numbers are read and written as C's `printf` and TensorFlow do; regular expressions are RE2's, whose time is linear
+in the text, so no pattern makes a step hang. Invariant: a text that is no number is refused, never guessed at.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.caches import remembered
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
+from tfnb.ir.shapes import unchanged
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.lazy_library import library
+from tfnb.ops.strings.elementwise import clipped, mapped, text_op
+from tfnb.types import NUMBERS, DType, DTypeLike, Shape, bool_, float32, float64, int32, int64
+
+__all__ = ["API", "OPS", "number_from"]
+
+
+@record
+class AsStringAttrs:
+    """`precision`: digits behind the point (-1: 6); `scientific`: with an exponent; `shortest`: whichever is
+    shorter; `width`: at least so many characters; `fill`: "0", " ", "+" or "-" as in C's printf."""
+
+    precision: int = -1
+    scientific: bool = False
+    shortest: bool = False
+    width: int = -1
+    fill: str = ""
+
+    def __post_init__(self) -> None:
+        if self.fill not in ("", "0", " ", "+", "-"):
+            raise InvalidArgumentError(f'fill must be one of "0", " ", "+", "-", got {self.fill!r}')
+        if self.scientific and self.shortest:
+            raise InvalidArgumentError("scientific and shortest cannot both be chosen")
+        if self.width > 4096 or self.precision > 4096:
+            raise InvalidArgumentError("width and precision must be at most 4096")
+
+
+@record
+class ReplaceAttrs:
+    """`replace_global`: all matches are replaced, else the first."""
+
+    replace_global: bool = True
+
+
+@record
+class PadAttrs:
+    """`pad`: "=" fills the text to a multiple of four."""
+
+    pad: bool = False
+
+
+def _whole_format(attrs: AsStringAttrs, dtype: DType) -> str:
+    if attrs.precision > -1 or attrs.scientific or attrs.shortest:
+        raise InvalidArgumentError(
+            f"AsString: precision, scientific and shortest are for floats, not {dtype.name}"
+        )
+    return "%" + attrs.fill + (str(attrs.width) if attrs.width > -1 else "") + "d"
+
+
+def _point_format(attrs: AsStringAttrs) -> str:
+    width = str(attrs.width) if attrs.width > -1 else ""
+    precision = f".{attrs.precision}" if attrs.precision > -1 else ""
+    letter = "e" if attrs.scientific else "g" if attrs.shortest else "f"
+    return "%" + attrs.fill + width + precision + letter
+
+
+def _writer(attrs: AsStringAttrs, dtype: DType) -> Callable[[Any], bytes]:
+    if dtype is bool_:
+        _whole_format(attrs, dtype)
+        return lambda x: b"true" if x else b"false"
+    if dtype.is_integer:
+        whole = _whole_format(attrs, dtype)
+        return lambda x: (whole % int(x)).encode()
+    spec = _point_format(attrs)
+    plain = spec.replace("%0", "%", 1)  # C pads what is not finite with spaces
+
+    def real(x: Any) -> str:
+        return (spec if np.isfinite(x) else plain) % float(x)
+
+    if dtype.is_complex:
+        return lambda x: f"({real(x.real)},{real(x.imag)})".encode()
+    return lambda x: real(x).encode()
+
+
+def _all_written(attrs: AsStringAttrs, dtype: DType, x: np.ndarray) -> np.ndarray | None:
+    """Real numbers by one format for all of them; None where one needs another."""
+    if dtype.is_complex or dtype is bool_:
+        return None
+    if dtype.is_integer:
+        spec, numbers = _whole_format(attrs, dtype), x
+    else:
+        spec, numbers = _point_format(attrs), x.astype(np.float64)
+        if attrs.fill == "0" and not np.isfinite(numbers).all():
+            return None
+    text = "\n".join([spec] * x.size) % tuple(numbers.reshape(-1).tolist())
+    out = np.empty(x.size, object)
+    out[:] = text.encode().split(b"\n") if x.size else []
+    return out.reshape(x.shape)
+
+
+def _host_as_string(call: HostCall, x: np.ndarray) -> np.ndarray:
+    found = _all_written(call.attrs, call.types["T"], x)
+    if found is not None:
+        return found
+    return mapped(call, _writer(call.attrs, call.types["T"]), x)
+
+
+def _infer_as_string(c: Infer) -> Shape:
+    _writer(c.attrs, c.dtypes[0])
+    return c.shapes[0]
+
+
+AS_STRING = OpDef(
+    "AsString",
+    "input: T",
+    "output: string",
+    """Numbers as texts, as C's printf writes them; booleans as "true" and "false".
+
+    input: numbers or booleans of any shape. output: that shape. Errors: a float's attribute for integers. Runs on
+    the host.""",
+    types={"T": (*NUMBERS, bool_)},
+    attrs=AsStringAttrs,
+    infer=_infer_as_string,
+    host=_host_as_string,
+    grad=NOT_DIFFERENTIABLE,
+    api="as_string dtypes.as_string strings.as_string",
+)
+
+_WHOLE = re.compile(rb"\s*[+-]?[0-9]+\s*")
+_POINT = re.compile(
+    rb"\s*[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan|(?P<hex>0x[0-9a-f]+))\s*",
+    re.I,
+)
+
+
+def number_from(text: bytes, dtype: DType) -> Any:
+    """The number that `text` writes out, white space around it allowed; None when it is none of `dtype`."""
+    if len(text) > 4096:
+        return None
+    if dtype.is_integer:
+        if not _WHOLE.fullmatch(text):
+            return None
+        whole, limits = int(text), np.iinfo(dtype.np)
+        return whole if limits.min <= whole <= limits.max else None
+    found = _POINT.fullmatch(text)
+    if not found:
+        return None
+    with np.errstate(all="ignore"):
+        if found.group("hex"):
+            return dtype.np.type(float.fromhex(text.strip().decode()))
+        return dtype.np.type(text.strip().decode())
+
+
+_PLAIN = b"0123456789.eE+-"  # of these Python makes numbers as `number_from` does
+
+
+def _plain_numbers(x: np.ndarray, dtype: DType) -> np.ndarray | None:
+    """The numbers of texts without spaces, names or hexadecimal digits; None where one is not so."""
+    texts = x.reshape(-1).tolist()
+    joined = b"".join(texts)
+    if joined.translate(None, _PLAIN) or len(max(texts, key=len, default=b"")) > 4096:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            if not dtype.is_integer:
+                return x.astype(np.float64).astype(dtype.np)
+            return np.array([*map(int, texts)], dtype.np).reshape(x.shape)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _host_to_number(call: HostCall, x: np.ndarray) -> np.ndarray:
+    dtype = call.types["out_type"]
+    found = _plain_numbers(x, dtype)
+    if found is not None:
+        return found
+
+    def read(text: bytes) -> Any:
+        found = number_from(text, dtype)
+        if found is None:
+            raise InvalidArgumentError(f"{clipped(text)} is not a valid {dtype.name}")
+        return found
+
+    return mapped(call, read, x, dtype=dtype.np)
+
+
+STRING_TO_NUMBER = OpDef(
+    "StringToNumber",
+    "string_tensor: string",
+    "output: out_type",
+    """The numbers that texts write out.
+
+    string_tensor: strings of any shape. output: that shape, of the dtype `out_type`. Errors: a text is no number of
+    that dtype, with the element's number. Runs on the host.""",
+    types={"out_type": (float32, float64, int32, int64)},
+    infer=unchanged,
+    host=_host_to_number,
+    grad=NOT_DIFFERENTIABLE,
+    defaults={"out_type": float32},
+)
+
+
+@remembered("regular expressions", 256)
+def _compiled(pattern: bytes) -> Any:
+    re2 = library("re2", "google-re2", "a regular expression")
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as e:
+        said = e.args[0] if e.args else ""
+        text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        raise InvalidArgumentError(f"invalid pattern {clipped(pattern)}: {text}") from None
+
+
+_ESCAPE = re.compile(rb"\\(.?)", re.S)
+
+
+def _rewriter(rewrite: bytes, groups: int) -> Callable[[Any], bytes]:
+    """What replaces a match: `rewrite` with \\0 .. \\9 standing for groups and \\\\ for a backslash."""
+    parts: list[bytes | int] = []
+    at = 0
+    for found in _ESCAPE.finditer(rewrite):
+        parts.append(rewrite[at : found.start()])
+        at, sign = found.end(), found.group(1)
+        if sign == b"\\":
+            parts.append(b"\\")
+        elif sign.isdigit() and int(sign) <= groups:
+            parts.append(int(sign))
+        else:
+            raise InvalidArgumentError(
+                f"the rewrite {clipped(rewrite)} asks for {found.group()!r}; the pattern has {groups} groups"
+            )
+    parts.append(rewrite[at:])
+
+    def replacement(match: Any) -> bytes:
+        return b"".join(p if isinstance(p, bytes) else match.group(p) or b"" for p in parts)
+
+    return replacement
+
+
+def _replaced(pattern: Any, replacement: Callable[[Any], bytes], text: bytes, every: bool) -> bytes:
+    """The matches from left to right; one of nothing does not count right behind another match."""
+    parts: list[bytes] = []
+    at, end = 0, -1
+    while at <= len(text) and (match := pattern.search(text, at)):
+        parts.append(text[at : match.start()])
+        at = match.start()
+        if match.end() == end:
+            step = 1
+            while at + step < len(text) and text[at + step] & 0xC0 == 0x80:
+                step += 1
+            parts.append(text[at : at + step])
+            at += step
+            continue
+        parts.append(replacement(match))
+        at = end = match.end()
+        if not every:
+            break
+    return b"".join(parts) + text[at:]
+
+
+def _host_replace(
+    call: HostCall, x: np.ndarray, pattern: np.ndarray, rewrite: np.ndarray
+) -> np.ndarray:
+    found = _compiled(_one(call, pattern))
+    replacement = _rewriter(_one(call, rewrite), found.groups)
+    every = call.attrs.replace_global
+    return mapped(call, lambda t: _replaced(found, replacement, t, every), x)
+
+
+def _one(call: HostCall, x: np.ndarray) -> bytes:
+    if x.ndim:
+        raise InvalidArgumentError(f"{call.op.type}: needed a scalar, got shape {x.shape}", call.op)
+    return bytes(x[()])
+
+
+def _first_unchanged(c: Infer) -> Shape:
+    for i, s in enumerate(c.shapes[1:], 1):
+        if s.ndims not in (None, 0):
+            raise ShapeError(f"{c.op_name}: input {i} must be a scalar, got shape {s}")
+    return c.shapes[0]
+
+
+REGEX_REPLACE = OpDef(
+    "RegexReplace",
+    "input: string, pattern: string, rewrite: string",
+    "output: string",
+    """Replaces what a regular expression (RE2) matches.
+
+    input: strings of any shape. pattern, rewrite: scalars; \\\\1 .. \\\\9 in rewrite stand for groups, \\\\0 for the
+    match. output: input's shape. Errors: an invalid pattern, or a group that it has not. Runs on the host.""",
+    attrs=ReplaceAttrs,
+    infer=_first_unchanged,
+    host=_host_replace,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+
+def _host_full_match(call: HostCall, x: np.ndarray, pattern: np.ndarray) -> np.ndarray:
+    found = _compiled(_one(call, pattern))
+    return mapped(call, lambda t: found.fullmatch(t) is not None, x, dtype=np.bool_)
+
+
+REGEX_FULL_MATCH = OpDef(
+    "RegexFullMatch",
+    "input: string, pattern: string",
+    "output: bool",
+    """Does a regular expression (RE2) match the whole string?
+
+    input: strings of any shape. pattern: a scalar. output: booleans of that shape. Errors: an invalid pattern. Runs
+    on the host.""",
+    infer=_first_unchanged,
+    host=_host_full_match,
+    grad=NOT_DIFFERENTIABLE,
+    api="regex_full_match strings.regex_full_match",
+)
+
+
+
+@record
+class PatternAttrs:
+    """`pattern`: a regular expression (RE2)."""
+
+    pattern: str = ""
+
+
+def _host_static_match(call: HostCall, x: np.ndarray) -> np.ndarray:
+    found = _compiled(call.attrs.pattern.encode())
+    return mapped(call, lambda t: found.fullmatch(t) is not None, x, dtype=np.bool_)
+
+
+STATIC_REGEX_FULL_MATCH = OpDef(
+    "StaticRegexFullMatch",
+    "input: string",
+    "output: bool",
+    """Does the regular expression (RE2) `pattern` match the whole string?
+
+    input: strings of any shape. output: booleans of that shape. Errors: an invalid pattern. Runs on the host.""",
+    attrs=PatternAttrs,
+    infer=unchanged,
+    host=_host_static_match,
+    grad=NOT_DIFFERENTIABLE,
+)
+
+_BASE64 = re.compile(rb"([A-Za-z0-9_-]*)(={0,2})")
+
+
+def _encoded(attrs: PadAttrs, text: bytes) -> bytes:
+    found = base64.urlsafe_b64encode(text)
+    return found if attrs.pad else found.rstrip(b"=")
+
+
+def _decoded(attrs: Any, text: bytes) -> bytes:
+    found = _BASE64.fullmatch(text)
+    if found is None or len(found.group(1)) % 4 == 1 or (found.group(2) and len(text) % 4):
+        raise InvalidArgumentError(f"{clipped(text)} is not base64 in its web-safe form")
+    body = found.group(1)
+    return base64.urlsafe_b64decode(body + b"=" * (-len(body) % 4))
+
+
+ENCODE_BASE64 = text_op(
+    "EncodeBase64",
+    _encoded,
+    "Each string in web-safe base64 (with - and _).\n\ninput: strings of any shape. output: alike.",
+    attrs=PadAttrs,
+    api="encode_base64 io.encode_base64",
+)
+DECODE_BASE64 = text_op(
+    "DecodeBase64",
+    _decoded,
+    "What web-safe base64 stands for, padded or not.\n\ninput: strings of any shape. output: alike.\n"
+    "Errors: a text is not base64.",
+    api="decode_base64 io.decode_base64",
+)
+
+
+def regex_replace(
+    input: TensorLike,
+    pattern: Any,
+    rewrite: Any,
+    replace_global: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Replaces what the regular expression `pattern` (RE2) matches in each string by `rewrite`.
+
+    input: strings of any shape. Result: alike. Errors: an invalid pattern, or a group that it has not.
+    """
+    return REGEX_REPLACE(input, pattern, rewrite, replace_global=replace_global, name=name)
+
+
+def string_to_number(
+    string_tensor: TensorLike | None = None,
+    out_type: DTypeLike = float32,
+    name: str | None = None,
+    input: TensorLike | None = None,
+) -> Any:
+    """The numbers that the texts write out: float32, float64, int32 or int64, of `string_tensor`'s shape.
+
+    Raises `InvalidArgumentError` at run time for a text that is no such number.
+    """
+    texts = input if string_tensor is None else string_tensor
+    return STRING_TO_NUMBER(texts, out_type=out_type, name=name)
+
+
+OPS: tuple[OpDef, ...] = (
+    AS_STRING,
+    STRING_TO_NUMBER,
+    REGEX_REPLACE,
+    REGEX_FULL_MATCH,
+    STATIC_REGEX_FULL_MATCH,
+    ENCODE_BASE64,
+    DECODE_BASE64,
+)
+API: dict[str, Any] = {
+    "regex_replace": regex_replace,
+    "strings.regex_replace": regex_replace,
+    "string_to_number": string_to_number,
+    "strings.to_number": string_to_number,
+}

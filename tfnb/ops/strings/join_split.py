@@ -1,0 +1,414 @@
+"""Ops on string tensors: joining, cutting, splitting, case.
+
+Strings are bytes, of any content; units of UTF-8 only where an attribute asks for them. Invariant: all run on the
+host, element by element, and none changes its inputs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
+from tfnb.ir.record import record
+from tfnb.ir.shapes import broadcast, normalize_axis, reduced
+from tfnb.ir.sparse import SparseTensor
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.array.constants import range_
+from tfnb.ops.array.shape_ops import RANK
+from tfnb.ops.strings.elementwise import clipped, mapped, text_op
+from tfnb.types import INDEX, Shape, scalar, unknown_shape
+
+__all__ = ["API", "OPS"]
+
+
+@record
+class JoinAttrs:
+    """`separator`: stands between the joined strings."""
+
+    separator: str | bytes = ""
+
+
+@record
+class ReduceJoinAttrs:
+    """`keep_dims`: reduced dimensions stay, of size 1; `separator`: stands between the joined strings."""
+
+    keep_dims: bool = False
+    separator: str | bytes = ""
+
+
+@record
+class UnitAttrs:
+    """`unit`: positions and lengths count bytes ("BYTE") or characters of UTF-8 ("UTF8_CHAR")."""
+
+    unit: str = "BYTE"
+
+    def __post_init__(self) -> None:
+        if self.unit not in ("BYTE", "UTF8_CHAR"):
+            raise InvalidArgumentError(f'unit must be "BYTE" or "UTF8_CHAR", got {self.unit!r}')
+
+
+@record
+class EncodingAttrs:
+    """`encoding`: "" changes ASCII letters only, "utf-8" all letters."""
+
+    encoding: str = ""
+
+    def __post_init__(self) -> None:
+        if self.encoding not in ("", "utf-8"):
+            raise InvalidArgumentError(f'encoding must be "" or "utf-8", got {self.encoding!r}')
+
+
+@record
+class SplitAttrs:
+    """`skip_empty`: empty parts are left out."""
+
+    skip_empty: bool = True
+
+
+@record
+class SplitV2Attrs:
+    """`maxsplit`: at most so many cuts a string; -1: no limit."""
+
+    maxsplit: int = -1
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
+
+
+def _join_shape(c: Infer) -> Shape:
+    found = scalar
+    for i, s in enumerate(c.shapes):
+        if s.dims is None:
+            found = unknown_shape if found.dims == () else found
+        elif s.dims:
+            try:
+                found = s if found.dims == () else found.merge_with(s)
+            except ShapeError:
+                raise ShapeError(
+                    f"StringJoin: input {i} has shape {s}, others {found}; only scalars broadcast"
+                ) from None
+    return found
+
+
+def _host_join(call: HostCall, *parts: np.ndarray) -> np.ndarray:
+    if len({p.shape for p in parts if p.ndim}) > 1:
+        raise InvalidArgumentError(
+            f"StringJoin: shapes {[p.shape for p in parts]}; all but scalars must be equal", call.op
+        )
+    between = _bytes(call.attrs.separator)
+    if not parts:
+        return np.array(b"", object)
+    return mapped(call, lambda *texts: between.join(texts), *parts)
+
+
+STRING_JOIN = OpDef(
+    "StringJoin",
+    "inputs: N*string",
+    "output: string",
+    """Joins strings element by element: output[i] = inputs[0][i] + separator + inputs[1][i] + ...
+
+    inputs: strings, of one shape or scalars. output: that shape. Errors: the shapes differ. Runs on the host.""",
+    attrs=JoinAttrs,
+    infer=_join_shape,
+    host=_host_join,
+    grad=NOT_DIFFERENTIABLE,
+    api="string_join strings.join",
+)
+
+
+def _reduced_shape(c: Infer) -> Shape:
+    value, x = c.value(1), c.shapes[0]
+    if value is not None and x.dims is not None:
+        axes = [normalize_axis(int(a), len(x.dims)) for a in value.reshape(-1)]
+        if len(set(axes)) != len(axes):
+            raise InvalidArgumentError(f"ReduceJoin: an axis stands twice in {value.tolist()}")
+    return reduced(c, c.attrs.keep_dims)
+
+
+def _host_reduce_join(call: HostCall, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    order = [normalize_axis(int(a), x.ndim) for a in axes.reshape(-1)]
+    if len(set(order)) != len(order):
+        raise InvalidArgumentError(f"ReduceJoin: an axis stands twice in {order}", call.op)
+    kept = [a for a in range(x.ndim) if a not in order]
+    # the first axis of the list changes fastest
+    rows = x.transpose(kept + order[::-1]).reshape(
+        [x.shape[a] for a in kept] + [-1 if x.size else 0]
+    )
+    between = _bytes(call.attrs.separator)
+    out = np.empty(rows.shape[:-1], object)
+    for at in np.ndindex(out.shape):
+        out[at] = between.join(rows[at])
+    if call.attrs.keep_dims:
+        return out.reshape([1 if a in order else d for a, d in enumerate(x.shape)])
+    return out
+
+
+REDUCE_JOIN = OpDef(
+    "ReduceJoin",
+    "inputs: string, reduction_indices: int32",
+    "output: string",
+    """Joins the strings along dimensions, in the order in which those are given.
+
+    inputs: strings of any shape. reduction_indices: distinct axes; the first changes fastest. output: the shape
+    without them (or with 1 there, `keep_dims`). Errors: an axis out of range or repeated. Runs on the host.""",
+    attrs=ReduceJoinAttrs,
+    infer=_reduced_shape,
+    host=_host_reduce_join,
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(1,),
+)
+
+
+def _starts(text: bytes) -> list[int]:
+    """Where characters of UTF-8 begin, and the end."""
+    return [i for i, b in enumerate(text) if b & 0xC0 != 0x80] + [len(text)]
+
+
+def _cut(text: bytes, pos: int, length: int, characters: bool) -> bytes:
+    starts = _starts(text) if characters else range(len(text) + 1)
+    n = len(starts) - 1
+    first = pos + n if pos < 0 else pos
+    if not 0 <= first <= n:
+        raise InvalidArgumentError(f"pos {pos} is out of range for the string {clipped(text)}")
+    if length < 0:  # TensorFlow's two units differ here
+        return b"" if characters else text[starts[first] :]
+    last = min(first + length, n)
+    return text[starts[first] : starts[last]]
+
+
+def _host_substr(call: HostCall, x: np.ndarray, pos: np.ndarray, length: np.ndarray) -> np.ndarray:
+    characters = call.attrs.unit == "UTF8_CHAR"
+    if pos.shape != length.shape:
+        raise InvalidArgumentError(
+            f"Substr: pos and len must have the same shape, got {pos.shape} and {length.shape}",
+            call.op,
+        )
+    return mapped(call, lambda t, p, n: _cut(t, int(p), int(n), characters), x, pos, length)
+
+
+SUBSTR = OpDef(
+    "Substr",
+    "input: string, pos: T, len: T",
+    "output: string",
+    """A part of each string: `len` units from `pos` on; a negative `len` is all bytes, but no characters.
+
+    input: strings. pos (negative: from the end), len: integers of one shape that broadcasts with input's. output:
+    the broadcast shape. Errors: pos beyond the string's end. Runs on the host.""",
+    types={"T": INDEX},
+    attrs=UnitAttrs,
+    infer=broadcast,
+    host=_host_substr,
+    grad=NOT_DIFFERENTIABLE,
+    api="substr strings.substr",
+)
+
+
+def _rows(call: HostCall, x: np.ndarray, separator: np.ndarray) -> bytes:
+    if x.ndim != 1:
+        raise InvalidArgumentError(f"{call.op.type}: needed a vector, got shape {x.shape}", call.op)
+    if separator.size != 1:
+        raise InvalidArgumentError(
+            f"{call.op.type}: the separator must be one string, got shape {separator.shape}",
+            call.op,
+        )
+    found = separator.reshape(())[()]
+    return found if isinstance(found, bytes) else bytes(found)
+
+
+def _ragged(parts: Sequence[Sequence[bytes]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indices, values, dense shape) of rows of different lengths."""
+    at = [(i, k) for i, row in enumerate(parts) for k in range(len(row))]
+    values = np.empty(len(at), object)
+    values[:] = list(itertools.chain.from_iterable(parts))
+    width = max(map(len, parts), default=0)
+    indices = np.array(at, np.int64).reshape(-1, 2)
+    return indices, values, np.array([len(parts), width], np.int64)
+
+
+def _host_split(call: HostCall, x: np.ndarray, delimiter: np.ndarray) -> Any:
+    cut = _rows(call, x, delimiter)
+    pattern = re.compile(b"[" + re.escape(cut) + b"]") if cut else None
+    rows = []
+    for text in x:
+        row = pattern.split(text) if pattern else [text[i : i + 1] for i in range(len(text))]
+        row = row if text else []
+        rows.append([p for p in row if p] if call.attrs.skip_empty else row)
+    return _ragged(rows)
+
+
+def _host_split_v2(call: HostCall, x: np.ndarray, sep: np.ndarray) -> Any:
+    cut = _rows(call, x, sep)
+    limit = max(call.attrs.maxsplit, -1)
+    rows = []
+    for text in x:
+        row = text.split(cut or None, limit) if limit else [text]
+        # after the last cut that is allowed comes the rest, though it be empty
+        rows.append([*row, b""] if not cut and limit > 0 and len(row) == limit else row)
+    return _ragged(rows)
+
+
+def _split_shapes(c: Infer) -> tuple[Shape, Shape, Shape]:
+    if c.shapes[0].ndims not in (None, 1):
+        raise ShapeError(f"{c.op_name}: needed a vector of strings, got shape {c.shapes[0]}")
+    return Shape((None, 2)), Shape((None,)), Shape((2,))
+
+
+STRING_SPLIT = OpDef(
+    "StringSplit",
+    "input: string, delimiter: string",
+    "indices: int64, values: string, shape: int64",
+    """Splits the strings of a vector at any byte of `delimiter`; an empty delimiter splits every byte off.
+
+    input: a vector of strings. delimiter: one string. indices, values, shape: the parts as a sparse matrix, row i
+    holding those of string i. Errors: input is no vector. Runs on the host.""",
+    attrs=SplitAttrs,
+    infer=_split_shapes,
+    host=_host_split,
+    grad=NOT_DIFFERENTIABLE,
+    dynamic=True,
+)
+
+STRING_SPLIT_V2 = OpDef(
+    "StringSplitV2",
+    "input: string, sep: string",
+    "indices: int64, values: string, shape: int64",
+    """Splits the strings of a vector at the separator; an empty one stands for runs of white space.
+
+    input: a vector of strings. sep: one string. indices, values, shape: the parts as a sparse matrix. Errors:
+    input is no vector. Runs on the host.""",
+    attrs=SplitV2Attrs,
+    infer=_split_shapes,
+    host=_host_split_v2,
+    grad=NOT_DIFFERENTIABLE,
+    dynamic=True,
+)
+
+
+def _with_case(attrs: EncodingAttrs, text: bytes, upper: bool) -> bytes:
+    if not attrs.encoding:
+        return text.upper() if upper else text.lower()
+    words = text.decode("utf-8", "replace")
+    return (words.upper() if upper else words.lower()).encode()
+
+
+STRING_STRIP = text_op(
+    "StringStrip",
+    lambda a, t: t.strip(),
+    "Each string without white space at its ends.\n\ninput: strings of any shape. output: alike.",
+    api="string_strip strings.strip",
+)
+STRING_LOWER = text_op(
+    "StringLower",
+    lambda a, t: _with_case(a, t, False),
+    "Each string in lower case.\n\ninput: strings of any shape. output: alike.",
+    attrs=EncodingAttrs,
+    api="strings.lower string_lower",
+)
+STRING_UPPER = text_op(
+    "StringUpper",
+    lambda a, t: _with_case(a, t, True),
+    "Each string in upper case.\n\ninput: strings of any shape. output: alike.",
+    attrs=EncodingAttrs,
+    api="strings.upper string_upper",
+)
+STRING_LENGTH = text_op(
+    "StringLength",
+    lambda a, t: len(t) if a.unit == "BYTE" else len(_starts(t)) - 1,
+    "The number of bytes (or characters of UTF-8) of each string.\n\ninput: strings of any shape. output: int32.",
+    outputs="output: int32",
+    attrs=UnitAttrs,
+    dtype=np.int32,
+)
+
+
+def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Any:
+    """The number of bytes of each string, or of characters of UTF-8 (`unit="UTF8_CHAR"`): int32, input's shape."""
+    return STRING_LENGTH(input, unit=unit, name=name)
+
+
+def reduce_join(
+    inputs: TensorLike,
+    axis: TensorLike | None = None,
+    keep_dims: bool | None = None,
+    separator: str = "",
+    name: str | None = None,
+    reduction_indices: TensorLike | None = None,
+    keepdims: bool | None = None,
+) -> Any:
+    """Joins the strings along dimensions, all by default (the last changing fastest).
+
+    inputs: strings. axis: one or several, joined in the order in which they are given. Result: the shape without
+    them. Errors: an axis out of range or repeated.
+    """
+    axis = reduction_indices if axis is None else axis
+    graph = graph_of((inputs, axis))
+    x = graph.to_tensor(inputs)
+    if axis is None:
+        rank = x.shape.ndims
+        axis = (
+            range_(RANK(x) - 1, -1, -1) if rank is None else np.arange(rank, dtype=np.int32)[::-1]
+        )
+    keep = keepdims if keepdims is not None else keep_dims
+    return REDUCE_JOIN(x, axis, keep_dims=bool(keep), separator=separator, name=name)
+
+
+def string_split(
+    source: Any = None,
+    delimiter: str = " ",
+    skip_empty: bool = True,
+    name: str | None = None,
+    sep: Any = None,
+    input: TensorLike | None = None,
+) -> SparseTensor:
+    """The strings of a vector split at any byte of `delimiter` (an empty one splits every byte off).
+
+    Result: a SparseTensor of strings; row i holds the parts of string i. `skip_empty` leaves empty parts out.
+    """
+    texts = input if source is None else source
+    cut = delimiter if sep is None else sep
+    return SparseTensor(*STRING_SPLIT(texts, cut, skip_empty=skip_empty, name=name))
+
+
+def string_split_v2(
+    source: Any = None,
+    sep: Any = None,
+    maxsplit: int = -1,
+    name: str | None = None,
+    input: TensorLike | None = None,
+) -> SparseTensor:
+    """The strings of a vector split at `sep`, by default at white space, at most `maxsplit` times if that is >= 0.
+
+    Result: a SparseTensor of strings; row i holds the parts of string i.
+    """
+    texts = input if source is None else source
+    cut = "" if sep is None else sep
+    return SparseTensor(*STRING_SPLIT_V2(texts, cut, maxsplit=maxsplit, name=name))
+
+
+OPS: tuple[OpDef, ...] = (
+    STRING_JOIN,
+    REDUCE_JOIN,
+    SUBSTR,
+    STRING_SPLIT,
+    STRING_SPLIT_V2,
+    STRING_STRIP,
+    STRING_LOWER,
+    STRING_UPPER,
+    STRING_LENGTH,
+)
+API: dict[str, Any] = {
+    "string_split": string_split,
+    "strings.split": string_split_v2,
+    "reduce_join": reduce_join,
+    "strings.reduce_join": reduce_join,
+    "strings.length": string_length,
+    "string_length": string_length,
+}

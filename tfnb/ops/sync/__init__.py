@@ -1,0 +1,1 @@
+"""What several threads or workers share and wait for: queues, accumulators, locks, barriers."""

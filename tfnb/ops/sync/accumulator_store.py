@@ -1,0 +1,172 @@
+"""Accumulators of gradients as data (white paper, section 4.4; OSDI'16, section 4.4: synchronous replication).
+
+Workers add gradients; whoever wants the average of n of them waits, without a thread, until so many are there.
+Invariant: a gradient older than the accumulator's step is dropped; taking empties it and begins the next step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.opdef import AsyncCall
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.sync.waiting_list import Attempt, Lines
+from tfnb.types import DType, Shape
+
+__all__ = ["Accumulator", "DenseAccumulator", "SparseAccumulator"]
+
+_TAKE = "TakeGrad"
+
+
+class Accumulator:
+    """What both kinds do; a kind keeps the sum (`_add`, `_average`, `_clear`). `mean`: the average, else the sum."""
+
+    def __init__(self, name: str, dtype: DType, shape: Shape, reduction: str) -> None:
+        if reduction not in ("MEAN", "SUM"):
+            raise InvalidArgumentError(f"reduction_type must be MEAN or SUM, got {reduction!r}")
+        self.name = name
+        self.dtype = dtype
+        self.shape = shape
+        self.mean = reduction == "MEAN"
+        self._lines = Lines(_TAKE)
+        self._step = 0
+        self._count = 0
+
+    def _add(self, grad: Any) -> None:
+        raise AssertionError("a kind of accumulator says how")
+
+    def _average(self) -> list[np.ndarray]:
+        raise AssertionError("a kind of accumulator says how")
+
+    def _clear(self) -> None:
+        raise AssertionError("a kind of accumulator says how")
+
+    def apply(self, local_step: int, grad: TensorLike) -> None:
+        """Adds a gradient, unless it is stale: `local_step` lies before the accumulator's step."""
+        with self._lines.lock:
+            if local_step < self._step:
+                return
+            self._add(grad)
+            self._count += 1
+        self._lines.poke()
+
+    def take(self, call: AsyncCall, n: int) -> Callable[[], str]:
+        """Answers with the average once `n` gradients are there; the accumulator is empty then, one step later."""
+        if n <= 0:
+            raise InvalidArgumentError(f"Argument num_required must be positive, got {n}")
+
+        def step(attempt: Attempt) -> bool:
+            if self._count < n:
+                return False
+            attempt.result = self._average()
+            self._clear()
+            self._count = 0
+            self._step += 1
+            return True
+
+        self._lines.submit(_TAKE, Attempt(call, step))
+        return lambda: f"accumulator '{self.name}' has {self._count} of the {n} gradients it waits for"
+
+    def set_step(self, step: int) -> None:
+        with self._lines.lock:
+            self._step = step
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    def dispose(self) -> None:
+        self._lines.cancel_line(_TAKE, f"accumulator '{self.name}': its container was reset")
+
+
+class DenseAccumulator(Accumulator):
+    _sum: np.ndarray | None = None
+
+    def _add(self, grad: np.ndarray) -> None:
+        if not self.shape.is_compatible_with(grad.shape):
+            raise InvalidArgumentError(f"Shape mismatch: expected {self.shape}, got {grad.shape}")
+        if self._sum is None:
+            self._sum = np.array(grad)
+        elif self._sum.shape != grad.shape:
+            raise InvalidArgumentError(f"Shape mismatch: expected {self._sum.shape}, got {grad.shape}")
+        else:
+            self._sum += grad
+
+    def _average(self) -> list[np.ndarray]:
+        assert self._sum is not None
+        return [_mean(self._sum, self._count) if self.mean else self._sum]
+
+    def _clear(self) -> None:
+        self._sum = None
+
+
+def _mean(total: np.ndarray, count: Any) -> np.ndarray:
+    if total.dtype.kind in "iu":
+        return total // np.asarray(count, total.dtype)
+    return (total / np.asarray(count, total.dtype)).astype(total.dtype)
+
+
+class SparseAccumulator(Accumulator):
+    """Rows of a gradient by their indices; each row is averaged over the gradients that had it, as TensorFlow does."""
+
+    def __init__(self, name: str, dtype: DType, shape: Shape, reduction: str) -> None:
+        super().__init__(name, dtype, shape, reduction)
+        self._indices = np.zeros(0, np.int64)
+        self._values: np.ndarray | None = None
+        self._counts = np.zeros(0, np.int64)
+
+    def _add(self, grad: tuple[np.ndarray, np.ndarray, np.ndarray | None]) -> None:
+        indices, values, shape = grad
+        self._check(indices, values, shape)
+        if self._values is None:
+            self._indices, self._values = indices.astype(np.int64), np.array(values)
+            self._counts = np.ones(len(indices), np.int64)
+            return
+        places = {int(i): k for k, i in reversed(list(enumerate(self._indices)))}
+        at = np.array([places.get(int(i), -1) for i in indices], np.int64)
+        known = at >= 0
+        np.add.at(self._values, at[known], values[known])
+        np.add.at(self._counts, at[known], 1)
+        self._indices = np.concatenate([self._indices, indices[~known].astype(np.int64)])
+        self._values = np.concatenate([self._values, values[~known]])
+        self._counts = np.concatenate([self._counts, np.ones(int((~known).sum()), np.int64)])
+
+    def _check(self, indices: np.ndarray, values: np.ndarray, shape: np.ndarray | None) -> None:
+        if indices.ndim != 1 or values.ndim < 1 or len(indices) != len(values):
+            raise InvalidArgumentError(
+                f"a sparse gradient needs a vector of indices and a row of values for each; got {indices.shape} and "
+                f"{values.shape}"
+            )
+        rows = values.shape[1:] if self._values is None else self._values.shape[1:]
+        dims = self.shape.dims
+        given = None if shape is None or not len(shape) else tuple(int(d) for d in shape)
+        wrong = values.shape[1:] != rows
+        wrong |= dims is not None and not Shape(dims[1:]).is_compatible_with(values.shape[1:])
+        wrong |= given is not None and (len(given) != values.ndim or any(
+            d not in (-1, n) for d, n in zip(given[1:], values.shape[1:], strict=False)
+        ))
+        if wrong:
+            raise InvalidArgumentError(
+                f"Shape mismatch: the accumulator's is {self.shape}, the gradient's rows are {values.shape[1:]}, its "
+                f"shape {given}"
+            )
+        rows_known = dims[0] if dims and dims[0] is not None else given[0] if given else None
+        if len(indices) and (indices.min() < 0 or (rows_known not in (None, -1) and indices.max() >= rows_known)):
+            raise InvalidArgumentError(f"indices of a sparse gradient lie outside [0, {rows_known})")
+
+    def _average(self) -> list[np.ndarray]:
+        assert self._values is not None
+        values = self._values
+        if self.mean:
+            counts = self._counts.reshape(-1, *[1] * (values.ndim - 1))
+            values = _mean(values, counts)
+        dims = self.shape.dims or (None, *values.shape[1:])
+        shape = [-1 if d is None else d for d in (dims[0], *values.shape[1:])]
+        return [self._indices, values, np.array(shape, np.int64)]
+
+    def _clear(self) -> None:
+        self._values = None

@@ -1,0 +1,218 @@
+"""Operations on accumulators of gradients, and locks (OSDI'16, section 4.4; white paper, section 4.7).
+
+Taking an average and taking a lock wait without a thread. All run on the host. Invariant: a lock is given back when
+its holder's step consumes it, fails, or drops it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.record import record
+from tfnb.ops.state.handles import make_handle, named_resource, resource_of
+from tfnb.ops.sync.accumulator_store import Accumulator, DenseAccumulator, SparseAccumulator
+from tfnb.ops.sync.waiting_list import Attempt, Lines
+from tfnb.types import NUMBERS, DType, Shape, float32, scalar, unknown_shape
+
+__all__ = ["API", "OPS"]
+
+
+@record
+class AccumulatorAttrs:
+    """`dtype`, `shape`: of a gradient; `reduction_type`: MEAN or SUM; `container`, `shared_name`: where, which name."""
+
+    dtype: DType = float32
+    shape: Shape = unknown_shape
+    container: str = ""
+    shared_name: str = ""
+    reduction_type: str = "MEAN"
+
+
+@record
+class MutexAttrs:
+    """`container`, `shared_name`: where the lock lives, and under which name."""
+
+    container: str = ""
+    shared_name: str = ""
+
+
+@record
+class SparseAttrs:
+    """`has_known_shape`: is the gradient's shape given?"""
+
+    has_known_shape: bool = True
+
+
+def _accumulator_op(name: str, kind: type[Accumulator], doc: str) -> OpDef:
+    def host(call: HostCall) -> np.ndarray:
+        a = call.attrs
+        found = named_resource(call, kind, lambda n: kind(n, a.dtype, a.shape, a.reduction_type))
+        if found.dtype is not a.dtype or found.shape != a.shape:
+            raise InvalidArgumentError(
+                f"accumulator '{found.name}' holds {found.dtype.name} of shape {found.shape}, asked for {a.dtype.name} "
+                f"of shape {a.shape}",
+                call.op,
+            )
+        return make_handle(found)
+
+    return OpDef(
+        name, "", "handle: resource", doc + "\n\nhandle: the accumulator, a scalar. Host only.", attrs=AccumulatorAttrs,
+        infer=lambda c: scalar, host=host, grad=NOT_DIFFERENTIABLE, stateful=True,
+    )  # fmt: skip
+
+
+DENSE = _accumulator_op(
+    "ResourceConditionalAccumulator", DenseAccumulator, "Collects gradients and drops stale ones."
+)
+SPARSE = _accumulator_op(
+    "SparseConditionalAccumulator", SparseAccumulator, "Collects row-sparse gradients and drops stale ones."
+)
+
+
+def _of(handle: np.ndarray, call: HostCall) -> Accumulator:
+    return resource_of(handle, Accumulator, call.op)
+
+
+def _apply(call: HostCall, handle: np.ndarray, step: np.ndarray, grad: np.ndarray) -> tuple[()]:
+    found = _of(handle, call)
+    if grad.dtype != found.dtype.np:
+        raise InvalidArgumentError(f"accumulator '{found.name}' holds {found.dtype.name}, got {grad.dtype}", call.op)
+    found.apply(int(step), grad)
+    return ()
+
+
+def _sparse_apply(
+    call: HostCall, handle: np.ndarray, step: np.ndarray, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
+) -> tuple[()]:  # fmt: skip
+    found = resource_of(handle, SparseAccumulator, call.op)
+    found.apply(int(step), (indices, values, shape if call.attrs.has_known_shape else None))
+    return ()
+
+
+def _take(call: AsyncCall, handle: np.ndarray, n: np.ndarray) -> Callable[[], str]:
+    return _of(handle, call.host).take(call, int(n))
+
+
+def _set_step(call: HostCall, handle: np.ndarray, step: np.ndarray) -> tuple[()]:
+    _of(handle, call).set_step(int(step))
+    return ()
+
+
+def _three(c: Infer) -> tuple[Shape, Shape, Shape]:
+    return Shape((None,)), unknown_shape, Shape((None,))
+
+
+APPLY = OpDef(
+    "ResourceAccumulatorApplyGradient", "handle: resource, local_step: int64, gradient: dtype", "",
+    "Adds a gradient unless `local_step` lies before the accumulator's step. Errors: InvalidArgumentError for another "
+    "dtype or shape. Host only.",
+    types={"dtype": NUMBERS}, host=_apply, grad=NOT_DIFFERENTIABLE, stateful=True,
+)  # fmt: skip
+TAKE = OpDef(
+    "ResourceAccumulatorTakeGradient", "handle: resource, num_required: int32", "average: dtype",
+    "The average of all gradients once `num_required` are there; empties the accumulator and begins its next step. "
+    "Errors: InvalidArgumentError unless num_required > 0, CancelledError when the step is stopped. Host only.",
+    types={"dtype": NUMBERS}, infer=lambda c: unknown_shape, start=_take, kind=Kind.ASYNC, grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)  # fmt: skip
+SET_STEP = OpDef(
+    "ResourceAccumulatorSetGlobalStep", "handle: resource, new_global_step: int64", "",
+    "Sets the accumulator's step; gradients from before are stale. Host only.",
+    host=_set_step, grad=NOT_DIFFERENTIABLE, stateful=True,
+)  # fmt: skip
+NUM_ACCUMULATED = OpDef(
+    "ResourceAccumulatorNumAccumulated", "handle: resource", "num_accumulated: int32",
+    "How many gradients are in the accumulator, an int32 scalar. Host only.",
+    infer=lambda c: scalar, host=lambda call, h: np.int32(_of(h, call).count), grad=NOT_DIFFERENTIABLE, stateful=True,
+)  # fmt: skip
+SPARSE_APPLY = OpDef(
+    "SparseAccumulatorApplyGradient",
+    "handle: resource, local_step: int64, gradient_indices: int64, gradient_values: dtype, gradient_shape: int64", "",
+    "Adds rows of a gradient unless `local_step` is stale. Errors: InvalidArgumentError for indices or shapes that do "
+    "not fit. Host only.",
+    types={"dtype": NUMBERS}, attrs=SparseAttrs, host=_sparse_apply, grad=NOT_DIFFERENTIABLE, stateful=True,
+)  # fmt: skip
+SPARSE_TAKE = OpDef(
+    "SparseAccumulatorTakeGradient", "handle: resource, num_required: int32",
+    "indices: int64, values: dtype, shape: int64",
+    "As ResourceAccumulatorTakeGradient; each row is averaged over the gradients that had it. Host only.",
+    types={"dtype": NUMBERS}, infer=_three, start=_take, kind=Kind.ASYNC, grad=NOT_DIFFERENTIABLE, stateful=True,
+)  # fmt: skip
+
+
+# ---- locks ---------------------------------------------------------------------------------------
+
+_LOCK = "MutexLock"
+
+
+class Mutex:
+    """A lock that operations wait for in line."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._lines = Lines(_LOCK)
+        self._held = False
+
+    def lock(self, call: AsyncCall) -> Callable[[], str]:
+        """Answers with a `HeldLock` once nobody else has it."""
+
+        def step(attempt: Attempt) -> bool:
+            if self._held:
+                return False
+            self._held = True
+            attempt.result = (make_handle(HeldLock(self)),)
+            return True
+
+        self._lines.submit(_LOCK, Attempt(call, step))
+        return lambda: f"waits for the lock '{self.name}'"
+
+    def release(self) -> None:
+        """From anywhere: a lock that was dropped is collected at any moment, also while this thread stands in line."""
+        self._held = False
+        self._lines.poke_from_anywhere()
+
+
+class HeldLock:
+    """Stands for having a lock; gives it back once, at the latest when it is dropped."""
+
+    def __init__(self, mutex: Mutex) -> None:
+        self._mutex: Mutex | None = mutex
+
+    def release(self) -> None:
+        mutex, self._mutex = self._mutex, None
+        if mutex is not None:
+            mutex.release()
+
+    __del__ = release
+
+
+def _consume(call: HostCall, held: np.ndarray) -> tuple[()]:
+    resource_of(held, HeldLock, call.op).release()
+    return ()
+
+
+MUTEX = OpDef(
+    "MutexV2", "", "resource: resource", "A lock.\n\nresource: the lock, a scalar. Host only.", attrs=MutexAttrs,
+    infer=lambda c: scalar, host=lambda call: make_handle(named_resource(call, Mutex, Mutex)), grad=NOT_DIFFERENTIABLE,
+    stateful=True,
+)  # fmt: skip
+MUTEX_LOCK = OpDef(
+    "MutexLock", "mutex: resource", "mutex_lock: variant",
+    "Takes a lock, waiting in line; it is held until ConsumeMutexLock, or until the value is dropped. Host only.",
+    infer=lambda c: scalar, kind=Kind.ASYNC, grad=NOT_DIFFERENTIABLE, stateful=True,
+    start=lambda call, x: resource_of(x, Mutex, call.host.op).lock(call),
+)  # fmt: skip
+CONSUME_LOCK = OpDef(
+    "ConsumeMutexLock", "mutex_lock: variant", "", "Gives a lock back. Host only.",
+    host=_consume, grad=NOT_DIFFERENTIABLE, stateful=True,
+)  # fmt: skip
+
+OPS: tuple[OpDef, ...] = (
+    DENSE, SPARSE, APPLY, TAKE, SET_STEP, NUM_ACCUMULATED, SPARSE_APPLY, SPARSE_TAKE, MUTEX, MUTEX_LOCK, CONSUME_LOCK,
+)  # fmt: skip
+API: dict[str, Any] = {}

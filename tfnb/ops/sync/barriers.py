@@ -1,0 +1,285 @@
+"""Barriers: elements whose components come one by one, under a key (white paper, section 4.6; TensorFlow's Barrier).
+
+An element is ready when all its components are there; ready elements are taken many at a time, oldest first, and who
+must wait holds no thread. All run on the host. Invariant: an element is incomplete, ready or delivered, and an
+insertion that is refused changes nothing.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import CancelledError, InvalidArgumentError, OutOfRangeError
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, AsyncCall, HostCall, Infer, Kind, OpDef
+from tfnb.ir.record import record
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.state.handles import make_handle, named_resource, resource_of
+from tfnb.ops.sync.queues import CloseAttrs, QueueAttrs
+from tfnb.ops.sync.waiting_list import Attempt, Lines
+from tfnb.types import ALL, DType, Shape, scalar, unknown_shape
+
+__all__ = ["API", "OPS"]
+
+_TAKE = "BarrierTakeMany"
+_FIRST = np.iinfo(np.int64).min  # the index of what the first insertion brought; then upwards
+
+Ready = tuple[int, int, bytes, list[Any]]  # index of its insertion, order of completion, key, components
+
+
+class Barrier:
+    """What a barrier holds. `shapes`: one per component, or none when they are left open."""
+
+    def __init__(self, name: str, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> None:
+        self.name = name
+        self.dtypes = tuple(dtypes)
+        self.shapes = tuple(shapes)
+        self._lines = Lines(_TAKE)
+        self._incomplete: dict[bytes, tuple[int, dict[int, Any]]] = {}
+        self._ready: list[Ready] = []
+        self._index = int(_FIRST)
+        self._order = 0
+        self._closed = False
+        self._cancelled = False
+
+    def sizes(self) -> tuple[int, int]:
+        """How many elements are ready, how many incomplete."""
+        with self._lines.lock:
+            return len(self._ready), len(self._incomplete)
+
+    def insert(self, component: int, keys: Sequence[bytes], values: np.ndarray) -> None:
+        """Gives each key's element a component. Raises, and changes nothing, for keys that have it or come too late."""
+        if len(set(keys)) < len(keys):
+            raise InvalidArgumentError(f"Barrier '{self.name}': a key stands twice among the {len(keys)} given")
+        with self._lines.lock:
+            for key in keys:
+                self._check(component, key)
+            new = [key for key in keys if key not in self._incomplete]
+            for key in new:
+                self._incomplete[key] = self._index, {}
+            self._index += bool(new)
+            for key, value in zip(keys, values, strict=True):
+                self._fill(component, key, value)
+        self._lines.poke()
+
+    def _check(self, component: int, key: bytes) -> None:
+        found = self._incomplete.get(key)
+        if self._closed and (found is None or self._cancelled):
+            raise CancelledError(
+                f"Barrier '{self.name}' is closed, but the new key {key!r} was inserted. Number of incomplete keys: "
+                f"{len(self._incomplete)}."
+            )
+        if found is not None and component in found[1]:
+            raise InvalidArgumentError(
+                f"Key {key!r} already has a value for component {component} in barrier '{self.name}'"
+            )
+
+    def _fill(self, component: int, key: bytes, value: Tensor) -> None:
+        index, parts = self._incomplete[key]
+        parts[component] = np.array(value, self.dtypes[component].np)
+        if len(parts) == len(self.dtypes):
+            del self._incomplete[key]
+            self._order += 1
+            heapq.heappush(self._ready, (index, self._order, key, [parts[i] for i in range(len(parts))]))
+
+    def take(self, call: AsyncCall, n: int, small: bool) -> Callable[[], str]:
+        """`n` ready elements, oldest first.
+
+        With `small`, what is there: at once if the barrier is closed, else when it is and nothing more can come.
+        """
+        waits = False
+
+        def step(attempt: Attempt) -> bool:
+            nonlocal waits
+            waited, waits = waits, True
+            ready, coming = len(self._ready), len(self._incomplete)
+            if ready >= n or (small and self._closed and ready and not (waited and coming)):
+                taken = [heapq.heappop(self._ready) for _ in range(min(n, ready))]
+                attempt.result = lambda: self._stacked(taken)
+                return True
+            may_come = waited if small else ready + coming >= n
+            if not self._closed or (coming and may_come):
+                return False
+            return attempt.fail(
+                OutOfRangeError(
+                    f"Barrier '{self.name}' is closed and has insufficient elements (requested {n}, total size {ready})"
+                )
+            )
+
+        self._lines.submit(_TAKE, Attempt(call, step))
+        return lambda: f"{self.describe()}; waits for {n} elements"
+
+    def _stacked(self, taken: Sequence[Ready]) -> list[np.ndarray]:
+        keys = np.empty(len(taken), object)
+        keys[:] = [key for _, _, key, _ in taken]
+        found = [np.array([index for index, *_ in taken], np.int64), keys]
+        for i, dtype in enumerate(self.dtypes):
+            rows = [parts[i] for *_, parts in taken]
+            shape = rows[0].shape if rows else ()
+            if any(r.shape != shape for r in rows):
+                shapes = sorted({r.shape for r in rows})
+                raise InvalidArgumentError(f"Barrier '{self.name}': component {i} came in the shapes {shapes}")
+            column = np.empty((len(rows), *shape), dtype.np)
+            for k, row in enumerate(rows):
+                column[k] = row if shape else row.item()
+            found.append(column)
+        return found
+
+    def close(self, cancel: bool) -> None:
+        """No new keys; with `cancel` incomplete elements are dropped too. Raises `CancelledError` the second time."""
+        with self._lines.lock:
+            if self._closed and not (cancel and not self._cancelled):
+                raise CancelledError(f"Barrier '{self.name}' is already closed.")
+            self._closed, self._cancelled = True, cancel
+            if cancel:
+                self._incomplete.clear()
+        self._lines.poke()
+
+    def dispose(self) -> None:
+        """The container was reset: whoever still waits is told."""
+        self._lines.cancel_line(_TAKE, f"Barrier '{self.name}': its container was reset")
+
+    def describe(self) -> str:
+        """For reports of what waits."""
+        with self._lines.lock:
+            state = "closed" if self._closed else "open"
+            return (
+                f"Barrier '{self.name}' is {state} and holds {len(self._ready)} ready and {len(self._incomplete)} "
+                f"incomplete elements"
+            )
+
+
+# ---- operations ----------------------------------------------------------------------------------
+
+
+@record
+class InsertAttrs:
+    """`component_index`: which component the values are."""
+
+    component_index: int
+
+
+@record
+class TakeAttrs:
+    """`allow_small_batch`: give what is left of a closed barrier; `wait_for_incomplete`: of GraphDefs, not read by
+    TensorFlow either; `timeout_ms`: must be -1, as in TensorFlow, since steps have timeouts (RunOptions)."""
+
+    allow_small_batch: bool = False
+    wait_for_incomplete: bool = False
+    timeout_ms: int = -1
+
+    def __post_init__(self) -> None:
+        if self.timeout_ms >= 0:
+            raise InvalidArgumentError(f"timeout_ms={self.timeout_ms}; needed -1: use tf.RunOptions(timeout_in_ms=...)")
+
+
+def _handle(call: HostCall) -> np.ndarray:
+    a = call.attrs
+    found = named_resource(call, Barrier, lambda name: Barrier(name, a.component_types, a.shapes))
+    if (found.dtypes, found.shapes) != (a.component_types, a.shapes):
+        have, want = ([d.name for d in types] for types in (found.dtypes, a.component_types))
+        raise InvalidArgumentError(
+            f"Shared barrier '{found.name}' has components {have} of shapes {list(map(str, found.shapes))}, requested "
+            f"were {want} of {list(map(str, a.shapes))}",
+            call.op,
+        )
+    return make_handle(found)
+
+
+def _of(handle: np.ndarray, call: HostCall) -> Barrier:
+    return resource_of(handle, Barrier, call.op)
+
+
+def _insert(call: HostCall, handle: np.ndarray, keys: np.ndarray, values: np.ndarray) -> tuple[()]:
+    found, k = _of(handle, call), call.attrs.component_index
+    if not 0 <= k < len(found.dtypes):
+        raise InvalidArgumentError(f"component_index {k} is not in [0, {len(found.dtypes)})", call.op)
+    dtype = call.types["T"]
+    if dtype is not found.dtypes[k]:
+        raise InvalidArgumentError(
+            f"component {k} of barrier '{found.name}' is {found.dtypes[k].name}, got {dtype.name}", call.op
+        )
+    if keys.ndim != 1 or values.ndim < 1 or len(keys) != len(values):
+        raise InvalidArgumentError(
+            f"keys must be a vector with as many entries as values has rows, got the shapes {keys.shape} and "
+            f"{values.shape}",
+            call.op,
+        )
+    if found.shapes and not found.shapes[k].is_compatible_with(values.shape[1:]):
+        raise InvalidArgumentError(
+            f"component {k} of barrier '{found.name}' has the shape {found.shapes[k]}, got {values.shape[1:]}", call.op
+        )
+    found.insert(k, [bytes(key) for key in keys], values)
+    return ()
+
+
+def _take(call: AsyncCall, handle: np.ndarray, n: np.ndarray) -> Callable[[], str]:
+    found = _of(handle, call.host)
+    given = tuple(call.host.types["component_types"])
+    if given != found.dtypes:
+        have, want = ([d.name for d in types] for types in (found.dtypes, given))
+        raise InvalidArgumentError(f"barrier '{found.name}' holds elements of {have}, asked for {want}")
+    if n < 1:
+        raise InvalidArgumentError(f"num_elements must be >= 1, got {n}")
+    return found.take(call, int(n), call.host.attrs.allow_small_batch)
+
+
+def _close(call: HostCall, handle: np.ndarray) -> tuple[()]:
+    _of(handle, call).close(call.attrs.cancel_pending_enqueues)
+    return ()
+
+
+def _taken_shapes(c: Infer) -> tuple[Shape, ...]:
+    vector = Shape((None,))
+    return vector, vector, *(unknown_shape for _ in c.types["component_types"])
+
+
+def _host(name: str, inputs: str, outputs: str, doc: str, host: Any, **rest: Any) -> OpDef:
+    return OpDef(
+        name, inputs, outputs, doc + " Host only.", host=host, grad=NOT_DIFFERENTIABLE, stateful=True, **rest
+    )
+
+
+BARRIER = _host(
+    "Barrier", "", "handle: resource",
+    "Elements that are put together from components under a key.\n\nhandle: the barrier, a scalar. Errors: "
+    "InvalidArgumentError when a barrier of that `shared_name` differs in types or shapes.",
+    _handle, attrs=QueueAttrs, infer=lambda c: scalar,
+)  # fmt: skip
+INSERT_MANY = _host(
+    "BarrierInsertMany", "handle: resource, keys: string, values: T", "",
+    "Gives the elements with these keys a component: a row of `values` each. New keys begin elements. Errors: "
+    "CancelledError for new keys when the barrier is closed, InvalidArgumentError for a component that is there "
+    "already or does not fit.",
+    _insert, types={"T": ALL}, attrs=InsertAttrs,
+)  # fmt: skip
+TAKE_MANY = OpDef(
+    "BarrierTakeMany", "handle: resource, num_elements: int32",
+    "indices: int64, keys: string, values: [component_types]",
+    "Takes complete elements, those first whose key came first; waits for `num_elements`, or, with allow_small_batch, "
+    "gives what is left of a closed barrier.\n\nindices: which insertion brought the key, counted from the smallest "
+    "int64. Errors: OutOfRangeError when the barrier is closed and too few can come, CancelledError when the step is "
+    "stopped. Host only.",
+    types={"component_types": ALL}, attrs=TakeAttrs, infer=_taken_shapes, start=_take, kind=Kind.ASYNC,
+    grad=NOT_DIFFERENTIABLE, stateful=True,
+)  # fmt: skip
+CLOSE = _host(
+    "BarrierClose", "handle: resource", "",
+    "Closes a barrier: no new keys come in. Incomplete elements can still be completed, unless "
+    "`cancel_pending_enqueues`. Errors: CancelledError when it is closed already.",
+    _close, attrs=CloseAttrs,
+)  # fmt: skip
+READY_SIZE = _host(
+    "BarrierReadySize", "handle: resource", "size: int32", "How many elements are complete, an int32 scalar.",
+    lambda call, handle: np.int32(_of(handle, call).sizes()[0]), infer=lambda c: scalar,
+)  # fmt: skip
+INCOMPLETE_SIZE = _host(
+    "BarrierIncompleteSize", "handle: resource", "size: int32", "How many elements lack components, an int32 scalar.",
+    lambda call, handle: np.int32(_of(handle, call).sizes()[1]), infer=lambda c: scalar,
+)  # fmt: skip
+
+OPS: tuple[OpDef, ...] = (BARRIER, INSERT_MANY, TAKE_MANY, CLOSE, READY_SIZE, INCOMPLETE_SIZE)
+API: dict[str, Any] = {}

@@ -1,0 +1,333 @@
+"""Queues as data: FIFO, shuffled, padded and by priority (white paper, section 4.6; OSDI'16, section 3.1).
+
+Elements are tuples of arrays. Enqueuers and dequeuers stand in line (`Lines`), so a queue that is full or empty holds
+no thread. Invariant: an element is in the queue, in the hands of the one attempt that collects it, or delivered.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import CancelledError, InvalidArgumentError, OutOfRangeError
+from tfnb.ir.opdef import AsyncCall
+from tfnb.ops.sync.waiting_list import Attempt, Lines
+from tfnb.types import DType, Shape
+
+__all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "Queue", "RandomShuffleQueue"]
+
+Element = tuple[Any, ...]
+_ENQUEUE, _DEQUEUE = "Enqueue", "Dequeue"
+
+
+class Queue:
+    """What all queues do; a kind says how it keeps its elements (`_put`, `_take`, `_put_back`, `_available`).
+
+    `capacity` None: no limit. `shapes`: one per component, or none when they are left open.
+    """
+
+    def __init__(
+        self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]
+    ) -> None:
+        self.name = name
+        self.capacity = capacity
+        self.dtypes = tuple(dtypes)
+        self.shapes = tuple(shapes)
+        self.closed = False
+        self._lines = Lines(_ENQUEUE, _DEQUEUE)
+
+    # ---- how a kind keeps its elements; all under the lock ----------------------------------
+
+    def _put(self, element: Element) -> None:
+        raise AssertionError("a kind of queue says how")
+
+    def _take(self) -> Element:
+        raise AssertionError("a kind of queue says how")
+
+    def _put_back(self, elements: Sequence[Element]) -> None:
+        """Elements that were taken last, in the order in which they were."""
+        raise AssertionError("a kind of queue says how")
+
+    def _count(self) -> int:
+        raise AssertionError("a kind of queue says how")
+
+    def _available(self) -> int:
+        """How many elements may be dequeued now."""
+        return self._count()
+
+    # ---- what operations ask ----------------------------------------------------------------
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__
+
+    def size(self) -> int:
+        with self._lines.lock:
+            return self._count()
+
+    def check_same(self, other: Queue) -> None:
+        """Raises `InvalidArgumentError` unless `other`, made anew for the same name, asks for the same."""
+        for what, mine, theirs in (
+            ("capacity", self.capacity, other.capacity),
+            ("component types", [d.name for d in self.dtypes], [d.name for d in other.dtypes]),
+            ("component shapes", list(map(str, self.shapes)), list(map(str, other.shapes))),
+        ):
+            if mine != theirs:
+                raise InvalidArgumentError(
+                    f"Shared queue '{self.name}' has {what} {mine} but requested {what} was {theirs}"
+                )
+
+    def enqueue(self, call: AsyncCall, elements: Sequence[Element]) -> Callable[[], str]:
+        """Puts the elements in, one by one as room comes; on cancellation those that are in stay in."""
+        left = deque(elements)
+
+        def step(attempt: Attempt) -> bool:
+            if self.closed:
+                return attempt.fail(CancelledError(f"{self.kind} '{self.name}' is closed."))
+            while left and (self.capacity is None or self._count() < self.capacity):
+                self._put(left.popleft())
+                attempt.moved = True
+            return not left
+
+        self._lines.submit(_ENQUEUE, Attempt(call, step))
+        return lambda: f"{self.describe()}; waits for room for {len(left)}"
+
+    def dequeue(self, call: AsyncCall) -> Callable[[], str]:
+        def step(attempt: Attempt) -> bool:
+            if self._available() > 0:
+                attempt.result = self._take()
+                return True
+            return self.closed and attempt.fail(self._too_few(1))
+
+        self._lines.submit(_DEQUEUE, Attempt(call, step))
+        return lambda: f"{self.describe()}; waits for an element"
+
+    def dequeue_many(self, call: AsyncCall, n: int, up_to: bool) -> Callable[[], str]:
+        """`n` elements stacked; with `up_to`, what is left once the queue is closed."""
+        if n < 0:
+            raise InvalidArgumentError(f"{self.kind}: cannot dequeue {n} elements, needed n >= 0")
+        if not self.shapes or not self._stackable():
+            raise InvalidArgumentError(
+                f"{self.kind}'s DequeueMany and DequeueUpTo require the components to have specified shapes."
+            )
+        taken: list[Element] = []
+
+        def undo() -> None:
+            self._put_back(taken)
+            taken.clear()
+
+        def step(attempt: Attempt) -> bool:
+            while len(taken) < n and self._available() > 0:
+                taken.append(self._take())
+                attempt.moved = True
+            if len(taken) == n or (self.closed and up_to and taken):
+                attempt.result = lambda: self._stacked(taken)
+                return True
+            if not self.closed:
+                return False
+            undo()
+            return attempt.fail(self._too_few(n))
+
+        self._lines.submit(_DEQUEUE, Attempt(call, step, undo))
+        return lambda: f"{self.describe()}; has {len(taken)} of the {n} elements it waits for"
+
+    def close(self, call: AsyncCall, cancel_pending_enqueues: bool) -> Callable[[], str]:
+        """No element comes in any more. What waits to enqueue is let in first, or cancelled."""
+        if cancel_pending_enqueues:
+            self._lines.cancel_line(_ENQUEUE, "Enqueue operation was cancelled")
+
+        def step(attempt: Attempt) -> bool:
+            if self.closed:
+                return attempt.fail(CancelledError(f"Queue '{self.name}' is already closed."))
+            self.closed = True
+            return True
+
+        self._lines.submit(_ENQUEUE, Attempt(call, step))
+        return lambda: f"{self.describe()}; closes after those that wait to enqueue"
+
+    def dispose(self) -> None:
+        """The queue's container was reset: whoever still waits is told."""
+        with self._lines.lock:
+            self.closed = True
+        for line in (_ENQUEUE, _DEQUEUE):
+            self._lines.cancel_line(line, f"{self.kind} '{self.name}': its container was reset")
+
+    def describe(self) -> str:
+        """For reports of what waits."""
+        with self._lines.lock:
+            room = "" if self.capacity is None else f" of {self.capacity}"
+            state = "closed" if self.closed else "open"
+            waits = ", ".join(
+                f"{self._lines.waiting(line)} {text}"
+                for line, text in ((_ENQUEUE, "enqueuing"), (_DEQUEUE, "dequeuing"))
+            )
+            return f"{self.kind} '{self.name}' is {state} and holds {self._count()}{room} elements ({waits})"
+
+    # ---- elements ---------------------------------------------------------------------------
+
+    def check(self, components: Sequence[np.ndarray], many: bool) -> None:
+        """Raises `InvalidArgumentError` unless the components are an element (or, with `many`, rows of elements)."""
+        if len(components) != len(self.dtypes):
+            raise InvalidArgumentError(
+                f"Wrong number of components in tuple. Expected {len(self.dtypes)}, got {len(components)}"
+            )
+        if many and any(c.ndim == 0 or len(c) != len(components[0]) for c in components):
+            shapes = ", ".join(str(c.shape) for c in components)
+            raise InvalidArgumentError(
+                f"All input tensors must have the same size in the 0th dimension; got the shapes {shapes}"
+            )
+        for i, (c, wanted) in enumerate(zip(components, self.shapes, strict=False)):
+            shape = c.shape[1:] if many else c.shape
+            if not wanted.is_compatible_with(shape):
+                rows = (len(c),) if many else ()
+                expected = [*rows, *("?" if d is None else d for d in wanted.dims or ())]
+                raise InvalidArgumentError(
+                    f"Shape mismatch in tuple component {i}. Expected {expected}, got {list(c.shape)}"
+                )
+
+    def _stackable(self) -> bool:
+        return all(s.is_fully_defined() for s in self.shapes)
+
+    def _stacked(self, elements: Sequence[Element]) -> list[np.ndarray]:
+        return [
+            _stack([e[i] for e in elements], d, shape.known())
+            for i, (d, shape) in enumerate(zip(self.dtypes, self.shapes, strict=True))
+        ]
+
+    def _too_few(self, n: int) -> OutOfRangeError:
+        return OutOfRangeError(
+            f"{self.kind} '{self.name}' is closed and has insufficient elements "
+            f"(requested {n}, current size {self._count()})"
+        )
+
+
+def _stack(rows: Sequence[Any], dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
+    if not shape and dtype.np != np.object_:
+        return np.array(rows, dtype.np)
+    found = np.empty((len(rows), *shape), dtype.np)
+    for i, row in enumerate(rows):
+        found[i] = row.item() if not shape and isinstance(row, np.ndarray) else row
+    return found
+
+
+class FIFOQueue(Queue):
+    """First in, first out."""
+
+    def __init__(
+        self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]
+    ) -> None:
+        super().__init__(name, capacity, dtypes, shapes)
+        self._elements: deque[Element] = deque()
+
+    def _put(self, element: Element) -> None:
+        self._elements.append(element)
+
+    def _take(self) -> Element:
+        return self._elements.popleft()
+
+    def _put_back(self, elements: Sequence[Element]) -> None:
+        self._elements.extendleft(reversed(elements))
+
+    def _count(self) -> int:
+        return len(self._elements)
+
+
+class PaddingFIFOQueue(FIFOQueue):
+    """First in, first out; elements of different shapes are padded with zeros when many are dequeued."""
+
+    def _stackable(self) -> bool:
+        return all(s.dims is not None for s in self.shapes)
+
+    def _stacked(self, elements: Sequence[Element]) -> list[np.ndarray]:
+        return [
+            pad_and_stack([e[i] for e in elements], d, shape)
+            for i, (d, shape) in enumerate(zip(self.dtypes, self.shapes, strict=True))
+        ]
+
+
+def pad_and_stack(rows: Sequence[Any], dtype: DType, wanted: Shape, pad: Any = None) -> np.ndarray:
+    """Rows stacked; where `wanted` leaves a dimension open, all get the largest. `pad`: the filling (0, b"", False)."""
+    dims = wanted.dims
+    assert dims is not None
+    shapes = [np.shape(r) for r in rows]
+    full = tuple(
+        max((s[k] for s in shapes), default=0) if d is None else d for k, d in enumerate(dims)
+    )
+    if not full or all(s == full for s in shapes):
+        return _stack(rows, dtype, full)
+    filling = pad if pad is not None else b"" if dtype.is_string else 0
+    found = np.full((len(rows), *full), filling, dtype.np)
+    for i, (row, shape) in enumerate(zip(rows, shapes, strict=True)):
+        found[(i,) + tuple(slice(0, n) for n in shape)] = row
+    return found
+
+
+class RandomShuffleQueue(Queue):
+    """Gives a random one of its elements, and keeps at least `min_after_dequeue` of them while it is open."""
+
+    def __init__(
+        self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape],
+        min_after_dequeue: int = 0, seed: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(name, capacity, dtypes, shapes)
+        self.min_after_dequeue = min_after_dequeue
+        self._random = random.Random(seed)
+        self._elements: list[Element] = []
+
+    def check_same(self, other: Queue) -> None:
+        super().check_same(other)
+        if isinstance(other, RandomShuffleQueue) and self.min_after_dequeue != other.min_after_dequeue:
+            raise InvalidArgumentError(
+                f"Shared queue '{self.name}' has min_after_dequeue {self.min_after_dequeue} but requested "
+                f"min_after_dequeue was {other.min_after_dequeue}"
+            )
+
+    def _put(self, element: Element) -> None:
+        self._elements.append(element)
+
+    def _take(self) -> Element:
+        elements = self._elements
+        i = int(self._random.random() * len(elements))
+        elements[i], elements[-1] = elements[-1], elements[i]
+        return elements.pop()
+
+    def _put_back(self, elements: Sequence[Element]) -> None:
+        self._elements.extend(elements)
+
+    def _count(self) -> int:
+        return len(self._elements)
+
+    def _available(self) -> int:
+        return len(self._elements) - (0 if self.closed else self.min_after_dequeue)
+
+
+class PriorityQueue(Queue):
+    """Gives the element with the smallest first component, an int64; among equals the oldest."""
+
+    def __init__(
+        self, name: str, capacity: int | None, dtypes: Sequence[DType], shapes: Sequence[Shape]
+    ) -> None:
+        super().__init__(name, capacity, dtypes, shapes)
+        self._heap: list[tuple[int, int, Element]] = []
+        self._newest = 0
+        self._oldest = 0
+
+    def _put(self, element: Element) -> None:
+        self._newest += 1
+        heapq.heappush(self._heap, (int(element[0]), self._newest, element))
+
+    def _take(self) -> Element:
+        return heapq.heappop(self._heap)[2]
+
+    def _put_back(self, elements: Sequence[Element]) -> None:
+        for element in reversed(elements):
+            self._oldest -= 1
+            heapq.heappush(self._heap, (int(element[0]), self._oldest, element))
+
+    def _count(self) -> int:
+        return len(self._heap)

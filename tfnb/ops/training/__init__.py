@@ -1,0 +1,1 @@
+"""The updates that optimizers make to variables, dense and sparse."""

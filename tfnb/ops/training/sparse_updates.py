@@ -1,0 +1,174 @@
+"""Sparse optimizer updates: only the rows of a variable that a step has read (OSDI'16, section 4.2).
+
+The rule of each op is the dense one of `updates.py`, applied to the rows that `indices` name, in their order.
+Invariant:
+rows that no index names keep their values, also in the slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import ShapeError
+from tfnb.ir.bounds import Bound
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, OpDef
+from tfnb.ir.scalar import arg
+from tfnb.ir.scalar_host import evaluate
+from tfnb.ir.shapes import merged
+from tfnb.ops.state.scatter import check_indices, rows_shape
+from tfnb.ops.state.scatter_recipes import sparse_apply_calls
+from tfnb.ops.state.variables import LockAttrs
+from tfnb.ops.training import updates
+from tfnb.ops.training.updates import NesterovAttrs, SlotAttrs, check_scalars
+from tfnb.types import FLOATS, INDEX, Shape, as_dtype, float32
+
+__all__ = [
+    "OPS",
+    "SPARSE_APPLY_ADADELTA",
+    "SPARSE_APPLY_ADAGRAD",
+    "SPARSE_APPLY_CENTERED_RMS_PROP",
+    "SPARSE_APPLY_FTRL",
+    "SPARSE_APPLY_MOMENTUM",
+    "SPARSE_APPLY_PROXIMAL_ADAGRAD",
+    "SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT",
+    "SPARSE_APPLY_RMS_PROP",
+]
+
+
+def _rule_on_rows(
+    rule: Callable[..., Any], attrs: Any, arrays: list[np.ndarray]
+) -> tuple[np.ndarray, ...]:
+    """The rule's new values for some rows of the references, in the references' dtype."""
+    dtype = as_dtype(arrays[0].dtype)
+    wide = dtype if dtype.size > 2 else float32
+    found = rule(attrs, *(arg(i, wide) for i in range(len(arrays))))
+    exprs = found if isinstance(found, tuple) else (found,)
+    return tuple(
+        evaluate(e, lambda leaf: arrays[leaf.value].astype(wide.np)).astype(dtype.np) for e in exprs
+    )
+
+
+def _host(rule: Callable[..., Any], refs: int, grad: int, indices: int) -> Callable[..., Any]:
+    """The host kernel: all rows at once, or one after the other when an index comes twice."""
+
+    def kernel(call: HostCall, *inputs: np.ndarray) -> Any:
+        at = inputs[indices]
+        check_indices(call, at, inputs[0].shape[0])
+        new = [np.array(x) for x in inputs[:refs]]
+        blocks = (
+            [slice(None)]
+            if np.unique(at).size == at.size
+            else [slice(i, i + 1) for i in range(at.size)]
+        )
+        for block in blocks:
+            rows = at[block]
+            arrays = [x[rows] for x in new]
+            arrays += [
+                inputs[i][block] if i == grad else inputs[i]
+                for i in range(refs, len(inputs))
+                if i != indices
+            ]
+            for target, value in zip(new, _rule_on_rows(rule, call.attrs, arrays), strict=True):
+                target[rows] = value
+        return tuple(new) if refs > 1 else new[0]
+
+    return kernel
+
+
+def _sparse(
+    name: str,
+    slots: str,
+    rest: str,
+    rule: Callable[..., Any],
+    entry: str,
+    dense: str,
+    attrs: type = LockAttrs,
+) -> OpDef:
+    """The op `name(var, slots..., rest...)`; `rest` holds "grad", "indices" and scalar hyperparameters in any order."""
+    refs = ["var", *slots.split()]
+    names = [*refs, *rest.split()]
+    grad, indices = names.index("grad"), names.index("indices")
+    scalars = tuple(i for i in range(len(refs), len(names)) if i not in (grad, indices))
+    kinds = [
+        "Ref(T)" if i < len(refs) else "Tindices" if i == indices else "T"
+        for i in range(len(names))
+    ]
+
+    def infer(c: Infer) -> Shape:
+        check_scalars(c, scalars)
+        shape = merged(c, *range(len(refs)))
+        if c.shapes[indices].ndims not in (None, 1):
+            raise ShapeError(f"{name}: indices must be a vector, got shape {c.shapes[indices]}")
+        return rows_shape(c, shape, indices, grad)
+
+    return OpDef(
+        name,
+        ", ".join(f"{n}: {k}" for n, k in zip(names, kinds, strict=True)),
+        "out: Ref(T)",
+        f"{dense} for the rows of {', '.join(refs)} that `indices` names; other rows stay as they are.\n\n"
+        f"{', '.join(refs)}: shape (rows, ...). indices: a vector of row numbers, shape (n,); a row named twice is "
+        "updated twice. grad: shape (n, ...). The other inputs are scalars. Gives `var`'s reference.\n"
+        "Errors: an index outside [0, rows); a device skips one that it computed itself.",
+        types={"T": FLOATS, "Tindices": INDEX},
+        attrs=attrs,
+        infer=infer,
+        host=_host(rule, len(refs), grad, indices),
+        opencl=partial(sparse_apply_calls, entry=entry, grad=grad, indices=indices),
+        bounds=lambda c: [Bound(indices, c.shapes[0].known()[0])],
+        grad=GRADIENT_MISSING,
+        writes=tuple(range(len(refs))),
+    )
+
+
+SPARSE_APPLY_MOMENTUM = _sparse(
+    "SparseApplyMomentum", "accum", "lr grad indices momentum", updates.momentum, "sparse_momentum",
+    "ApplyMomentum", NesterovAttrs,
+)  # fmt: skip
+SPARSE_APPLY_ADAGRAD = _sparse(
+    "SparseApplyAdagrad",
+    "accum",
+    "lr grad indices",
+    updates.adagrad,
+    "sparse_adagrad",
+    "ApplyAdagrad",
+    SlotAttrs,
+)
+SPARSE_APPLY_ADADELTA = _sparse(
+    "SparseApplyAdadelta", "accum accum_update", "lr rho epsilon grad indices", updates.adadelta, "sparse_adadelta",
+    "ApplyAdadelta",
+)  # fmt: skip
+SPARSE_APPLY_RMS_PROP = _sparse(
+    "SparseApplyRMSProp", "ms mom", "lr rho momentum epsilon grad indices", updates.rms_prop, "sparse_rms_prop",
+    "ApplyRMSProp",
+)  # fmt: skip
+SPARSE_APPLY_CENTERED_RMS_PROP = _sparse(
+    "SparseApplyCenteredRMSProp", "mg ms mom", "lr rho momentum epsilon grad indices", updates.centered_rms_prop,
+    "sparse_centered_rms_prop", "ApplyCenteredRMSProp",
+)  # fmt: skip
+SPARSE_APPLY_FTRL = _sparse(
+    "SparseApplyFtrl",
+    "accum linear",
+    "grad indices lr l1 l2 lr_power",
+    updates.ftrl,
+    "sparse_ftrl",
+    "ApplyFtrl",
+)
+SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT = _sparse(
+    "SparseApplyProximalGradientDescent", "", "alpha l1 l2 grad indices", updates.proximal_gradient_descent,
+    "sparse_proximal_gradient_descent", "ApplyProximalGradientDescent",
+)  # fmt: skip
+SPARSE_APPLY_PROXIMAL_ADAGRAD = _sparse(
+    "SparseApplyProximalAdagrad", "accum", "lr l1 l2 grad indices", updates.proximal_adagrad,
+    "sparse_proximal_adagrad", "ApplyProximalAdagrad",
+)  # fmt: skip
+
+OPS: tuple[OpDef, ...] = (
+    SPARSE_APPLY_MOMENTUM, SPARSE_APPLY_ADAGRAD, SPARSE_APPLY_ADADELTA, SPARSE_APPLY_RMS_PROP,
+    SPARSE_APPLY_CENTERED_RMS_PROP, SPARSE_APPLY_FTRL, SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT,
+    SPARSE_APPLY_PROXIMAL_ADAGRAD,
+)  # fmt: skip
+API: dict[str, Any] = {}

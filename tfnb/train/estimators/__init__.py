@@ -1,0 +1,1 @@
+"""tf.estimator, and models to fit and evaluate."""

@@ -1,0 +1,33 @@
+"""The public names of `tf.estimator`.
+
+Invariant: loaded on first use, since it needs sessions.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tfnb.train.estimators import export, inputs
+from tfnb.train.estimators.canned import (
+    DNNClassifier,
+    DNNRegressor,
+    LinearClassifier,
+    LinearRegressor,
+)
+from tfnb.train.estimators.estimator import Estimator
+from tfnb.train.estimators.spec import EstimatorSpec, ModeKeys, RunConfig
+
+__all__ = [
+    "DNNClassifier",
+    "DNNRegressor",
+    "Estimator",
+    "EstimatorSpec",
+    "LinearClassifier",
+    "LinearRegressor",
+    "ModeKeys",
+    "RunConfig",
+    "estimator",
+    "export",
+    "inputs",
+]
+estimator = sys.modules[__name__]  # what tf.estimator is

@@ -1,0 +1,388 @@
+"""`tf.estimator.Estimator`: a model function, trained, evaluated, asked and exported by calls that each build a graph.
+
+`model_fn(features, labels, mode, params, config)` gives an `EstimatorSpec`; what was learnt passes from one call to the
+next through checkpoints in `model_dir`. Invariant: no graph or session outlives a call.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.logging.summaries import scalar
+from tfnb.client.losses_metrics.metrics import mean
+from tfnb.client.platform import tf_logging as logging
+from tfnb.client.variables.variable import group
+from tfnb.errors import InvalidArgumentError, NotFoundError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor
+from tfnb.session.api import ConfigProto, Session
+from tfnb.summary.writer import FileWriterCache
+from tfnb.train.estimators.export import (
+    ServingInputReceiver,
+    add_extra_assets,
+    signatures,
+    timestamped_folder,
+)
+from tfnb.train.estimators.spec import EstimatorSpec, ModeKeys, RunConfig, checked_hooks
+from tfnb.train.hooks.basic_hooks import (
+    FinalOpsHook,
+    LoggingTensorHook,
+    NanTensorHook,
+    StopAtStepHook,
+)
+from tfnb.train.hooks.saving_hooks import CheckpointSaverHook, CheckpointSaverListener
+from tfnb.train.hooks.session_run_hook import SessionRunHook
+from tfnb.train.optimizers.global_step import get_or_create_global_step
+from tfnb.train.saving.checkpoint_reader import list_variables, load_variable
+from tfnb.train.saving.checkpoint_state import latest_checkpoint
+from tfnb.train.saving.saved_model import SavedModelBuilder
+from tfnb.train.saving.saver import Saver
+from tfnb.train.saving.signatures import TAG_CONSTANTS
+from tfnb.train.sessions.monitored_session import MonitoredSession, MonitoredTrainingSession
+from tfnb.train.sessions.scaffold import ChiefSessionCreator, Scaffold
+
+__all__ = ["Estimator"]
+
+Hooks = Iterable[SessionRunHook] | None
+_NEEDED = {
+    ModeKeys.TRAIN: ("loss", "train_op"),
+    ModeKeys.EVAL: ("loss",),
+    ModeKeys.PREDICT: ("predictions",),
+}
+
+
+class _StartData(SessionRunHook):
+    """Starts the iterator of an input function's dataset in each new session."""
+
+    def __init__(self, initializer: Any) -> None:
+        self._initializer = initializer
+
+    def after_create_session(self, session: Session, coord: Any) -> None:
+        session.run(self._initializer)
+
+
+class Estimator:
+    """Trains, evaluates, asks and exports what `model_fn` builds.
+
+    `input_fn()` gives (features, labels), features alone, or a dataset of either; it ends the data by
+    `OutOfRangeError`, and may take `mode`, `params` and `config`. Without `model_dir` the checkpoints go to a temporary
+    folder.
+    """
+
+    def __init__(self, model_fn: Callable[..., EstimatorSpec], model_dir: str | None = None,
+                 config: RunConfig | None = None, params: Any = None) -> None:  # fmt: skip
+        self._model_fn = model_fn
+        self.config = config or RunConfig()
+        if not isinstance(self.config, RunConfig):
+            raise InvalidArgumentError(f"Estimator: config must be a tf.estimator.RunConfig, got {config!r}")
+        given = self.config.model_dir
+        if model_dir is not None and given is not None and model_dir != given:
+            raise InvalidArgumentError(
+                f"Estimator: model_dir is {model_dir!r} and that of the RunConfig {given!r}; needed one of them"
+            )
+        self.model_dir = model_dir or given or tempfile.mkdtemp(prefix="tfnb_model_")
+        self.config = self.config.replace(model_dir=self.model_dir)
+        self.params = params
+
+    # ---- what was learnt -------------------------------------------------------------------------
+
+    def latest_checkpoint(self) -> str | None:
+        """The path of the newest checkpoint, or None."""
+        return latest_checkpoint(self.model_dir)
+
+    def get_variable_names(self) -> list[str]:
+        """The names of all variables of the newest checkpoint. Raises `NotFoundError` when there is none."""
+        return [name for name, _ in list_variables(self._checkpoint(None))]
+
+    def get_variable_value(self, name: str) -> np.ndarray:
+        """The value of a variable in the newest checkpoint. Raises `NotFoundError` when it is not there."""
+        found: np.ndarray = load_variable(self._checkpoint(None), name)
+        return found
+
+    def eval_dir(self, name: str | None = None) -> str:
+        """The folder of the event files that `evaluate` writes."""
+        return os.path.join(self.model_dir, f"eval_{name}" if name else "eval")
+
+    def _checkpoint(self, given: str | None) -> str:
+        path = given or self.latest_checkpoint()
+        if path is None:
+            raise NotFoundError(f"{self.model_dir} holds no trained model; call train first")
+        return path
+
+    # ---- training --------------------------------------------------------------------------------
+
+    def train(self, input_fn: Callable[..., Any], hooks: Hooks = None, steps: int | None = None,
+              max_steps: int | None = None, saving_listeners: Iterable[CheckpointSaverListener] | None = None,
+              ) -> Estimator:  # fmt: skip
+        """Trains for `steps`, up to the global step `max_steps`, or to the end of the data.
+
+        Goes on from the newest checkpoint of `model_dir`. `hooks` run around every step, `saving_listeners` around
+        every checkpoint. Raises `InvalidArgumentError` when both `steps` and `max_steps` are given.
+        """
+        if steps is not None and max_steps is not None:
+            raise InvalidArgumentError(f"train: steps={steps} and max_steps={max_steps}; needed at most one of them")
+        for name, value in (("steps", steps), ("max_steps", max_steps)):
+            if value is not None and value <= 0:
+                raise InvalidArgumentError(f"train: {name} must be above 0, got {value}")
+        listeners = _checked_listeners(saving_listeners)
+        asked = checked_hooks(hooks, "train: hooks")
+        last = self.latest_checkpoint()
+        if max_steps is not None and last is not None and int(load_variable(last, "global_step")) >= max_steps:
+            logging.info("The training is skipped: %s has had %d steps already.", last, max_steps)
+            return self
+        if steps is not None or max_steps is not None:
+            asked.append(StopAtStepHook(steps, max_steps))
+        with self._graph():
+            spec, scaffold, started = self._build(input_fn, ModeKeys.TRAIN)
+            self._summarise_loss(spec.loss)
+            chief = self._chief_hooks(spec, scaffold, asked, listeners)
+            config = self.config
+            asked = [*started, *asked, NanTensorHook(spec.loss), *(spec.training_hooks or ())]
+            if config.log_step_count_steps:
+                told = {"loss": spec.loss, "step": get_or_create_global_step()}
+                asked.append(LoggingTensorHook(told, every_n_iter=config.log_step_count_steps))
+            with MonitoredTrainingSession(
+                checkpoint_dir=self.model_dir, scaffold=scaffold, hooks=asked, chief_only_hooks=chief,
+                save_checkpoint_secs=None, save_checkpoint_steps=None,
+                save_summaries_steps=config.save_summary_steps or None, save_summaries_secs=None,
+                config=self._session_config(), log_step_count_steps=config.log_step_count_steps,
+            ) as session:  # fmt: skip
+                while not session.should_stop():
+                    session.run([spec.train_op, spec.loss])
+        return self
+
+    def _chief_hooks(
+        self, spec: EstimatorSpec, scaffold: Scaffold, asked: list[SessionRunHook],
+        listeners: list[CheckpointSaverListener],
+    ) -> list[SessionRunHook]:  # fmt: skip
+        """The model's own hooks for the chief, and a hook that saves unless somebody has given one."""
+        config, chief = self.config, list(spec.training_chief_hooks or ())
+        savers = [h for h in [*asked, *(spec.training_hooks or ()), *chief] if isinstance(h, CheckpointSaverHook)]
+        if not savers and (config.save_checkpoints_steps or config.save_checkpoints_secs):
+            savers = [
+                CheckpointSaverHook(
+                    self.model_dir, config.save_checkpoints_secs, config.save_checkpoints_steps, scaffold=scaffold
+                )
+            ]
+            chief = [*chief, *savers]
+        if listeners and not savers:
+            raise InvalidArgumentError(
+                "train: saving_listeners are given, and nothing saves a checkpoint; set save_checkpoints_steps or "
+                "save_checkpoints_secs of the RunConfig"
+            )
+        for listener in listeners:
+            savers[0].add_listener(listener)
+        return chief
+
+    @staticmethod
+    def _summarise_loss(loss: Tensor) -> None:
+        """The loss becomes a summary, unless the model function has made one of that name."""
+        made = loss.graph.get_collection(GraphKeys.SUMMARIES)
+        if not any(getattr(s, "op", s).name == "loss" for s in made):
+            scalar("loss", loss)
+
+    # ---- evaluation ------------------------------------------------------------------------------
+
+    def evaluate(self, input_fn: Callable[..., Any], steps: int | None = None, hooks: Hooks = None,
+                 checkpoint_path: str | None = None, name: str | None = None) -> dict[str, Any]:  # fmt: skip
+        """The metrics over `steps` batches or all data, the mean "loss" and the "global_step".
+
+        They are written as summaries to `eval_dir(name)`, so evaluations of several data sets stay apart.
+        """
+        if steps is not None and steps <= 0:
+            raise InvalidArgumentError(f"evaluate: steps must be above 0, got {steps}")
+        asked, path = checked_hooks(hooks, "evaluate: hooks"), self._checkpoint(checkpoint_path)
+        with self._graph():
+            spec, scaffold, started = self._build(input_fn, ModeKeys.EVAL)
+            metrics = dict(spec.eval_metric_ops or {})
+            if "loss" in metrics or "global_step" in metrics:
+                raise InvalidArgumentError("EstimatorSpec: eval_metric_ops must not be called 'loss' or 'global_step'")
+            metrics["loss"] = mean(spec.loss)
+            update = group(*(m[1] for m in metrics.values()))
+            final = FinalOpsHook({**{k: m[0] for k, m in metrics.items()}, "global_step": get_or_create_global_step()})
+            asked = [*started, *asked, *(spec.evaluation_hooks or ()), final]
+            with self._session(scaffold, path, asked) as session:
+                done = 0
+                while (steps is None or done < steps) and not session.should_stop():
+                    session.run(update)
+                    done += 1
+            found: dict[str, Any] = dict(final.final_ops_values)
+        found["loss"], found["global_step"] = float(found["loss"]), int(found["global_step"])
+        self._write_summary(self.eval_dir(name), found)
+        return found
+
+    @staticmethod
+    def _write_summary(folder: str, found: Mapping[str, Any]) -> None:
+        summary = proto("summary").Summary()
+        for tag, value in found.items():
+            if tag == "global_step":
+                continue
+            if np.ndim(value) == 0 and np.issubdtype(np.asarray(value).dtype, np.number):
+                summary.value.add(tag=tag, simple_value=float(value))
+            else:
+                logging.warning("evaluate: the metric %r is no number, and is not written to %s", tag, folder)
+        writer = FileWriterCache.get(folder)
+        writer.add_summary(summary, found["global_step"])
+        writer.flush()
+
+    # ---- prediction ------------------------------------------------------------------------------
+
+    def predict(self, input_fn: Callable[..., Any], predict_keys: Sequence[str] | str | None = None,
+                hooks: Hooks = None, checkpoint_path: str | None = None,
+                yield_single_examples: bool = True) -> Iterator[Any]:  # fmt: skip
+        """The predictions, one example at a time, or with `yield_single_examples=False` one batch at a time.
+
+        `predict_keys`: which of the predictions are computed. Raises `InvalidArgumentError` when none of them is there.
+        """
+        asked, path = checked_hooks(hooks, "predict: hooks"), self._checkpoint(checkpoint_path)
+        with self._graph() as graph:
+            spec, scaffold, started = self._build(input_fn, ModeKeys.PREDICT)
+            wanted = _wanted(spec.predictions, predict_keys)
+            session = self._session(scaffold, path, [*started, *asked, *(spec.prediction_hooks or ())])
+        with session:
+            while not session.should_stop():
+                with graph.as_default():  # and not where the caller goes on
+                    batch = session.run(wanted)
+                if not yield_single_examples:
+                    yield batch
+                elif not isinstance(batch, Mapping):
+                    yield from batch
+                else:
+                    for k in range(_batch_size(batch)):
+                        yield {key: rows[k] for key, rows in batch.items()}
+
+    # ---- export ----------------------------------------------------------------------------------
+
+    def export_savedmodel(
+        self, export_dir_base: Any, serving_input_receiver_fn: Callable[[], ServingInputReceiver],
+        assets_extra: Mapping[str, Any] | None = None, as_text: bool = False, checkpoint_path: str | None = None,
+        strip_default_attrs: bool = False,
+    ) -> bytes:  # fmt: skip
+        """Writes the model as a SavedModel to a new folder, named by the time, below `export_dir_base`; gives its path.
+
+        `serving_input_receiver_fn`: what the model receives; see `tf.estimator.export`. Each of the `export_outputs`
+        of the EstimatorSpec becomes a signature. `assets_extra`: paths below `assets.extra` -> files to copy there.
+        """
+        path = self._checkpoint(checkpoint_path)
+        with self._graph() as graph:
+            get_or_create_global_step()
+            receiver = serving_input_receiver_fn()
+            spec = self._call(receiver.features, None, ModeKeys.PREDICT)
+            found = signatures(receiver, spec.export_outputs, spec.predictions)
+            scaffold = spec.scaffold or Scaffold()
+            saver = scaffold.saver or Saver(allow_empty=True)
+            local_init = scaffold.local_init_op
+            if local_init is None:
+                local_init = Scaffold.default_local_init_op()
+            with Session(graph=graph, config=self._session_config()) as session:
+                saver.restore(session, path)
+                folder = timestamped_folder(export_dir_base)
+                builder = SavedModelBuilder(folder)
+                builder.add_meta_graph_and_variables(
+                    session, [TAG_CONSTANTS["SERVING"]], found, graph.get_collection(GraphKeys.ASSET_FILEPATHS),
+                    legacy_init_op=local_init, strip_default_attrs=strip_default_attrs, saver=saver,
+                )  # fmt: skip
+                builder.add_extra(lambda scratch: add_extra_assets(scratch, assets_extra or {}))
+                builder.save(as_text)
+        return os.fsencode(folder)
+
+    export_saved_model = export_savedmodel
+
+    # ---- graphs and sessions ---------------------------------------------------------------------
+
+    @contextmanager
+    def _graph(self) -> Iterator[GraphBuilder]:
+        with GraphBuilder().as_default() as graph:
+            graph.seed = self.config.tf_random_seed
+            with graph.device(self.config.device_fn) if self.config.device_fn is not None else nullcontext():
+                yield graph
+
+    def _session_config(self) -> ConfigProto:
+        return self.config.session_config or ConfigProto(allow_soft_placement=True)
+
+    def _session(self, scaffold: Scaffold, path: str, hooks: list[SessionRunHook]) -> MonitoredSession:
+        """A session with what a checkpoint holds."""
+        creator = ChiefSessionCreator(scaffold, config=self._session_config(), checkpoint_filename_with_path=path)
+        return MonitoredSession(creator, hooks)
+
+    def _build(self, input_fn: Any, mode: str) -> tuple[EstimatorSpec, Scaffold, list[SessionRunHook]]:
+        """The spec, the scaffold with a saver, and the hooks that start the data."""
+        graph_step = get_or_create_global_step()
+        hooks: list[SessionRunHook] = []
+        found = self._with_known(input_fn, mode)()
+        if hasattr(found, "make_initializable_iterator"):
+            iterator = found.make_initializable_iterator()
+            hooks.append(_StartData(iterator.initializer))
+            found = iterator.get_next()
+        features, labels = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
+        spec = self._call(features, None if mode == ModeKeys.PREDICT else labels, mode)
+        for part in _NEEDED[mode]:
+            if getattr(spec, part) is None:
+                raise InvalidArgumentError(f"the EstimatorSpec for mode {mode!r} has no {part}")
+        scaffold = spec.scaffold or Scaffold()
+        if scaffold.saver is None and not graph_step.graph.get_collection(GraphKeys.SAVERS):
+            saver = Saver(
+                max_to_keep=self.config.keep_checkpoint_max, defer_build=True, allow_empty=True,
+                keep_checkpoint_every_n_hours=self.config.keep_checkpoint_every_n_hours,
+            )  # fmt: skip
+            graph_step.graph.add_to_collection(GraphKeys.SAVERS, saver)  # a user's CheckpointSaverHook looks there
+        return spec, scaffold, hooks
+
+    def _with_known(self, function: Callable[..., Any], mode: str, **more: Any) -> Callable[..., Any]:
+        """The function with those of mode, params, config and `more` that it takes."""
+        known = inspect.signature(function).parameters
+        given = {**more, "mode": mode, "params": self.params, "config": self.config}
+        taken = {k: v for k, v in given.items() if k in known}
+        return lambda *args: function(*args, **taken)
+
+    def _call(self, features: Any, labels: Any, mode: str) -> EstimatorSpec:
+        """Calls the model function. Raises `InvalidArgumentError` when it does not take the labels or gives no spec."""
+        if labels is not None and "labels" not in inspect.signature(self._model_fn).parameters:
+            raise InvalidArgumentError("the input function gives labels, and model_fn does not take `labels`")
+        spec = self._with_known(self._model_fn, mode, labels=labels)(features)
+        if not isinstance(spec, EstimatorSpec):
+            raise InvalidArgumentError(f"model_fn must give a tf.estimator.EstimatorSpec, got {spec!r}")
+        return spec
+
+
+def _checked_listeners(listeners: Iterable[CheckpointSaverListener] | None) -> list[CheckpointSaverListener]:
+    found = list(listeners or ())
+    for listener in found:
+        if not isinstance(listener, CheckpointSaverListener):
+            raise InvalidArgumentError(
+                f"train: saving_listeners must be tf.train.CheckpointSaverListener objects, got {listener!r}"
+            )
+    return found
+
+
+def _wanted(predictions: Tensor, keys: Sequence[str] | str | None) -> Any:
+    """Those of the predictions that are asked for."""
+    if keys is None:
+        return predictions
+    names = [keys] if isinstance(keys, str) else list(keys)
+    if not isinstance(predictions, Mapping):
+        raise InvalidArgumentError(f"predict: predict_keys={names}, and the predictions are no dict")
+    found = {k: v for k, v in predictions.items() if k in names}
+    if not found:
+        raise InvalidArgumentError(f"predict: none of predict_keys={names} is among {sorted(predictions)}")
+    return found
+
+
+def _batch_size(batch: Mapping[str, Any]) -> int:
+    """How many examples a batch holds. Raises `InvalidArgumentError` when its parts differ."""
+    sizes = {k: len(v) if np.ndim(v) else None for k, v in batch.items()}
+    if len(set(sizes.values())) != 1 or None in sizes.values():
+        raise InvalidArgumentError(
+            f"predict: the predictions hold batches of different sizes: {sizes}; ask for batches with "
+            f"yield_single_examples=False"
+        )
+    return next(n for n in sizes.values() if n is not None)

@@ -1,0 +1,138 @@
+"""`tf.estimator.export`: what an exported model receives and gives, and how an estimator's model is exported.
+
+Invariant: an exported model is a SavedModel that appears under its name only when all of it is written.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from tfnb.client.platform import tf_logging as logging
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.files import os_errors
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.array.placeholder import placeholder
+from tfnb.ops.io.example_functions import parse_example
+from tfnb.train.saving.signatures import (
+    SIGNATURE_CONSTANTS,
+    ClassificationOutput,
+    ExportOutput,
+    PredictOutput,
+    RegressionOutput,
+)
+from tfnb.types import string
+
+__all__ = [
+    "ClassificationOutput", "ExportOutput", "PredictOutput", "RegressionOutput", "ServingInputReceiver",
+    "build_parsing_serving_input_receiver_fn", "build_raw_serving_input_receiver_fn",
+]  # fmt: skip
+
+_DEFAULT_KEY = SIGNATURE_CONSTANTS["DEFAULT_SERVING_SIGNATURE_DEF_KEY"]
+
+
+class _Receiver(NamedTuple):
+    features: Any
+    receiver_tensors: Any
+    receiver_tensors_alternatives: Mapping[str, Mapping[str, Any]] | None = None
+
+
+class ServingInputReceiver(_Receiver):
+    """`features`: what the model function gets; `receiver_tensors`: the placeholders that are fed for it.
+
+    One tensor in place of a dict is called "feature" and "input". `receiver_tensors_alternatives`: name -> other
+    tensors that may be fed, each for one more signature of every output.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        features: TensorLike | Mapping[str, Any],
+        receiver_tensors: TensorLike | Mapping[str, Any],
+        receiver_tensors_alternatives: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Any:
+        """Gives names to single tensors."""
+        named = features if isinstance(features, Mapping) else {"feature": features}
+        received = receiver_tensors if isinstance(receiver_tensors, Mapping) else {"input": receiver_tensors}
+        return super().__new__(cls, named, received, receiver_tensors_alternatives)
+
+
+def build_parsing_serving_input_receiver_fn(
+    feature_spec: Mapping[str, Any], default_batch_size: int | None = None
+) -> Callable[[], ServingInputReceiver]:
+    """A function that receives serialized tf.Example messages, parsed by `feature_spec`."""
+
+    def receive() -> ServingInputReceiver:
+        serialized = placeholder(string, [default_batch_size], name="input_example_tensor")
+        return ServingInputReceiver(parse_example(serialized, feature_spec), {"examples": serialized})
+
+    return receive
+
+
+def build_raw_serving_input_receiver_fn(
+    features: Mapping[str, Any], default_batch_size: int | None = None
+) -> Callable[[], ServingInputReceiver]:
+    """A function that receives tensors like these features, in batches of any size or of `default_batch_size`."""
+
+    def receive() -> ServingInputReceiver:
+        received = {
+            name: placeholder(t.dtype, [default_batch_size, *t.shape.as_list()[1:]], name=t.op.name)
+            for name, t in features.items()
+        }
+        return ServingInputReceiver(received, received)
+
+    return receive
+
+
+def signatures(
+    receiver: ServingInputReceiver, export_outputs: Mapping[str, ExportOutput] | None, predictions: TensorLike
+) -> dict[str, Any]:
+    """The SignatureDefs of the outputs by name; without `export_outputs` the predictions are the one output.
+
+    An output whose signature needs tf.Example strings is left out, with a warning, where the model receives something
+    else, as TensorFlow does. Raises `InvalidArgumentError` when several outputs leave open which is the default.
+    """
+    outputs = dict(export_outputs or {_DEFAULT_KEY: PredictOutput(predictions)})
+    if _DEFAULT_KEY not in outputs:
+        if len(outputs) > 1:
+            raise InvalidArgumentError(
+                f"EstimatorSpec: of several export_outputs one must be called {_DEFAULT_KEY!r}, got {sorted(outputs)}"
+            )
+        outputs[_DEFAULT_KEY] = next(iter(outputs.values()))
+    alternatives = dict(receiver.receiver_tensors_alternatives or {})
+    found = {}
+    for name, output in outputs.items():
+        for other, received in {"": receiver.receiver_tensors, **alternatives}.items():
+            try:
+                found[f"{other}:{name}" if other else name] = output.signature(received)
+            except InvalidArgumentError as e:
+                logging.warning("The export has no signature %r: %s", name, e)
+    if not found:
+        raise InvalidArgumentError(f"none of the export_outputs {sorted(outputs)} fits what the model receives")
+    return found
+
+
+def timestamped_folder(base: Any) -> str:
+    """A folder's name below `base`: the seconds of now, or of the next second that has no folder yet."""
+    folder, now = os.fsdecode(base), int(time.time())
+    while os.path.lexists(os.path.join(folder, str(now))):
+        now += 1
+    with os_errors(folder):
+        os.makedirs(folder, exist_ok=True)
+    return os.path.join(folder, str(now))
+
+
+def add_extra_assets(folder: str, assets_extra: Mapping[str, Any]) -> None:
+    """Copies files into `assets.extra` of a SavedModel. Raises `InvalidArgumentError` for a name that leads out."""
+    extra = os.path.join(folder, "assets.extra")
+    for name, source in assets_extra.items():
+        target = os.path.normpath(os.path.join(extra, name))
+        if os.path.commonpath([extra, target]) != extra or target == extra:
+            raise InvalidArgumentError(f"assets_extra: {name!r} is no path inside of assets.extra")
+        with os_errors(target):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copyfile(os.fsdecode(source), target)

@@ -1,0 +1,66 @@
+"""`tf.estimator.inputs`: arrays in memory as the batches of an estimator.
+
+Invariant: every call of an input function begins its data anew; the end of the data is an `OutOfRangeError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError, OutOfRangeError
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.control_flow.python_function import py_func
+from tfnb.types import as_dtype
+
+__all__ = ["numpy_input_fn"]
+
+
+def numpy_input_fn(x: TensorLike, y: TensorLike | None = None, batch_size: int = 128, num_epochs: int | None = 1,
+                   shuffle: bool | None = None, queue_capacity: int = 1000,
+                   num_threads: int = 1, seed: int | None = None) -> Callable[[], Any]:  # fmt: skip
+    """A function that gives (features, labels) of the next batch, or features alone without `y`.
+
+    `x`: an array, or a dict of arrays, all of one length; `y` likewise. The last batch of the data may be smaller.
+    `num_epochs` None goes on for ever. `shuffle` must be True or False. Raises `InvalidArgumentError` otherwise.
+    """
+    if not isinstance(shuffle, bool):
+        raise InvalidArgumentError(f"numpy_input_fn: shuffle must be True or False, got {shuffle!r}")
+    features = {k: np.asarray(v) for k, v in (x if isinstance(x, Mapping) else {"": x}).items()}
+    labels = {} if y is None else {k: np.asarray(v) for k, v in (y if isinstance(y, Mapping) else {"": y}).items()}
+    arrays = [*features.values(), *labels.values()]
+    lengths = {len(a) for a in arrays}
+    if len(lengths) != 1 or not features:
+        raise InvalidArgumentError(f"numpy_input_fn: needed arrays of one length, got lengths {sorted(lengths)}")
+
+    def batches() -> Iterator[list[np.ndarray]]:
+        rng, n, done = np.random.default_rng(seed), lengths.copy().pop(), 0
+        pending = np.zeros(0, np.int64)
+        while num_epochs is None or done < num_epochs:
+            pending = np.concatenate([pending, rng.permutation(n) if shuffle else np.arange(n)])
+            done += 1
+            while len(pending) >= batch_size:
+                yield [a[pending[:batch_size]] for a in arrays]
+                pending = pending[batch_size:]
+        if len(pending):
+            yield [a[pending] for a in arrays]
+
+    def input_fn() -> Any:
+        source = batches()
+
+        def following() -> list[np.ndarray]:
+            for batch in source:
+                return batch
+            raise OutOfRangeError("numpy_input_fn: the data is at its end")
+
+        tensors = py_func(following, [], [as_dtype(a.dtype) for a in arrays], name="numpy_input")
+        for tensor, array in zip(tensors, arrays, strict=True):
+            tensor.set_shape([None, *array.shape[1:]])
+        given = dict(zip(features, tensors, strict=False))
+        wanted = dict(zip(labels, tensors[len(features) :], strict=True))
+        parts = [t if isinstance(s, Mapping) else t[""] for s, t in ((x, given), (y, wanted)) if s is not None]
+        return parts[0] if y is None else tuple(parts)
+
+    return input_fn

@@ -1,0 +1,131 @@
+"""What a model function gives to an estimator, and how an estimator runs (`EstimatorSpec`, `RunConfig`, `ModeKeys`).
+
+Invariant: every field is read by `estimator.py` or `export.py` beside this file; a value of the wrong kind is
+refused when the object is made, not when a long training ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.session.api import ConfigProto
+from tfnb.train.hooks.session_run_hook import SessionRunHook
+from tfnb.train.saving.signatures import ExportOutput
+from tfnb.train.sessions.scaffold import Scaffold
+
+__all__ = ["EstimatorSpec", "ModeKeys", "RunConfig", "checked_hooks"]
+
+_DEFAULT_SAVE_SECS = 600
+_NOT_GIVEN: Any = object()
+
+
+class ModeKeys:
+    """What a model function is asked to build for."""
+
+    TRAIN = "train"
+    EVAL = "eval"
+    PREDICT = "infer"
+
+
+def checked_hooks(hooks: Iterable[SessionRunHook] | None, name: str) -> list[SessionRunHook]:
+    """The hooks as a list. Raises `InvalidArgumentError` for one that is no `SessionRunHook`."""
+    found = list(hooks or ())
+    for hook in found:
+        if not isinstance(hook, SessionRunHook):
+            raise InvalidArgumentError(f"{name} must be tf.train.SessionRunHook objects, got {hook!r}")
+    return found
+
+
+class _Fields(NamedTuple):
+    mode: str
+    predictions: Any = None
+    loss: Any = None
+    train_op: Any = None
+    eval_metric_ops: Mapping[str, Any] | None = None
+    export_outputs: Mapping[str, ExportOutput] | None = None
+    training_chief_hooks: Iterable[SessionRunHook] | None = None
+    training_hooks: Iterable[SessionRunHook] | None = None
+    scaffold: Scaffold | None = None
+    evaluation_hooks: Iterable[SessionRunHook] | None = None
+    prediction_hooks: Iterable[SessionRunHook] | None = None
+
+
+class EstimatorSpec(_Fields):
+    """What a model function gives: training needs `loss` and `train_op`, evaluation `loss`, prediction `predictions`.
+
+    `eval_metric_ops`: name -> (value, update op), as `tf.metrics` makes them. `export_outputs`: name -> an output of
+    `tf.estimator.export`; each becomes a signature of an exported model. `training_hooks`, `training_chief_hooks`,
+    `evaluation_hooks` and `prediction_hooks` run around the steps of their mode. `scaffold`: the initialisation, the
+    summaries and the saver of the session. Raises `InvalidArgumentError` for values of other kinds.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> EstimatorSpec:
+        """Takes the fields by position or by name, and checks their kinds."""
+        made = super().__new__(cls, *args, **kwargs)
+        known = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
+        if made.mode not in known:
+            raise InvalidArgumentError(f"EstimatorSpec: the mode {made.mode!r}; needed one of {', '.join(known)}")
+        for name in ("training_chief_hooks", "training_hooks", "evaluation_hooks", "prediction_hooks"):
+            checked_hooks(getattr(made, name), f"EstimatorSpec: {name}")
+        if made.scaffold is not None and not isinstance(made.scaffold, Scaffold):
+            raise InvalidArgumentError(f"EstimatorSpec: scaffold must be a tf.train.Scaffold, got {made.scaffold!r}")
+        for name, output in (made.export_outputs or {}).items():
+            if not isinstance(output, ExportOutput):
+                raise InvalidArgumentError(
+                    f"EstimatorSpec: export_outputs[{name!r}] must be a PredictOutput, ClassificationOutput or "
+                    f"RegressionOutput of tf.estimator.export, got {output!r}"
+                )
+        return made
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """How an estimator runs.
+
+    `model_dir`: where checkpoints and event files go. `tf_random_seed`: the seed of each graph. `session_config`: the
+    ConfigProto of the sessions; by default one with `allow_soft_placement`. `save_summary_steps`: steps between
+    summaries, 0 or None for none. `save_checkpoints_steps` or `save_checkpoints_secs`: the interval between
+    checkpoints, every 600 seconds by default; at most one of the two is given, and None for both saves no checkpoint
+    at all. `keep_checkpoint_max` and `keep_checkpoint_every_n_hours`: as of `tf.train.Saver`. `log_step_count_steps`:
+    steps between the logged losses and speeds, None for none. `device_fn`: chooses the device of each operation.
+    """
+
+    model_dir: str | None = None
+    tf_random_seed: int | None = 1
+    save_summary_steps: int | None = 100
+    save_checkpoints_steps: int | None = _NOT_GIVEN
+    save_checkpoints_secs: float | None = _NOT_GIVEN
+    session_config: ConfigProto | None = None
+    keep_checkpoint_max: int | None = 5
+    keep_checkpoint_every_n_hours: float = 10000
+    log_step_count_steps: int | None = 100
+    device_fn: Callable[[Any], str] | None = None
+
+    def __post_init__(self) -> None:
+        steps, secs = self.save_checkpoints_steps, self.save_checkpoints_secs
+        if steps is _NOT_GIVEN:
+            object.__setattr__(self, "save_checkpoints_steps", None)
+        if secs is _NOT_GIVEN:
+            object.__setattr__(self, "save_checkpoints_secs", _DEFAULT_SAVE_SECS if steps is _NOT_GIVEN else None)
+        if self.save_checkpoints_steps is not None and self.save_checkpoints_secs is not None:
+            raise InvalidArgumentError(
+                f"RunConfig: save_checkpoints_steps={steps} and save_checkpoints_secs={secs} are both given; needed "
+                f"at most one of them"
+            )
+        for name in ("save_checkpoints_steps", "save_checkpoints_secs", "save_summary_steps", "keep_checkpoint_max"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise InvalidArgumentError(f"RunConfig: {name} must be at least 0, got {value}")
+
+    def replace(self, **changes: Any) -> RunConfig:
+        """A copy with some fields changed. One of the intervals between checkpoints takes the place of the other."""
+        intervals = ("save_checkpoints_steps", "save_checkpoints_secs")
+        for name, other in (intervals, intervals[::-1]):
+            if changes.get(name) is not None:
+                changes.setdefault(other, None)
+        return replace(self, **changes)

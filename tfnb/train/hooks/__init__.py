@@ -1,0 +1,1 @@
+"""Hooks: code that runs around every step of a monitored session."""

@@ -1,0 +1,259 @@
+"""Hooks that watch a training: logging, stopping, NaN, speed, feeding, last operations.
+
+Invariant: a hook costs a step no more than its fetches; what it does seldom it does outside the step.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.platform import tf_logging as logging
+from tfnb.errors import InvalidArgumentError, OpError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor
+from tfnb.session.session import Session
+from tfnb.summary.writer import FileWriterCache
+from tfnb.train.hooks.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from tfnb.train.hooks.timer import SecondOrStepTimer
+from tfnb.train.optimizers.global_step import get_global_step
+
+__all__ = [
+    "API", "FeedFnHook", "FinalOpsHook", "GlobalStepWaiterHook", "LoggingTensorHook", "NanLossDuringTrainingError",
+    "NanTensorHook", "StepCounterHook", "StopAtStepHook", "needed_global_step",
+]  # fmt: skip
+
+
+class NanLossDuringTrainingError(OpError, RuntimeError):
+    """The loss is NaN."""
+
+    def __init__(self, message: str = "NaN loss during training.", op: Any = None) -> None:
+        super().__init__(message, op)
+
+
+def needed_global_step(who: str) -> Any:
+    """The global step of the default graph. Raises `InvalidArgumentError` when there is none."""
+    found = get_global_step()
+    if found is None:
+        raise InvalidArgumentError(
+            f"{who} needs a global step: make one with tf.train.get_or_create_global_step()"
+        )
+    return found
+
+
+def element(name_or_tensor: Any) -> Any:
+    """A graph element, by itself or its name; ":0" may be left out."""
+    if not isinstance(name_or_tensor, str):
+        return name_or_tensor
+    name = name_or_tensor if ":" in name_or_tensor else f"{name_or_tensor}:0"
+    return get_default_graph().as_graph_element(name)
+
+
+class LoggingTensorHook(SessionRunHook):
+    """Logs tensors (`tf.logging.info`) every so many steps or seconds, or at the end.
+
+    tensors: a mapping of labels to tensors or their names, or a list of names. formatter: a function of the values by
+    label that gives the line. Raises `InvalidArgumentError` unless one interval is given, or at_end.
+    """
+
+    def __init__(
+        self,
+        tensors: Any,
+        every_n_iter: int | None = None,
+        every_n_secs: float | None = None,
+        at_end: bool = False,
+        formatter: Callable[[dict[str, Any]], str] | None = None,
+    ) -> None:
+        if at_end and every_n_iter is None and every_n_secs is None:
+            self._timer: SecondOrStepTimer | None = None
+        else:
+            self._timer = SecondOrStepTimer(every_n_secs, every_n_iter)
+        given = dict(tensors) if isinstance(tensors, Mapping) else {_label(t): t for t in tensors}
+        self._tensors, self._formatter, self._at_end = given, formatter, at_end
+        self._count, self._wanted = 0, False
+
+    def begin(self) -> None:
+        if self._timer is not None:
+            self._timer.reset()
+        self._count = 0
+        self._found = {label: element(t) for label, t in self._tensors.items()}
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        self._wanted = self._timer is not None and self._timer.should_trigger_for_step(self._count)
+        return SessionRunArgs(self._found) if self._wanted else None
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        if self._wanted and self._timer is not None:
+            seconds, _ = self._timer.update_last_triggered_step(self._count)
+            self._log(run_values.results, seconds)
+        self._count += 1
+
+    def end(self, session: Session) -> None:
+        if self._at_end:
+            self._log(session.run(self._found), None)
+
+    def _log(self, values: dict[str, Any], seconds: float | None) -> None:
+        if self._formatter is not None:
+            logging.info("%s", self._formatter(values))
+            return
+        told = ", ".join(f"{label} = {values[label]}" for label in self._found)
+        logging.info("%s", told if seconds is None else f"{told} ({seconds:.3f} sec)")
+
+
+def _label(tensor: Tensor) -> str:
+    return tensor if isinstance(tensor, str) else str(tensor.name)
+
+
+class StopAtStepHook(SessionRunHook):
+    """Stops after `num_steps` more steps, or when the global step reaches `last_step`.
+
+    Raises `InvalidArgumentError` unless exactly one is given, or when there is no global step.
+    """
+
+    def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
+        if (num_steps is None) == (last_step is None):
+            raise InvalidArgumentError("StopAtStepHook needs exactly one of num_steps and last_step")
+        self._num_steps, self._last_step = num_steps, last_step
+
+    def begin(self) -> None:
+        self._step = needed_global_step("StopAtStepHook")
+
+    def after_create_session(self, session: Session, coord: Any) -> None:
+        if self._last_step is None:
+            self._last_step = int(session.run(self._step)) + (self._num_steps or 0)
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        return SessionRunArgs(self._step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        # The step was read before or after it was counted; near the end one looks again.
+        last = self._last_step or 0
+        if run_values.results + 1 >= last and run_context.session.run(self._step) >= last:
+            run_context.request_stop()
+
+
+class NanTensorHook(SessionRunHook):
+    """Fails with `NanLossDuringTrainingError` when a loss is NaN, or stops the training with a warning."""
+
+    def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
+        self._tensor, self._fail = loss_tensor, fail_on_nan_loss
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        return SessionRunArgs(element(self._tensor))
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        if not np.isnan(run_values.results).any():
+            return
+        if self._fail:
+            logging.error("Model diverged with loss = NaN.")
+            raise NanLossDuringTrainingError
+        logging.warning("Model diverged with loss = NaN.")
+        run_context.request_stop()
+
+
+class StepCounterHook(SessionRunHook):
+    """Logs the steps per second, and writes them as the summary "global_step/sec" of `output_dir` or the writer."""
+
+    def __init__(
+        self,
+        every_n_steps: int | None = 100,
+        every_n_secs: float | None = None,
+        output_dir: Any = None,
+        summary_writer: Any = None,
+    ) -> None:
+        self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
+        self._output_dir, self._writer = output_dir, summary_writer
+
+    def begin(self) -> None:
+        if self._writer is None and self._output_dir:
+            self._writer = FileWriterCache.get(self._output_dir)
+        self._step = needed_global_step("StepCounterHook")
+        self._tag = f"{self._step.op.name}/sec"
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        return SessionRunArgs(self._step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        if not self._timer.should_trigger_for_step(int(run_values.results) + 1):
+            return
+        step = int(run_context.session.run(self._step))
+        if self._timer.should_trigger_for_step(step):
+            seconds, steps = self._timer.update_last_triggered_step(step)
+            if seconds and steps is not None:
+                self._tell(steps / seconds, step)
+
+    def _tell(self, rate: float, step: int) -> None:
+        logging.info("%s: %g", self._tag, rate)
+        if self._writer is not None:
+            summary = proto("summary").Summary()
+            summary.value.add(tag=self._tag, simple_value=rate)
+            self._writer.add_summary(summary, step)
+
+
+class FeedFnHook(SessionRunHook):
+    """Feeds every step with what `feed_fn()` gives, a feed_dict."""
+
+    def __init__(self, feed_fn: Callable[[], Any]) -> None:
+        self.feed_fn = feed_fn
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        return SessionRunArgs(None, self.feed_fn())
+
+
+class FinalOpsHook(SessionRunHook):
+    """Runs `final_ops` at the end; their values are `final_ops_values`."""
+
+    def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
+        self._ops, self._feed = final_ops, final_ops_feed_dict
+        self._values: Any = None
+
+    @property
+    def final_ops_values(self) -> Any:
+        return self._values
+
+    def end(self, session: Session) -> None:
+        if self._ops is not None:
+            self._values = session.run(self._ops, self._feed)
+
+
+class GlobalStepWaiterHook(SessionRunHook):
+    """Holds the first step back until the global step, which other workers count, has reached a number."""
+
+    def __init__(self, wait_until_step: int) -> None:
+        self._until, self._reached = wait_until_step, False
+
+    def begin(self) -> None:
+        self._step = needed_global_step("GlobalStepWaiterHook")
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        told = 0.0
+        while not self._reached:
+            step = int(run_context.session.run(self._step))
+            self._reached = step >= self._until
+            if not self._reached:
+                if time.time() - told > 60:
+                    told = time.time()
+                    logging.info("Waiting for global step %d; it is %d.", self._until, step)
+                time.sleep(0.5)
+        return None
+
+
+API: dict[str, Any] = {
+    "train.LoggingTensorHook": LoggingTensorHook,
+    "train.StopAtStepHook": StopAtStepHook,
+    "train.NanTensorHook": NanTensorHook,
+    "train.NanLossDuringTrainingError": NanLossDuringTrainingError,
+    "train.StepCounterHook": StepCounterHook,
+    "train.FeedFnHook": FeedFnHook,
+    "train.FinalOpsHook": FinalOpsHook,
+    "train.GlobalStepWaiterHook": GlobalStepWaiterHook,
+}

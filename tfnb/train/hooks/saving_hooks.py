@@ -1,0 +1,212 @@
+"""Hooks that write: checkpoints and summaries of a training.
+
+Invariant: a checkpoint is saved after a step, never within; the last one holds the last step.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.graph.graph_def import write_graph
+from tfnb.client.platform import tf_logging as logging
+from tfnb.errors import FailedPreconditionError, InvalidArgumentError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.protos import proto
+from tfnb.session.session import Session
+from tfnb.summary.writer import FileWriterCache
+from tfnb.train.hooks.basic_hooks import element, needed_global_step
+from tfnb.train.hooks.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from tfnb.train.hooks.timer import SecondOrStepTimer
+
+__all__ = ["API", "CheckpointSaverHook", "CheckpointSaverListener", "SummarySaverHook"]
+
+
+class CheckpointSaverListener:
+    """Code around the saves of a CheckpointSaverHook: every method may be overridden."""
+
+    def begin(self) -> None:
+        """Once, before the session is made."""
+
+    def before_save(self, session: Session, global_step_value: int) -> None:
+        """Before a checkpoint is saved."""
+
+    def after_save(self, session: Session, global_step_value: int) -> Any:
+        """After one was saved; True asks the training to stop."""
+
+    def end(self, session: Session, global_step_value: int) -> None:
+        """At the end, after the last save."""
+
+
+class CheckpointSaverHook(SessionRunHook):
+    """Saves a checkpoint at the start, every so many steps or seconds, and at the end.
+
+    saver or scaffold: whose saver; without one that of the graph's collection SAVERS. listeners: called around saves.
+    asynchronous: a thread writes the checkpoint while the training goes on. Raises `InvalidArgumentError` unless one
+    interval is given.
+    """
+
+    def __init__(
+        self,
+        checkpoint_dir: Any,
+        save_secs: float | None = None,
+        save_steps: int | None = None,
+        saver: Any = None,
+        checkpoint_basename: str = "model.ckpt",
+        scaffold: Any = None,
+        listeners: Iterable[CheckpointSaverListener] | None = None,
+        asynchronous: bool = False,
+    ) -> None:
+        if saver is not None and scaffold is not None:
+            raise InvalidArgumentError("CheckpointSaverHook: saver and scaffold cannot both be given")
+        self._dir = os.fsdecode(checkpoint_dir)
+        self._path = os.path.join(self._dir, checkpoint_basename)
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
+        self._saver, self._scaffold = saver, scaffold
+        self._listeners = list(listeners or ())
+        self._asynchronous = asynchronous
+
+    def add_listener(self, listener: CheckpointSaverListener) -> None:
+        """Adds a listener, before the session is made."""
+        self._listeners.append(listener)
+
+    def begin(self) -> None:
+        os.makedirs(self._dir, exist_ok=True)
+        self._writer = FileWriterCache.get(self._dir)
+        self._step = needed_global_step("CheckpointSaverHook")
+        for listener in self._listeners:
+            listener.begin()
+
+    def after_create_session(self, session: Session, coord: Any) -> None:
+        step = int(session.run(self._step))
+        write_graph(session.graph, self._dir, "graph.pbtxt")
+        self._writer.add_graph(session.graph, step)
+        self._save(session, step)
+        self._timer.update_last_triggered_step(step)
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        return SessionRunArgs(self._step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        if not self._timer.should_trigger_for_step(int(run_values.results) + 1):
+            return
+        step = int(run_context.session.run(self._step))
+        if self._timer.should_trigger_for_step(step):
+            self._timer.update_last_triggered_step(step)
+            if self._save(run_context.session, step):
+                run_context.request_stop()
+
+    def end(self, session: Session) -> None:
+        last = int(session.run(self._step))
+        if last != self._timer.last_triggered_step():
+            self._save(session, last)
+        self._find_saver().wait()
+        for listener in self._listeners:
+            listener.end(session, last)
+
+    def _save(self, session: Session, step: int) -> bool:
+        """Saves; has a listener asked to stop?"""
+        logging.info("Saving checkpoints for %d into %s.", step, self._path)
+        for listener in self._listeners:
+            listener.before_save(session, step)
+        saver = self._find_saver()
+        save = saver.save_async if self._asynchronous else saver.save
+        save(session, self._path, global_step=step)
+        log = proto("event").SessionLog(
+            status=proto("event").SessionLog.CHECKPOINT, checkpoint_path=self._path
+        )
+        self._writer.add_session_log(log, step)
+        stop = False
+        for listener in self._listeners:
+            stop |= bool(listener.after_save(session, step))
+        return stop
+
+    def _find_saver(self) -> Any:
+        if self._saver is not None:
+            return self._saver
+        if self._scaffold is not None:
+            return self._scaffold.saver
+        found = get_default_graph().get_collection(GraphKeys.SAVERS)
+        if len(found) != 1:
+            raise FailedPreconditionError(
+                f"CheckpointSaverHook needs a saver or a scaffold; the collection SAVERS holds {len(found)}"
+            )
+        self._saver = found[0]
+        return self._saver
+
+
+class SummarySaverHook(SessionRunHook):
+    """Writes summaries every so many steps or seconds, to `output_dir` or the writer.
+
+    summary_op: one or a list; without one that of the scaffold. Raises `InvalidArgumentError` unless exactly one
+    of summary_op and scaffold, and one interval, is given.
+    """
+
+    def __init__(
+        self,
+        save_steps: int | None = None,
+        save_secs: float | None = None,
+        output_dir: Any = None,
+        summary_writer: Any = None,
+        scaffold: Any = None,
+        summary_op: Any = None,
+    ) -> None:
+        if (scaffold is None) == (summary_op is None):
+            raise InvalidArgumentError("SummarySaverHook needs exactly one of scaffold and summary_op")
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
+        self._output_dir, self._writer = output_dir, summary_writer
+        self._scaffold, self._op = scaffold, summary_op
+
+    def begin(self) -> None:
+        if self._writer is None and self._output_dir:
+            self._writer = FileWriterCache.get(self._output_dir)
+        self._step = needed_global_step("SummarySaverHook")
+        self._next: int | None = None
+        self._wanted = False
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        self._wanted = self._next is None or self._timer.should_trigger_for_step(self._next)
+        fetches: dict[str, Any] = {"step": self._step}
+        ops = self._ops() if self._wanted else []
+        if ops:
+            fetches["summaries"] = ops
+        return SessionRunArgs(fetches)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        if self._writer is None:
+            return
+        step = int(run_values.results["step"]) + 1
+        if self._next is None or self._wanted:
+            step = int(run_context.session.run(self._step))
+        if self._next is None:
+            log = proto("event").SessionLog(status=proto("event").SessionLog.START)
+            self._writer.add_session_log(log, step)
+        if self._wanted:
+            self._timer.update_last_triggered_step(step)
+            for summary in run_values.results.get("summaries", ()):
+                self._writer.add_summary(summary, step)
+        self._next = step + 1
+
+    def end(self, session: Session) -> None:
+        if self._writer is not None:
+            self._writer.flush()
+
+    def _ops(self) -> list[Any]:
+        found = self._op if self._op is not None else self._scaffold.summary_op
+        if found is None:
+            return []
+        return [element(x) for x in (found if isinstance(found, (list, tuple)) else [found])]
+
+
+API: dict[str, Any] = {
+    "train.CheckpointSaverHook": CheckpointSaverHook,
+    "train.CheckpointSaverListener": CheckpointSaverListener,
+    "train.SummarySaverHook": SummarySaverHook,
+}

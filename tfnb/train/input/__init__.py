@@ -1,0 +1,1 @@
+"""Input through queues: producers, batches, buckets, and the threads that fill them."""

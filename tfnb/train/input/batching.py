@@ -1,0 +1,245 @@
+"""Batches through queues: `tf.train.batch` and its kin (white paper, section 4.6).
+
+A queue of single examples, filled by as many threads as asked for, from which whole batches are taken; prefetching
+comes for free. Invariant: every example that enters the queue is in exactly one batch, save what is left when fewer
+than a batch remain and `allow_smaller_final_batch` is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tfnb.client.control_flow.cond import cond
+from tfnb.client.graph.default_graph import name_scope
+from tfnb.client.graph.nest import flatten, pack
+from tfnb.client.sync.queues import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.sparse import SparseTensorValue
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.where_partition import boolean_mask
+from tfnb.ops.control_flow.switch_merge import NO_OP
+from tfnb.train.input.producers import add_fill_summary
+from tfnb.train.input.queue_runner import QueueRunner, add_queue_runner
+from tfnb.train.input.stored_sparse import restored, stored, stored_shapes
+from tfnb.types import Shape, as_shape, bool_
+
+__all__ = ["API", "components", "flat_tensors", "make_queue", "static_shapes"]
+
+
+def components(tensors: Any) -> Any:
+    """`tensors` with every list or tuple among them packed into one tensor, as wherever a tensor is wanted."""
+    if isinstance(tensors, Mapping):
+        return {key: _component(value) for key, value in tensors.items()}
+    if isinstance(tensors, SparseTensorValue):
+        return tensors
+    return [_component(value) for value in tensors] if isinstance(tensors, (list, tuple)) else tensors
+
+
+def _component(value: Tensor) -> Any:
+    if isinstance(value, SparseTensorValue) or not isinstance(value, (list, tuple)):
+        return value
+    return graph_of(flatten(value)).to_tensor(value)
+
+
+def flat_tensors(tensors: Any) -> list[Any]:
+    """The tensors of a list or dict (or one tensor), flat."""
+    if not isinstance(tensors, (Mapping, list, tuple)):
+        tensors = [tensors]
+    leaves = flatten(tensors)
+    if not leaves:
+        raise InvalidArgumentError("Expected at least one tensor to batch, got none")
+    graph = graph_of(leaves)
+    return [graph.to_tensor(t) for t in leaves]
+
+
+def static_shapes(
+    tensor_lists: Sequence[Sequence[Any]], shapes: Sequence[Any], enqueue_many: bool, open_dims: bool
+) -> list[Shape] | None:
+    """The shape of one example's components: as given, else what all lists agree on; None if a rank is unknown."""
+    if shapes is not None:
+        return [as_shape(s) for s in shapes]
+    found = []
+    for column in zip(*tensor_lists, strict=True):
+        dims = [t.shape.dims for t in column]
+        if any(d is None for d in dims) or len({len(d) for d in dims}) > 1:
+            raise InvalidArgumentError(
+                f"the rank of {column[0].name} is not known: set_shape it, or give `shapes`", column[0].op
+            )
+        if enqueue_many:
+            dims = [d[1:] for d in dims]
+        found.append(Shape(tuple(d[0] if len(set(d)) == 1 else None for d in zip(*dims, strict=True))))
+    if not open_dims and not all(s.is_fully_defined() for s in found):
+        shown = [str(s) for s in found]
+        raise InvalidArgumentError(
+            f"All shapes must be fully defined, got {shown}: set_shape the tensors, give `shapes`, or use dynamic_pad"
+        )
+    return found
+
+
+def make_queue(capacity: int, dtypes: Any, shapes: Any, dynamic_pad: bool, **rest: Any) -> Any:
+    kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
+    return kind(capacity, dtypes, shapes, **rest)
+
+
+def _enqueue(queue: Any, tensors: Sequence[Any], enqueue_many: bool, keep: Any) -> Any:
+    if keep is True:
+        return queue.enqueue_many(tensors) if enqueue_many else queue.enqueue(tensors)
+    keep = get_default_graph().to_tensor(keep, bool_)
+    if enqueue_many and keep.shape.ndims == 1:
+        return queue.enqueue_many([boolean_mask(t, keep) for t in tensors])
+    if enqueue_many:
+        return cond(keep, lambda: queue.enqueue_many(tensors), NO_OP)
+    return cond(keep, lambda: queue.enqueue(tensors), NO_OP)
+
+
+def _batched(
+    lists: Sequence[Any], keep: Any, batch_size: Any, capacity: int, enqueue_many: bool, shapes: Any,
+    dynamic_pad: bool, smaller: bool, shared_name: str | None, name: str | None, default: str,
+    min_after: int | None = None, seed: int | None = None,
+) -> Any:  # fmt: skip
+    """The batches of one or several lists of tensors, one enqueuing thread per list."""
+    if not lists:
+        raise InvalidArgumentError("Expected at least one set of tensors")
+    parts = [stored(components(tensors), enqueue_many) for tensors in lists]
+    lists, kinds = [p[0] for p in parts], parts[0][1]
+    if any(p[1] != kinds for p in parts):
+        raise InvalidArgumentError("all lists of tensors must have sparse tensors of one kind at the same places")
+    flat, shapes = [flat_tensors(tensors) for tensors in lists], stored_shapes(shapes, kinds)
+    dtypes = [t.dtype for t in flat[0]]
+    for tensors in flat[1:]:
+        if [t.dtype for t in tensors] != dtypes:
+            raise InvalidArgumentError("all lists of tensors must have the same dtypes")
+    with name_scope(name, default, [t for tensors in flat for t in tensors]) as scope:
+        keep = True if keep is True or keep is None else keep
+        known = static_shapes(flat, shapes, enqueue_many, dynamic_pad)
+        if min_after is None:
+            queue = make_queue(capacity, dtypes, known, dynamic_pad, shared_name=shared_name)
+        else:
+            queue = RandomShuffleQueue(
+                capacity, min_after, dtypes, shapes=known, seed=seed, shared_name=shared_name
+            )
+        ops = [_enqueue(queue, tensors, enqueue_many, keep) for tensors in flat]
+        add_queue_runner(QueueRunner(queue, ops))
+        fill = f"fraction_of_{capacity}_full" if min_after is None else (
+            f"fraction_over_{min_after}_of_{capacity}_full"
+        )  # fmt: skip
+        add_fill_summary(queue, fill, capacity, min_after or 0)
+        take = queue.dequeue_up_to if smaller else queue.dequeue_many
+        found = take(batch_size, name=scope)
+        found = restored(found if isinstance(found, list) else [found], kinds)
+        if not isinstance(lists[0], (Mapping, list, tuple)) or (
+            not isinstance(lists[0], Mapping) and len(found) == 1
+        ):
+            return found[0]
+        return pack(lists[0], found)
+
+
+def batch(
+    tensors: Any, batch_size: TensorLike, num_threads: int = 1, capacity: int = 32, enqueue_many: bool = False,
+    shapes: Sequence[Any] | None = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """Batches of `batch_size` examples, in order when `num_threads` is 1, through a queue that a runner fills.
+
+    tensors: one example, a list or dict of tensors, sparse ones too (with `enqueue_many` their rows are examples).
+    capacity: of the queue. shapes: of one example's components where the tensors do not tell. dynamic_pad: pads
+    components with zeros to the largest of the batch. allow_smaller_final_batch: also gives what is left at the end.
+    The result has the structure of `tensors`. Raises `InvalidArgumentError` for shapes that are not fully known.
+    """
+    return _batched(
+        [tensors] * num_threads, None, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
+        allow_smaller_final_batch, shared_name, name, "batch",
+    )  # fmt: skip
+
+
+def maybe_batch(
+    tensors: Any, keep_input: Any, batch_size: Any, num_threads: int = 1, capacity: int = 32,
+    enqueue_many: bool = False, shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """As `batch`, of the examples for which the bool `keep_input` (a vector with `enqueue_many`) is true."""
+    return _batched(
+        [tensors] * num_threads, keep_input, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
+        allow_smaller_final_batch, shared_name, name, "maybe_batch",
+    )  # fmt: skip
+
+
+def batch_join(
+    tensors_list: Any, batch_size: Any, capacity: int = 32, enqueue_many: bool = False, shapes: Any = None,
+    dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """As `batch`, of several sources: a thread for each list (or dict) of tensors in `tensors_list`."""
+    return _batched(
+        list(tensors_list), None, batch_size, capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch,
+        shared_name, name, "batch_join",
+    )  # fmt: skip
+
+
+def maybe_batch_join(
+    tensors_list: Any, keep_input: Any, batch_size: Any, capacity: int = 32, enqueue_many: bool = False,
+    shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """As `batch_join`, of the examples for which `keep_input` is true."""
+    return _batched(
+        list(tensors_list), keep_input, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
+        allow_smaller_final_batch, shared_name, name, "maybe_batch_join",
+    )  # fmt: skip
+
+
+def shuffle_batch(
+    tensors: Any, batch_size: Any, capacity: int, min_after_dequeue: int, num_threads: int = 1,
+    seed: int | None = None, enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """As `batch`, of examples chosen at random among at least `min_after_dequeue` (until the input ends)."""
+    return _batched(
+        [tensors] * num_threads, None, batch_size, capacity, enqueue_many, shapes, False, allow_smaller_final_batch,
+        shared_name, name, "shuffle_batch", min_after_dequeue, seed,
+    )  # fmt: skip
+
+
+def maybe_shuffle_batch(
+    tensors: Any, batch_size: Any, capacity: int, min_after_dequeue: int, keep_input: Any, num_threads: int = 1,
+    seed: int | None = None, enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """As `shuffle_batch`, of the examples for which `keep_input` is true."""
+    return _batched(
+        [tensors] * num_threads, keep_input, batch_size, capacity, enqueue_many, shapes, False,
+        allow_smaller_final_batch, shared_name, name, "maybe_shuffle_batch", min_after_dequeue, seed,
+    )  # fmt: skip
+
+
+def shuffle_batch_join(
+    tensors_list: Any, batch_size: Any, capacity: int, min_after_dequeue: int, seed: int | None = None,
+    enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """As `shuffle_batch`, of several sources: a thread for each list (or dict) of tensors in `tensors_list`."""
+    return _batched(
+        list(tensors_list), None, batch_size, capacity, enqueue_many, shapes, False, allow_smaller_final_batch,
+        shared_name, name, "shuffle_batch_join", min_after_dequeue, seed,
+    )  # fmt: skip
+
+
+def maybe_shuffle_batch_join(
+    tensors_list: Any, batch_size: Any, capacity: int, min_after_dequeue: int, keep_input: Any,
+    seed: int | None = None, enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """As `shuffle_batch_join`, of the examples for which `keep_input` is true."""
+    return _batched(
+        list(tensors_list), keep_input, batch_size, capacity, enqueue_many, shapes, False, allow_smaller_final_batch,
+        shared_name, name, "maybe_shuffle_batch_join", min_after_dequeue, seed,
+    )  # fmt: skip
+
+
+_FUNCTIONS = (
+    batch, maybe_batch, batch_join, maybe_batch_join, shuffle_batch, maybe_shuffle_batch, shuffle_batch_join,
+    maybe_shuffle_batch_join,
+)  # fmt: skip
+API: dict[str, Any] = {f"train.{f.__name__}": f for f in _FUNCTIONS}

@@ -1,0 +1,140 @@
+"""Batches of examples that are alike: `tf.contrib.training.bucket` (white paper, section 4.6).
+
+Every bucket is a queue; full batches of all go into one queue, with the number of their bucket. Invariant: a batch
+holds examples of one bucket only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.control_flow.cond import cond
+from tfnb.client.graph.default_graph import name_scope
+from tfnb.client.graph.nest import pack
+from tfnb.client.sync.queues import FIFOQueue, QueueBase
+from tfnb.client.variables.variable import group
+from tfnb.errors import CancelledError, InvalidArgumentError, OutOfRangeError
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.control_flow.switch_merge import NO_OP
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.reduce_functions import reduce_sum
+from tfnb.train.input.batching import components, flat_tensors, make_queue, static_shapes
+from tfnb.train.input.producers import add_fill_summary
+from tfnb.train.input.queue_runner import QueueRunner, add_queue_runner
+from tfnb.train.input.stored_sparse import restored, stored, stored_shapes
+from tfnb.types import Shape, bool_, int32
+
+__all__ = ["API"]
+
+
+def bucket(
+    tensors: Any, which_bucket: Any, batch_size: Any, num_buckets: int, num_threads: int = 1, capacity: int = 32,
+    bucket_capacities: Sequence[int] | None = None, shapes: Any = None, dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False, keep_input: Any = True, shared_name: str | None = None,
+    name: str | None = None,
+) -> tuple[Any, Any]:  # fmt: skip
+    """(bucket, batch): batches of examples that were put into the same of `num_buckets` buckets.
+
+    which_bucket: an int32 scalar, 0 to num_buckets - 1, of the example `tensors`. batch_size: an int, or one per
+    bucket. The other arguments are those of `tf.train.batch`. Raises `InvalidArgumentError` for fewer than 2 buckets.
+    """
+    sizes = list(batch_size) if isinstance(batch_size, (list, tuple)) else [batch_size] * num_buckets
+    rooms = list(bucket_capacities) if bucket_capacities is not None else [capacity] * num_buckets
+    if num_buckets < 2:
+        raise InvalidArgumentError(f"num_buckets must be >= 2, got {num_buckets}")
+    if len(sizes) != num_buckets or len(rooms) != num_buckets:
+        raise InvalidArgumentError(
+            f"{len(sizes)} batch sizes and {len(rooms)} capacities for {num_buckets} buckets"
+        )
+    tensors, kinds = stored(components(tensors), False)
+    flat, shapes = flat_tensors(tensors), stored_shapes(shapes, kinds)
+    with name_scope(name, "bucket", flat) as scope:
+        dtypes = [t.dtype for t in flat]
+        known = static_shapes([flat], shapes, False, dynamic_pad)
+        queues = []
+        for i, room in enumerate(rooms):
+            names = {"shared_name": shared_name and f"{shared_name}_{i}", "name": f"bucket_queue_{i}"}
+            queues.append(make_queue(room, dtypes, known, dynamic_pad, **names))
+        _fill(queues, flat, which_bucket, num_threads, keep_input)
+        top = _join(queues, sizes, capacity, dtypes, allow_smaller_final_batch, shared_name)
+        which, *found = top.dequeue(name=scope)
+        same = sizes[0] if len({str(s) for s in sizes}) == 1 and isinstance(sizes[0], int) else None
+        first = None if allow_smaller_final_batch else same
+        for t, s in zip(found, known or (), strict=True):
+            t.set_shape(Shape((first, *s.dims)) if s.dims is not None else s)
+        found = restored(found, kinds)
+        single = not isinstance(tensors, (Mapping, list, tuple))
+        return which, found[0] if single else pack(tensors, found)
+
+
+def _fill(queues: list[Any], flat: list[Any], which: Any, num_threads: int, keep: Any) -> None:
+    """The operations that put each example into its bucket's queue."""
+    chosen = QueueBase.from_list(get_default_graph().to_tensor(which, int32), queues)
+
+    def put() -> Any:
+        if keep is True:
+            return chosen.enqueue(flat)
+        wanted = get_default_graph().to_tensor(keep, bool_)
+        return cond(wanted, lambda: chosen.enqueue(flat), NO_OP)
+
+    ops = [put() for _ in range(num_threads)]
+    close = group(*[q.close() for q in queues])
+    cancel = group(*[q.close(cancel_pending_enqueues=True) for q in queues])
+    add_queue_runner(QueueRunner(queues[0], ops, close_op=close, cancel_op=cancel))
+
+
+def _join(
+    queues: list[Any], sizes: list[Any], capacity: int, dtypes: list[Any], smaller: bool,
+    shared_name: str | None,
+) -> Any:  # fmt: skip
+    """The queue of finished batches, filled from each bucket by a thread of its own."""
+    top = FIFOQueue(capacity, [int32, *dtypes], shared_name=shared_name, name="top_queue")
+    moves = []
+    for i, (q, n) in enumerate(zip(queues, sizes, strict=True)):
+        taken = q.dequeue_up_to(n) if smaller else q.dequeue_many(n)
+        moves.append(top.enqueue([np.int32(i), *(taken if isinstance(taken, list) else [taken])]))
+    ends = (OutOfRangeError, CancelledError)
+    add_queue_runner(QueueRunner(top, moves, queue_closed_exception_types=ends))
+    for i, q in enumerate(queues):
+        add_fill_summary(q, f"bucket_{i}_size", 1)
+    add_fill_summary(top, f"fraction_of_{capacity}_full", capacity)
+    return top
+
+
+def bucket_by_sequence_length(
+    input_length: Any, tensors: Any, batch_size: TensorLike, bucket_boundaries: Sequence[int], num_threads: int = 1,
+    capacity: int = 32, bucket_capacities: Sequence[int] | None = None, shapes: Any = None, dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False, keep_input: TensorLike = True, shared_name: str | None = None,
+    name: str | None = None,
+) -> tuple[Any, Any]:  # fmt: skip
+    """(lengths, batch): batches of sequences of similar lengths, between two of the increasing `bucket_boundaries`.
+
+    input_length: the int32 scalar length of the example `tensors`. Other arguments as `bucket`'s.
+    """
+    boundaries = list(bucket_boundaries)
+    if not boundaries or any(a >= b for a, b in zip(boundaries, boundaries[1:], strict=False)):
+        raise InvalidArgumentError(f"bucket_boundaries must increase, got {boundaries}")
+    tensors, kinds = stored(components(tensors), False)
+    flat, shapes = flat_tensors(tensors), stored_shapes(shapes, kinds)
+    with name_scope(name, "bucket_by_sequence_length", [input_length, *flat]) as scope:
+        length = graph_of([input_length]).to_tensor(input_length, int32)
+        which = reduce_sum(cast(length >= np.array(boundaries, length.dtype.np), int32))
+        if shapes is not None:
+            shapes = [(), *shapes]
+        _, (lengths, *found) = bucket(
+            [length, *flat], which, batch_size, len(boundaries) + 1, num_threads, capacity, bucket_capacities, shapes,
+            dynamic_pad, allow_smaller_final_batch, keep_input, shared_name, scope,
+        )  # fmt: skip
+        found = restored(found, kinds)
+        single = not isinstance(tensors, (Mapping, list, tuple))
+        return lengths, found[0] if single else pack(tensors, found)
+
+
+API: dict[str, Any] = {
+    "contrib.training.bucket": bucket,
+    "contrib.training.bucket_by_sequence_length": bucket_by_sequence_length,
+}

@@ -1,0 +1,151 @@
+"""Producers: the elements of a tensor, or numbers, in a queue, epoch after epoch (white paper, section 4.6).
+
+A producer is a queue, an operation that fills it, and a queue runner in the graph's collection. Invariant: without
+`num_epochs` a producer never ends; with it the queue is closed after as many passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.graph.default_graph import name_scope
+from tfnb.client.logging import summaries
+from tfnb.client.sync.queues import FIFOQueue
+from tfnb.client.variables.variable import Variable
+from tfnb.errors import InvalidArgumentError, ShapeError
+from tfnb.ir.default import get_default_graph, graph_of
+from tfnb.ir.tensor import TensorLike
+from tfnb.ops.array.constants import range_
+from tfnb.ops.array.gather import gather
+from tfnb.ops.array.shape_ops import IDENTITY, shape_of
+from tfnb.ops.logging.print_assert import assert_that
+from tfnb.ops.math.cast import cast
+from tfnb.ops.random.functions import random_shuffle
+from tfnb.ops.state.variables import count_up_to
+from tfnb.train.input.queue_runner import QueueRunner, add_queue_runner
+from tfnb.types import float32, int32, string
+
+__all__ = ["API", "add_fill_summary", "input_producer", "limit_epochs"]
+
+
+def add_fill_summary(queue: Any, name: str, capacity: int, after: int = 0) -> None:
+    """A scalar summary of how full a queue is: of the elements beyond `after`, the fraction of the room for them."""
+    level = cast(queue.size() - after if after else queue.size(), float32)
+    if after:
+        level = (level + abs(level)) * 0.5
+    summaries.scalar(name, level * (1.0 / (capacity - after)))
+
+
+def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | None = None) -> Any:
+    """`tensor`, `num_epochs` times; then running it raises `OutOfRangeError`. None: for ever.
+
+    It counts in a local variable, `epochs` (`tf.local_variables_initializer`).
+    """
+    if num_epochs is None:
+        return tensor
+    if num_epochs <= 0:
+        raise InvalidArgumentError(f"num_epochs must be > 0 not {num_epochs}")
+    with name_scope(name, "limit_epochs", [tensor]) as scope:
+        epochs = Variable(
+            np.int64(0), name="epochs", trainable=False, collections=[GraphKeys.LOCAL_VARIABLES]
+        )
+        counter = count_up_to(epochs, num_epochs)
+        with get_default_graph().control_dependencies([counter]):
+            return IDENTITY(get_default_graph().to_tensor(tensor), name=scope)
+
+
+def input_producer(
+    input_tensor: TensorLike, element_shape: Any = None, num_epochs: int | None = None, shuffle: bool = True,
+    seed: int | None = None, capacity: int = 32, shared_name: str | None = None, summary_name: str | None = None,
+    name: str | None = None, cancel_op: Any = None,
+) -> Any:  # fmt: skip
+    """A queue of the rows of `input_tensor`, epoch after epoch, shuffled within each; a queue runner fills it.
+
+    element_shape: of a row, where `input_tensor`'s shape does not tell. num_epochs: counted in a local variable.
+    summary_name: with it, a summary of how full the queue is. Raises `ShapeError` when the shape stays unknown.
+    """
+    with name_scope(name, "input_producer", [input_tensor]):
+        tensor = graph_of([input_tensor]).to_tensor(input_tensor)
+        shape = tensor.shape[1:] if tensor.shape.dims is not None else None
+        if element_shape is not None:
+            shape = element_shape if shape is None else shape.merge_with(element_shape)
+        if shape is None or not getattr(shape, "is_fully_defined", lambda: True)():
+            raise ShapeError(
+                f"input_producer: a row of {tensor.name} has the shape {shape}; it must be known: give `element_shape`"
+            )
+        if shuffle:
+            tensor = random_shuffle(tensor, seed=seed)
+        tensor = limit_epochs(tensor, num_epochs)
+        q = FIFOQueue(capacity, [tensor.dtype], [shape], shared_name=shared_name, name=name or "input_producer")
+        add_queue_runner(QueueRunner(q, [q.enqueue_many([tensor])], cancel_op=cancel_op))
+        if summary_name is not None:
+            add_fill_summary(q, summary_name, capacity)
+        return q
+
+
+def string_input_producer(
+    string_tensor: Any, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None,
+    capacity: int = 32, shared_name: str | None = None, name: str | None = None, cancel_op: Any = None,
+) -> Any:  # fmt: skip
+    """A queue of strings (file names), epoch after epoch, shuffled within each; a queue runner fills it.
+
+    Raises `InvalidArgumentError` for an empty list; an empty tensor fails when it is run.
+    """
+    if not hasattr(string_tensor, "dtype") and not len(string_tensor):
+        raise InvalidArgumentError("string_input_producer requires a non-null input tensor")
+    with name_scope(name, "input_producer", [string_tensor]) as scope:
+        graph = graph_of([string_tensor])
+        strings = graph.to_tensor(string_tensor, None if hasattr(string_tensor, "dtype") else string)
+        size = shape_of(strings)[0]
+        there = assert_that(size > 0, ["string_input_producer requires a non-null input tensor"])
+        with graph.control_dependencies([there]):
+            strings = IDENTITY(strings)
+        return input_producer(
+            strings, [], num_epochs, shuffle, seed, capacity, shared_name, f"fraction_of_{capacity}_full",
+            scope, cancel_op,
+        )  # fmt: skip
+
+
+def range_input_producer(
+    limit: Any, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
+    shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """A queue of the integers 0 to limit - 1, epoch after epoch, shuffled within each; a queue runner fills it."""
+    with name_scope(name, "input_producer", [limit]) as scope:
+        numbers = range_(limit) if hasattr(limit, "dtype") else graph_of([]).to_tensor(np.arange(limit, dtype=np.int32))
+        return input_producer(
+            numbers, [], num_epochs, shuffle, seed, capacity, shared_name, f"fraction_of_{capacity}_full", scope
+        )
+
+
+def slice_input_producer(
+    tensor_list: Sequence[Any], num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None,
+    capacity: int = 32, shared_name: str | None = None, name: str | None = None,
+) -> list[Any]:  # fmt: skip
+    """One row of each tensor in `tensor_list`, the same row of all, epoch after epoch; a queue runner chooses.
+
+    All have the same first dimension. Raises `InvalidArgumentError` for an empty list.
+    """
+    if not tensor_list:
+        raise InvalidArgumentError("slice_input_producer needed at least one tensor, got an empty list")
+    with name_scope(name, "input_producer", list(tensor_list)):
+        graph = graph_of(tensor_list)
+        tensors = [graph.to_tensor(t) for t in tensor_list]
+        known = tensors[0].shape.dims[0] if tensors[0].shape.dims else None
+        rows = known if known is not None else cast(shape_of(tensors[0])[0], int32)
+        index = range_input_producer(rows, num_epochs, shuffle, seed, capacity, shared_name).dequeue()
+        return [gather(t, index) for t in tensors]
+
+
+_NAMES: dict[str, Any] = {
+    "limit_epochs": limit_epochs,
+    "input_producer": input_producer,
+    "string_input_producer": string_input_producer,
+    "range_input_producer": range_input_producer,
+    "slice_input_producer": slice_input_producer,
+}
+API: dict[str, Any] = {f"train.{name}": value for name, value in _NAMES.items()}

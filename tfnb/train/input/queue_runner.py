@@ -1,0 +1,230 @@
+"""Queue runners: threads that keep queues filled while a training runs (white paper, section 4.6).
+
+Each thread runs one enqueue operation over and over; the last one to see the end of its input closes the queue.
+Invariant: a runner's threads end when the input ends, the coordinator stops, or the session is closed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.platform.tf_logging import warning
+from tfnb.errors import (
+    CancelledError,
+    ClosedSessionError,
+    DataLossError,
+    DTypeError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+)
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
+from tfnb.session.default import get_default_session
+from tfnb.session.session import Session
+from tfnb.train.input.queue_runner_def import queue_runner_def
+from tfnb.train.sessions.coordinator import Coordinator
+
+__all__ = ["API", "QueueRunner", "add_queue_runner", "start_queue_runners"]
+
+
+class QueueRunner:
+    """Enqueue operations of one queue, each to be run over and over in a thread of its own.
+
+    queue: closed by the last thread when its input ends (`close_op`, by default the queue's), with what waits to
+    enqueue cancelled when the coordinator stops (`cancel_op`). queue_closed_exception_types: errors that mean the end
+    of the input (OutOfRangeError by default); CancelledError means that the queue or session was closed.
+    queue_runner_def, alone, names nodes that are in the default graph already, below `import_scope`.
+    """
+
+    def __init__(
+        self, queue: Any = None, enqueue_ops: Sequence[Any] | None = None, close_op: Any = None, cancel_op: Any = None,
+        queue_closed_exception_types: Any = None, queue_runner_def: Any = None, import_scope: str | None = None,
+    ) -> None:  # fmt: skip
+        if queue_runner_def is not None:
+            queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types = _named(
+                queue_runner_def, f"{import_scope}/" if import_scope else ""
+            )
+        if queue is None or not enqueue_ops:
+            raise InvalidArgumentError("a QueueRunner needs a queue and at least one enqueue operation")
+        types = (OutOfRangeError,) if queue_closed_exception_types is None else queue_closed_exception_types
+        if not isinstance(types, (tuple, list)) or not types or not all(
+            isinstance(t, type) and issubclass(t, OpError) for t in types
+        ):
+            raise DTypeError("queue_closed_exception_types must be a tuple of tf.errors types")
+        self._queue = queue
+        self._enqueue_ops = list(enqueue_ops)
+        self._close_op = queue.close() if close_op is None else close_op
+        self._cancel_op = queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
+        self._ends = tuple(types)
+        self._lock = threading.Lock()
+        self._runs: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._exceptions: list[BaseException] = []
+
+    @property
+    def queue(self) -> Any:
+        return self._queue
+
+    @property
+    def enqueue_ops(self) -> list[Any]:
+        return self._enqueue_ops
+
+    @property
+    def close_op(self) -> Any:
+        return self._close_op
+
+    @property
+    def cancel_op(self) -> Any:
+        return self._cancel_op
+
+    @property
+    def queue_closed_exception_types(self) -> tuple[type[BaseException], ...]:
+        return self._ends
+
+    @property
+    def name(self) -> str:
+        return str(self._queue.name)
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The QueueRunnerDef, without the prefix `export_scope` of names; None for a queue that is not below it."""
+        scope = f"{export_scope}/" if export_scope else ""
+        if not self.name.startswith(scope):
+            return None
+        return queue_runner_def()(
+            queue_name=self.name.removeprefix(scope),
+            enqueue_op_name=[op.name.removeprefix(scope) for op in self._enqueue_ops],
+            close_op_name=self._close_op.name.removeprefix(scope),
+            cancel_op_name=self._cancel_op.name.removeprefix(scope),
+            queue_closed_exception_types=[t.code for t in self._ends],
+        )
+
+    @staticmethod
+    def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
+        """The runner whose nodes, in the default graph below `import_scope`, a QueueRunnerDef (or its bytes) names."""
+        return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
+
+    @property
+    def exceptions_raised(self) -> list[BaseException]:
+        """What ended threads that have no coordinator."""
+        return self._exceptions
+
+    def create_threads(
+        self, sess: Session, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
+    ) -> list[threading.Thread]:
+        """The threads that run the operations in `sess`, and with `coord` one that closes the queue at the stop.
+
+        Gives no threads when those of an earlier call for this session still run.
+        """
+        with self._lock:
+            if self._runs.get(sess, 0) > 0:
+                return []
+            self._runs[sess] = len(self._enqueue_ops)
+            self._exceptions = []
+        threads = [
+            threading.Thread(
+                target=self._run, args=(sess, op, coord), daemon=daemon, name=f"QueueRunner-{self.name}-{op.name}"
+            )
+            for op in self._enqueue_ops
+        ]
+        if coord is not None:
+            stopper = threading.Thread(
+                target=self._cancel_on_stop, args=(sess, coord), daemon=daemon, name=f"QueueRunner-{self.name}-stop"
+            )
+            threads.append(stopper)
+            for t in threads:
+                coord.register_thread(t)
+        if start:
+            for t in threads:
+                t.start()
+        return threads
+
+    def _run(self, sess: Session, enqueue_op: Any, coord: Coordinator | None) -> None:
+        ended = False
+        try:
+            enqueue: Callable[[], Any] = sess.make_callable(enqueue_op)
+            while coord is None or not coord.should_stop():
+                enqueue()
+        except self._ends:
+            ended = True
+        except (CancelledError, ClosedSessionError):
+            ended = True  # the queue or the session was closed by somebody else
+        except Exception as e:
+            if coord is not None:
+                coord.request_stop(e)
+            else:
+                warning("Error running enqueue operations of %s: %s", self.name, e)
+                with self._lock:
+                    self._exceptions.append(e)
+                raise
+        finally:
+            with self._lock:
+                left = self._runs[sess] = self._runs.get(sess, 1) - 1
+            if ended and not left:
+                _close(sess, self._close_op)
+
+    def _cancel_on_stop(self, sess: Session, coord: Coordinator) -> None:
+        coord.wait_for_stop()
+        _close(sess, self._cancel_op)
+
+
+def _named(message: Any, scope: str) -> tuple[Any, list[Any], Any, Any, tuple[type[OpError], ...]]:
+    """What a QueueRunnerDef names. Raises `NotFoundError` for a node that is not in the graph, `DataLossError`."""
+    content = message if isinstance(message, bytes) else message.SerializeToString()
+    told = queue_runner_def()()
+    try:
+        told.ParseFromString(content)
+    except Exception as e:  # the class of protobuf's error depends on its implementation
+        raise DataLossError(f"{len(content)} bytes that are no QueueRunnerDef: {e}") from None
+    graph = get_default_graph()
+    queue, close, cancel, *enqueue = (
+        graph.get_operation_by_name(scope + name)
+        for name in (told.queue_name, told.close_op_name, told.cancel_op_name, *told.enqueue_op_name)
+    )
+    ends = tuple(_ENDS[c] for c in told.queue_closed_exception_types if c in _ENDS)
+    return queue, enqueue, close, cancel, ends or (OutOfRangeError,)
+
+
+_ENDS: dict[int, type[OpError]] = {t.code: t for t in (OutOfRangeError, CancelledError)}
+
+
+def _close(sess: Session, op: Operation) -> None:
+    """Closes a queue that may be closed already, in a session that may be closed too, or have lost the queue's task."""
+    with contextlib.suppress(OpError):
+        sess.run(op)
+
+
+def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
+    """`start_queue_runners` will start this runner."""
+    get_default_graph().add_to_collection(collection, qr)
+
+
+def start_queue_runners(
+    sess: Session | None = None, coord: Coordinator | None = None, daemon: bool = True, start: bool = True,
+    collection: str = GraphKeys.QUEUE_RUNNERS,
+) -> list[threading.Thread]:  # fmt: skip
+    """Starts the threads of all queue runners of the session's graph; gives the threads.
+
+    sess: the default session by default. Raises `FailedPreconditionError` when there is none.
+    """
+    session = get_default_session() if sess is None else sess
+    if session is None:
+        raise FailedPreconditionError(
+            "Cannot start queue runners: No default session is registered. Use `with sess.as_default()` or pass sess"
+        )
+    runners = session.graph.get_collection(collection)
+    return [t for qr in runners for t in qr.create_threads(session, coord, daemon, start)]
+
+
+_NAMES: dict[str, Any] = {
+    "QueueRunner": QueueRunner,
+    "add_queue_runner": add_queue_runner,
+    "start_queue_runners": start_queue_runners,
+}
+API: dict[str, Any] = {f"train.{name}": value for name, value in _NAMES.items()}
+API |= {f"train.queue_runner.{name}": value for name, value in _NAMES.items()}

@@ -1,0 +1,72 @@
+"""Sparse tensors on their way through queues of batches (`tf.train.batch` and its kin).
+
+A queue holds one as a vector of 3 strings; a batch of those becomes one sparse tensor with a dimension more. Invariant:
+what is not sparse passes as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tfnb.client.graph.nest import flatten
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.sparse import SparseTensor, SparseTensorValue
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.io.serialized_tensors import (
+    deserialize_many_sparse,
+    serialize_many_sparse,
+    serialize_sparse,
+)
+from tfnb.types import DType
+
+__all__ = ["Kind", "restored", "stored", "stored_shapes"]
+
+
+class Kind(NamedTuple):
+    """What a sparse component is: the dtype of its values and the rank of one example, if known."""
+
+    dtype: DType
+    rank: int | None
+
+
+def stored(tensors: Any, enqueue_many: bool) -> tuple[Any, list[Kind | None]]:
+    """The structure (a dict, a list or one tensor) with strings for sparse tensors; the kind of each leaf, in order.
+
+    With `enqueue_many` each example is a row. Raises `InvalidArgumentError` for rows of a vector.
+    """
+    kinds: dict[int, Kind] = {}
+
+    def one(value: Tensor) -> Any:
+        if not isinstance(value, (SparseTensor, SparseTensorValue)):
+            return value
+        sparse = SparseTensor.from_value(value)
+        rank = sparse.shape.ndims
+        if enqueue_many and rank is not None and rank < 2:
+            raise InvalidArgumentError(f"the rows of a sparse tensor need rank 2 or more, got shape {sparse.shape}")
+        text = serialize_many_sparse(sparse) if enqueue_many else serialize_sparse(sparse)
+        kinds[id(text)] = Kind(sparse.dtype, rank if rank is None or not enqueue_many else rank - 1)
+        return text
+
+    if isinstance(tensors, Mapping):
+        found: Any = {key: one(value) for key, value in tensors.items()}
+    elif isinstance(tensors, (list, tuple)) and not isinstance(tensors, SparseTensorValue):
+        found = [one(value) for value in tensors]
+    else:
+        found = one(tensors)
+    return found, [kinds.get(id(leaf)) for leaf in flatten(found)]
+
+
+def stored_shapes(shapes: Any, kinds: Sequence[Kind | None]) -> Any:
+    """Shapes that a caller gave, with those of strings for sparse components."""
+    if shapes is None or not any(kinds):
+        return shapes
+    return [s if kind is None else (3,) for s, kind in zip(shapes, kinds, strict=True)]
+
+
+def restored(components: Sequence[Any], kinds: Sequence[Kind | None]) -> list[Any]:
+    """Batches, those of strings as sparse tensors again."""
+    return [
+        x if kind is None else deserialize_many_sparse(x, kind.dtype, kind.rank)
+        for x, kind in zip(components, kinds, strict=True)
+    ]

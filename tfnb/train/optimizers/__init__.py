@@ -1,0 +1,1 @@
+"""Optimizers, their slots and schedules, moving averages, the global step."""

@@ -1,0 +1,218 @@
+"""Optimizer: gradients of a loss, and ops that apply them to variables (OSDI'16, section 4.1).
+
+Each optimizer says which slots it keeps and which op updates a variable; the rest stands here once.
+Invariant: `apply_gradients` adds one update per variable and one increment of the global step, after all updates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tfnb.client.gradients.backprop import gradients
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.variables.partitioned import PartitionedVariable
+from tfnb.client.variables.variable import Variable, group, tuple_
+from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import constant
+from tfnb.ops.math.cast import cast
+from tfnb.ops.state.variables import ASSIGN_ADD
+from tfnb.train.optimizers.slots import create_slot, create_zeros_slot
+from tfnb.train.optimizers.sparse_gradients import deduplicated
+
+__all__ = ["Optimizer"]
+
+
+class Optimizer:
+    """Base of the optimizers.
+
+    A subclass gives `_create_slots`, `_prepare`, `_apply_dense` and `_apply_sparse`; `_finish` may be overridden.
+    """
+
+    takes_repeated_rows = False  # else `_apply_sparse` gets each row once, its values summed
+    GATE_NONE = 0
+    GATE_OP = 1
+    GATE_GRAPH = 2
+
+    def __init__(self, use_locking: bool, name: str) -> None:
+        if not name:
+            raise InvalidArgumentError("an optimizer needs a name")
+        self._use_locking = use_locking
+        self._name = name
+        self._slots: dict[str, dict[Any, Variable]] = {}
+        self._tensors: dict[str, Tensor] = {}
+
+    def get_name(self) -> str:
+        return self._name
+
+    def minimize(self, loss: Any, global_step: Any = None, var_list: Any = None, gate_gradients: int = 1,
+                 aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False,
+                 name: str | None = None, grad_loss: Any = None) -> Operation:  # fmt: skip
+        """An operation that takes one step down the gradient of `loss` and adds one to `global_step`.
+
+        `loss`: a tensor (a vector counts as the sum of its elements). Raises `InvalidArgumentError` when no variable
+        influences it.
+        """
+        pairs = self.compute_gradients(
+            loss,
+            var_list,
+            gate_gradients,
+            aggregation_method,
+            colocate_gradients_with_ops,
+            grad_loss,
+        )
+        if not any(g is not None for g, _ in pairs):
+            raise InvalidArgumentError(
+                f"no gradients for any variable: {[v.name for _, v in pairs]} do not influence {loss.name}",
+                getattr(loss, "op", None),
+            )
+        return self.apply_gradients(pairs, global_step, name)
+
+    def compute_gradients(self, loss: TensorLike, var_list: Any = None, gate_gradients: int = 1,
+                          aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False,
+                          grad_loss: TensorLike | None = None) -> list[tuple[Any, Any]]:  # fmt: skip
+        """(gradient or None, variable) per variable, and per part of a partitioned one.
+
+        `var_list` defaults to the trainable variables.
+
+        An integer variable (a counter that was left trainable) has no gradient.
+        """
+        if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
+            raise InvalidArgumentError(
+                f"gate_gradients must be GATE_NONE, GATE_OP or GATE_GRAPH, got {gate_gradients}"
+            )
+        loss = loss.__tensor__() if hasattr(loss, "__tensor__") else loss
+        if not isinstance(loss, Tensor):
+            raise DTypeError(f"the loss must be a tensor, got {type(loss).__name__}")
+        variables = self._variables(loss, var_list)
+        floats = [v for v in variables if v.dtype.is_floating]
+        grads = gradients(
+            loss, floats, grad_ys=grad_loss, colocate_gradients_with_ops=colocate_gradients_with_ops,
+            aggregation_method=aggregation_method,
+        )  # fmt: skip
+        if gate_gradients == self.GATE_GRAPH:
+            grads = tuple_(grads)
+        found = dict(zip(floats, grads, strict=True))
+        return [(found.get(v), v) for v in variables]
+
+    def _variables(self, loss: Tensor, var_list: Any) -> list[Any]:
+        if var_list is None:
+            found = list(dict.fromkeys(loss.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)))
+        else:
+            given = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
+            found = [v for x in given for v in (x if isinstance(x, PartitionedVariable) else [x])]
+        if not found:
+            raise InvalidArgumentError("no variables to optimize", loss.op)
+        for v in found:
+            if not isinstance(v, Variable):
+                raise DTypeError(f"the argument {v!r} is not a variable")
+        return found
+
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: TensorLike | None = None,
+                        name: str | None = None) -> Operation:  # fmt: skip
+        """An operation that applies the gradients; None gradients are left out.
+
+        Raises `InvalidArgumentError` when no gradient is given.
+        """
+        pairs = [(g, v) for g, v in grads_and_vars if g is not None]
+        if not pairs:
+            raise InvalidArgumentError("apply_gradients got no gradients")
+        variables = [v for _, v in pairs]
+        for v in variables:
+            if not isinstance(v, Variable):
+                raise DTypeError(
+                    f"apply_gradients: needed (gradient, variable) pairs, got {v!r} for a variable"
+                )
+        graph = variables[0].graph
+        with graph.as_default():
+            with graph.control_dependencies(None):
+                self._create_slots(variables)
+            with graph.name_scope(name or self._name) as scope:
+                self._prepare()
+                updates = []
+                for g, v in pairs:
+                    with graph.name_scope(f"update_{v.op.name}"), graph.colocate_with(v.op):
+                        updates.append(self._update(g, v))
+                train = self._counted(updates, global_step, scope)
+        graph.add_to_collection(GraphKeys.TRAIN_OP, train)
+        return train
+
+    def _counted(self, updates: Sequence[Operation], global_step: Any, scope: str) -> Operation:
+        """The training operation: all updates, then one more in `global_step`."""
+        if global_step is None:
+            return self._finish(updates, scope)
+        done = self._finish(updates, "update")
+        graph = done.graph
+        with graph.control_dependencies([done]), graph.colocate_with(global_step):
+            one = graph.to_tensor(1, global_step.dtype)
+            return ASSIGN_ADD(_ref(global_step), one, name=scope).op
+
+    def _update(self, grad: Tensor, variable: Any) -> Operation:
+        if isinstance(grad, IndexedSlices):
+            grad = grad if self.takes_repeated_rows else deduplicated(grad)
+            update = self._apply_sparse(grad, variable)
+        else:
+            update = self._apply_dense(variable.graph.to_tensor(grad, variable.dtype), variable)
+        if variable.constraint is None:
+            return update
+        with variable.graph.control_dependencies([update]):
+            return variable.assign(variable.constraint(variable.read_value())).op
+
+    # slots
+
+    def get_slot(self, var: TensorLike, name: str) -> Variable | None:
+        return self._slots.get(name, {}).get(var)
+
+    def get_slot_names(self) -> list[str]:
+        return sorted(self._slots)
+
+    def variables(self) -> list[Variable]:
+        """All slot variables."""
+        return [v for table in self._slots.values() for v in table.values()]
+
+    def _zeros_slot(self, var: Tensor, slot_name: str, op_name: str) -> Variable:
+        table = self._slots.setdefault(slot_name, {})
+        if var not in table:
+            table[var] = create_zeros_slot(var, op_name)
+        return table[var]
+
+    def _get_or_make_slot(self, var: Any, value: Any, slot_name: str, op_name: str) -> Variable:
+        table = self._slots.setdefault(slot_name, {})
+        if var not in table:
+            table[var] = create_slot(var, value, op_name, var.dtype)
+        return table[var]
+
+    def _hyper(self, name: str, value: Any) -> None:
+        """Makes a hyper-parameter (number, tensor, variable or callable) a tensor of the graph."""
+        value = value() if callable(value) else value
+        value = value.__tensor__() if hasattr(value, "__tensor__") else value
+        self._tensors[name] = value if isinstance(value, Tensor) else constant(value, name=name)
+
+    def _cast(self, name: str, var: Tensor) -> Tensor:
+        """The hyper-parameter in the variable's dtype."""
+        t = self._tensors[name]
+        return t if t.dtype is var.dtype else cast(t, var.dtype)
+
+    # what a subclass says
+
+    def _create_slots(self, var_list: Sequence[Any]) -> None:
+        """Makes the slots of the variables (none by default)."""
+
+    def _prepare(self) -> None:
+        """Makes tensors of the hyper-parameters."""
+
+    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
+        raise DTypeError(f"{type(self).__name__} does not take dense gradients")
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> Operation:
+        raise DTypeError(f"{type(self).__name__} does not take sparse gradients")
+
+    def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
+        return group(*update_ops, name=name_scope)
+
+
+def _ref(variable: Any) -> Tensor:
+    return variable.__tensor__(as_ref=True)

@@ -1,0 +1,91 @@
+"""The global step: an int64 variable that counts training steps of a graph.
+
+Invariant: a graph has at most one, in the collection GLOBAL_STEP.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.variables.initializers import Zeros
+from tfnb.client.variables.scope import get_variable
+from tfnb.errors import AlreadyExistsError, DTypeError, NotFoundError
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.default import get_default_graph
+from tfnb.session.session import Session
+from tfnb.types import int64
+
+__all__ = ["API", "get_global_step", "get_or_create_global_step"]
+
+
+def get_global_step(graph: GraphBuilder | None = None) -> Any:
+    """The global step variable of `graph` (default: the default graph), or None.
+
+    Raises `DTypeError` when it is not an integer scalar.
+    """
+    graph = graph or get_default_graph()
+    found = graph.get_collection(GraphKeys.GLOBAL_STEP)
+    if found:
+        step = found[-1]
+    else:
+        named = [
+            v
+            for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+            if v.op.name == "global_step"
+        ]
+        if not named:
+            return None
+        step = named[0]
+    assert_global_step(step)
+    return step
+
+
+def create_global_step(graph: GraphBuilder | None = None) -> Any:
+    """Makes the global step. Raises `AlreadyExistsError` when there is one."""
+    graph = graph or get_default_graph()
+    if get_global_step(graph) is not None:
+        raise AlreadyExistsError("the graph has a global step already")
+    with graph.as_default(), graph.name_scope(None):
+        return get_variable(
+            GraphKeys.GLOBAL_STEP, shape=[], dtype=int64, initializer=Zeros(int64), trainable=False,
+            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
+        )  # fmt: skip
+
+
+def get_or_create_global_step(graph: GraphBuilder | None = None) -> Any:
+    """The global step, made when it does not exist yet."""
+    found = get_global_step(graph)
+    return create_global_step(graph) if found is None else found
+
+
+def assert_global_step(global_step_tensor: Any) -> None:
+    """Raises `DTypeError` unless it is an integer scalar."""
+    if not global_step_tensor.dtype.is_integer or global_step_tensor.get_shape().ndims not in (
+        0,
+        None,
+    ):
+        raise DTypeError(
+            f"the global step must be an integer scalar, {global_step_tensor.name} is "
+            f"{global_step_tensor.dtype.name} of shape {global_step_tensor.get_shape()}"
+        )
+
+
+def global_step(sess: Session, global_step_tensor: Any) -> int:
+    """The value of the global step in a session."""
+    value = sess.run(global_step_tensor)
+    if value is None:
+        raise NotFoundError("the global step has no value")
+    return int(value)
+
+
+API = {
+    "train.get_global_step": get_global_step,
+    "train.create_global_step": create_global_step,
+    "train.get_or_create_global_step": get_or_create_global_step,
+    "train.assert_global_step": assert_global_step,
+    "train.global_step": global_step,
+    "contrib.framework.get_or_create_global_step": get_or_create_global_step,
+    "contrib.framework.get_global_step": get_global_step,
+    "contrib.slim.get_or_create_global_step": get_or_create_global_step,
+}

@@ -1,0 +1,139 @@
+"""Moving averages of variables: shadow variables that follow at a distance.
+
+shadow = decay * shadow + (1 - decay) * variable. Invariant: the shadow of `W` is named `W/ExponentialMovingAverage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.variables.variable import Variable, group, trainable_variables
+from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.constants import zeros
+from tfnb.ops.math.binary import MINIMUM, POW
+from tfnb.ops.math.cast import cast
+from tfnb.train.optimizers.slots import create_slot
+
+__all__ = ["API", "ExponentialMovingAverage", "assign_moving_average"]
+
+
+def assign_moving_average(variable: Any, value: TensorLike, decay: TensorLike, zero_debias: bool = False,
+                          name: str | None = None) -> Any:  # fmt: skip
+    """variable -= (1 - decay) * (variable - value). With `zero_debias`, corrected for a start at zero."""
+    graph = variable.graph
+    with (
+        graph.as_default(),
+        graph.name_scope(name or "AssignMovingAvg"),
+        graph.colocate_with(variable.op),
+    ):
+        rest = 1 - cast(graph.to_tensor(decay), variable.dtype)
+        value = _now(value)
+        if zero_debias:
+            return _debiased(variable, value, rest)
+        return variable.assign_sub((variable.value() - value) * rest)
+
+
+def _now(value: Any) -> Any:
+    """A variable as it is after the control dependencies of now: after the training step, where that is one."""
+    return value.read_value() if isinstance(value, Variable) else value
+
+
+def _debiased(variable: Any, value: Any, rest: Any) -> Any:
+    biased = create_slot(
+        variable, lambda: zeros(variable.shape.known(), variable.dtype), "biased", variable.dtype
+    )
+    count = create_slot(variable, 0.0, "local_step", variable.dtype)
+    new_biased = biased.assign_sub((biased.value() - value) * rest)
+    new_count = count.assign_add(1.0)
+    with variable.graph.control_dependencies([new_biased, new_count]):
+        correction = 1 - POW(1 - rest, count.read_value())
+        return variable.assign(biased.read_value() / correction)
+
+
+class ExponentialMovingAverage:
+    """Keeps exponential moving averages of variables and tensors.
+
+    `decay`: near 1. `num_updates`: a count; the decay is then at most (1 + n) / (10 + n), so that averages move
+    fast at first. `zero_debias` corrects averages of tensors for their start at zero.
+    """
+
+    def __init__(self, decay: Any, num_updates: Any = None, zero_debias: bool = False,
+                 name: str = "ExponentialMovingAverage") -> None:  # fmt: skip
+        self._decay = decay
+        self._num_updates = num_updates
+        self._zero_debias = zero_debias
+        self._name = name
+        self._averages: dict[Any, Variable] = {}
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def apply(self, var_list: Iterable[Any] | None = None) -> Operation:
+        """An operation that updates the averages of `var_list` (default: the trainable variables).
+
+        Raises `DTypeError` for what is not floating, `InvalidArgumentError` for a second call on one variable.
+        """
+        given = trainable_variables() if var_list is None else list(var_list)
+        for v in given:
+            if not v.dtype.is_floating:
+                raise DTypeError(
+                    f"{v.name} is {v.dtype.name}; only floats have moving averages", v.op
+                )
+            if v in self._averages:
+                raise InvalidArgumentError(f"the moving average of {v.name} is kept already", v.op)
+            self._averages[v] = self._shadow(v)
+        with get_default_graph().name_scope(self._name) as scope:
+            decay = self._effective_decay()
+            updates = [
+                assign_moving_average(
+                    self._averages[v], v, decay, self._zero_debias and not isinstance(v, Variable)
+                )
+                for v in given
+            ]
+            return group(*updates, name=scope)
+
+    def _shadow(self, v: Tensor) -> Variable:
+        if isinstance(v, Variable):
+            v.graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, v)
+            return create_slot(v, v.initialized_value(), self._name, v.dtype)
+        return create_slot(v, lambda: zeros(v.shape.known(), v.dtype), self._name, v.dtype)
+
+    def _effective_decay(self) -> Any:
+        graph = get_default_graph()
+        if self._num_updates is None:
+            return graph.to_tensor(self._decay)
+        n = cast(graph.to_tensor(_now(self._num_updates)), "float32")
+        return MINIMUM(graph.to_tensor(self._decay), (1.0 + n) / (10.0 + n))
+
+    def average(self, var: TensorLike) -> Variable | None:
+        """The shadow variable of `var`, or None."""
+        return self._averages.get(var)
+
+    def average_name(self, var: Any) -> str:
+        """The name of the shadow variable, whether it exists or not."""
+        found = self._averages.get(var)
+        return found.op.name if found is not None else f"{var.op.name}/{self._name}"
+
+    def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
+        """Name in a checkpoint -> variable, so that restoring loads averages into the variables."""
+        graph = get_default_graph()
+        averaged = (
+            trainable_variables() if moving_avg_variables is None else list(moving_avg_variables)
+        )
+        if moving_avg_variables is None:
+            averaged += graph.get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES)
+        names = {self.average_name(v): v for v in averaged}
+        taken = set(names.values())
+        others = (v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v not in taken)
+        return names | {v.op.name: v for v in others if v.op.name not in names}
+
+
+API = {
+    "train.ExponentialMovingAverage": ExponentialMovingAverage,
+}

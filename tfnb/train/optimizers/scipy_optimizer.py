@@ -1,0 +1,143 @@
+"""`tf.contrib.opt.ScipyOptimizerInterface`: SciPy's minimisers (L-BFGS-B by default) on losses in a graph.
+
+SciPy walks in one vector of all variables; each of its steps is one run for loss and gradients. Invariant: variables
+change only at the end (and for callbacks), to what SciPy found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.gradients.backprop import gradients
+from tfnb.client.variables.variable import trainable_variables
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.constants import zeros_like
+from tfnb.session.default import get_default_session
+from tfnb.session.session import Session
+
+__all__ = ["API", "ExternalOptimizerInterface", "ScipyOptimizerInterface"]
+
+
+class ExternalOptimizerInterface:
+    """Base: packs the variables into a vector; a subclass says how that is minimised.
+
+    `loss`: a scalar. `var_list`: the variables (default: the trainable ones). `equalities` must become 0,
+    `inequalities` at least 0 (scalars or vectors). `var_to_bounds`: variable -> (least, greatest). `options` go to the
+    minimiser. Raises `InvalidArgumentError` without variables.
+    """
+
+    def __init__(self, loss: Any, var_list: Sequence[Any] | None = None, equalities: Sequence[Any] | None = None,
+                 inequalities: Sequence[Any] | None = None, var_to_bounds: Any = None,
+                 **optimizer_kwargs: Any) -> None:  # fmt: skip
+        self._vars = list(trainable_variables() if var_list is None else var_list)
+        if not self._vars:
+            raise InvalidArgumentError("ScipyOptimizerInterface: there are no variables to optimise")
+        self._loss = loss
+        self._conditions = {"eq": list(equalities or ()), "ineq": list(inequalities or ())}
+        self.optimizer_kwargs = optimizer_kwargs
+        self._shapes = [tuple(v.shape.known()) for v in self._vars]
+        ends = np.cumsum([int(np.prod(s, dtype=int)) for s in self._shapes])
+        starts = [0, *ends[:-1]]
+        self._parts = [slice(int(a), int(b)) for a, b in zip(starts, ends, strict=True)]
+        self._bounds = self._packed_bounds(var_to_bounds)
+        with get_default_graph().name_scope("external_optimizer"):
+            self._loss_grads = self._gradients(loss)
+            self._condition_grads = {
+                kind: [self._gradients(c) for c in found] for kind, found in self._conditions.items()
+            }
+
+    def _gradients(self, target: Any) -> list[Any]:
+        found = gradients(target, self._vars)
+        return [zeros_like(v) if g is None else v.graph.to_tensor(g) for g, v in zip(found, self._vars, strict=True)]
+
+    def _packed_bounds(self, table: Any) -> list[tuple[float, float]] | None:
+        if table is None:
+            return None
+        found: list[tuple[float, float]] = []
+        for v, shape in zip(self._vars, self._shapes, strict=True):
+            low, high = table.get(v, (-np.inf, np.inf))
+            lows, highs = np.broadcast_to(low, shape).ravel(), np.broadcast_to(high, shape).ravel()
+            found += [(float(a), float(b)) for a, b in zip(lows, highs, strict=True)]
+        return found
+
+    def _pack(self, arrays: Sequence[Any]) -> np.ndarray:
+        return np.concatenate([np.asarray(a, np.float64).ravel() for a in arrays])
+
+    def _feeds(self, x: np.ndarray) -> dict[Any, Any]:
+        return {
+            v.value(): x[part].reshape(shape).astype(v.dtype.np)
+            for v, part, shape in zip(self._vars, self._parts, self._shapes, strict=True)
+        }
+
+    def minimize(
+        self,
+        session: Session | None = None,
+        feed_dict: Mapping[Any, Any] | None = None,
+        fetches: Sequence[Any] | None = None,
+        step_callback: Callable[[Any], Any] | None = None,
+        loss_callback: Callable[..., Any] | None = None,
+        **run_kwargs: Any,
+    ) -> Any:
+        """Minimises and stores what was found in the variables; gives SciPy's result.
+
+        `step_callback(vector)` after each step; `loss_callback(*fetches)` after each evaluation. `run_kwargs`: of
+        `Session.run` for the evaluations (`options`, `run_metadata`). Raises
+        `InvalidArgumentError` without a session.
+        """
+        session = session or get_default_session()
+        if session is None:
+            raise InvalidArgumentError("minimize needs a session, given or default")
+        given = dict(feed_dict or {})
+
+        def value(x: np.ndarray) -> tuple[float, np.ndarray]:
+            loss, grads, more = session.run(
+                [self._loss, self._loss_grads, list(fetches or [])], given | self._feeds(x), **run_kwargs
+            )
+            if loss_callback is not None:
+                loss_callback(*more)
+            return float(loss), self._pack(grads)
+
+        def condition(tensor: Tensor, grads: Any) -> tuple[Any, Any]:
+            return (
+                lambda x: session.run(tensor, given | self._feeds(x)),
+                lambda x: self._pack(session.run(grads, given | self._feeds(x))),
+            )
+
+        constraints = []
+        for kind, tensors in self._conditions.items():
+            for tensor, grads in zip(tensors, self._condition_grads[kind], strict=True):
+                fun, jac = condition(tensor, grads)
+                constraints.append({"type": kind, "fun": fun, "jac": jac})
+        start = self._pack(session.run([v.value() for v in self._vars], given))
+        result = self._minimize(start, value, constraints, self._bounds, step_callback)
+        for v, a in zip(self._vars, self._feeds(np.asarray(result.x)).values(), strict=True):
+            v.load(a, session)
+        return result
+
+    def _minimize(self, start: np.ndarray, value: Any, constraints: list[Any], bounds: Any, callback: Any) -> Any:
+        raise InvalidArgumentError(f"{type(self).__name__} does not say how to minimise")
+
+
+class ScipyOptimizerInterface(ExternalOptimizerInterface):
+    """SciPy's `minimize`; `method` defaults to L-BFGS-B, with constraints to SLSQP; `options={"maxiter": 100}`."""
+
+    def _minimize(self, start: np.ndarray, value: Any, constraints: list[Any], bounds: Any, callback: Any) -> Any:
+        kwargs = dict(self.optimizer_kwargs)
+        method = kwargs.pop("method", "SLSQP" if constraints else "L-BFGS-B")
+        # loading it takes as long as all of tfnb
+        minimize = import_module("scipy.optimize").minimize
+        if constraints:
+            kwargs["constraints"] = constraints
+        return minimize(value, start, jac=True, method=method, bounds=bounds, callback=callback, **kwargs)
+
+
+API: dict[str, Any] = {
+    "contrib.opt.ScipyOptimizerInterface": ScipyOptimizerInterface,
+    "contrib.opt.ExternalOptimizerInterface": ExternalOptimizerInterface,
+}

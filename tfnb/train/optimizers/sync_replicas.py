@@ -1,0 +1,213 @@
+"""`SyncReplicasOptimizer`: workers whose gradients are averaged into one step (OSDI'16, sections 4.4 and 6.3).
+
+Each worker adds its gradients to an accumulator beside each variable and waits for a token; one thread of the chief
+takes the first `replicas_to_aggregate` gradients, applies their mean and hands out the tokens of the next step. With
+more workers than that, the others are backups. Invariant: a gradient of an earlier step never counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.sync.accumulators import ConditionalAccumulator, SparseConditionalAccumulator
+from tfnb.client.sync.queues import FIFOQueue
+from tfnb.client.variables.variable import (
+    Variable,
+    global_variables,
+    group,
+    report_uninitialized_variables,
+)
+from tfnb.errors import DTypeError, FailedPreconditionError, InvalidArgumentError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.operation import Operation
+from tfnb.ops.array.constants import FILL
+from tfnb.ops.control_flow.switch_merge import NO_OP
+from tfnb.session.session import Session
+from tfnb.train.hooks.session_run_hook import SessionRunHook
+from tfnb.train.input.queue_runner import QueueRunner
+from tfnb.train.optimizers.base import Optimizer
+from tfnb.types import int32
+
+__all__ = ["API", "SyncReplicasOptimizer"]
+
+
+class SyncReplicasOptimizer(Optimizer):
+    """Makes `opt` apply the mean of the gradients of `replicas_to_aggregate` workers.
+
+    `total_num_replicas`: how many workers there are (default: as many); those above `replicas_to_aggregate` are
+    backups, whose gradients are dropped when they come late. `variable_averages`: an `ExponentialMovingAverage` for
+    `variables_to_average`. The training needs `make_session_run_hook(is_chief)` among its hooks.
+    """
+
+    def __init__(
+        self, opt: Optimizer, replicas_to_aggregate: int, total_num_replicas: int | None = None,
+        variable_averages: Any = None, variables_to_average: Any = None, use_locking: bool = False,
+        name: str = "sync_replicas",
+    ) -> None:  # fmt: skip
+        super().__init__(use_locking, name)
+        if not isinstance(opt, Optimizer):
+            raise DTypeError(f"SyncReplicasOptimizer wraps an optimizer, got {type(opt).__name__}")
+        total = replicas_to_aggregate if total_num_replicas is None else total_num_replicas
+        if replicas_to_aggregate < 1 or total < 1:
+            raise InvalidArgumentError(f"needed at least one replica, got {replicas_to_aggregate} of {total}")
+        self._opt = opt
+        self._needed, self._total = replicas_to_aggregate, total
+        self._tokens_per_step = max(total, replicas_to_aggregate)
+        self._averages, self._averaged = variable_averages, variables_to_average
+        self._made = False
+
+    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
+        """As the wrapped optimizer's."""
+        return self._opt.compute_gradients(*args, **kwargs)
+
+    def apply_gradients(
+        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None
+    ) -> Operation:
+        """An operation that hands in this worker's gradients and waits until the step is done.
+
+        `global_step` counts the steps of all and must be given.
+        """
+        pairs = [(g, v) for g, v in grads_and_vars if g is not None]
+        if not isinstance(global_step, Variable):
+            raise InvalidArgumentError("synchronous replicas need a global_step, which tells old gradients from new")
+        if not pairs:
+            raise InvalidArgumentError("apply_gradients got no gradients")
+        graph = global_step.graph
+        with graph.as_default(), graph.name_scope(name or self._name):
+            self._local_step = self._make_local_step(global_step)
+            handed_in, taken, set_steps = self._accumulate(pairs, global_step)
+            # On its device, not in its group: each variable is updated where it is itself.
+            with graph.device(global_step.device):
+                update = self._opt.apply_gradients(taken, global_step)
+                self._global_step = global_step
+                self._tokens = FIFOQueue(-1, global_step.dtype, [()], name="sync_token_q", shared_name="sync_token_q")
+                with graph.control_dependencies(handed_in):
+                    token = self._tokens.dequeue()
+                sync = self._hand_out_tokens(self._averaging(update))
+                dummy = FIFOQueue(1, int32, [()], name="dummy_queue", shared_name="dummy_queue")
+            self._runner = QueueRunner(dummy, [sync])
+            train = self._local_step.assign(token).op
+            self.local_step_init_op = self._local_step.assign(global_step.value()).op
+            self.chief_init_op = group(self.local_step_init_op, *set_steps)
+            self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
+        self._made = True
+        return train
+
+    def _make_local_step(self, global_step: Any) -> Variable:
+        """The step that this worker's gradients are of; on the worker, not with the other variables."""
+        anchor = NO_OP(name="local_anchor", graph=get_default_graph())
+        with get_default_graph().colocate_with(anchor):
+            return Variable(
+                0, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES], dtype=global_step.dtype,
+                name="sync_rep_local_step",
+            )  # fmt: skip
+
+    def _accumulate(
+        self, pairs: Sequence[tuple[Any, Any]], global_step: Any
+    ) -> tuple[list[Operation], list[tuple[Any, Any]], list[Operation]]:
+        """(what hands this worker's gradients in, the mean gradients, what tells the accumulators the step)."""
+        handed_in, taken, set_steps = [], [], []
+        local = self._local_step.value()
+        for grad, v in pairs:
+            name = f"{v.op.name}/grad_accum"
+            with v.graph.colocate_with(v.op):
+                acc: Any
+                if isinstance(grad, IndexedSlices):
+                    acc = SparseConditionalAccumulator(v.dtype, v.shape, shared_name=name)
+                    handed_in.append(acc.apply_indexed_slices_grad(grad, local_step=local))
+                    taken.append((acc.take_indexed_slices_grad(self._needed), v))
+                else:
+                    acc = ConditionalAccumulator(v.dtype, v.shape, shared_name=name)
+                    handed_in.append(acc.apply_grad(grad, local_step=local))
+                    taken.append((acc.take_grad(self._needed), v))
+                set_steps.append(acc.set_global_step(global_step.value(), name="SetGlobalStep"))
+        return handed_in, taken, set_steps
+
+    def _averaging(self, update: Operation) -> Operation:
+        if self._averages is None:
+            return update
+        with get_default_graph().control_dependencies([update]):
+            found: Operation = self._averages.apply(self._averaged)
+            return found
+
+    def _hand_out_tokens(self, update: Operation) -> Operation:
+        """After the update: a token for each worker, which is the step that its next gradients are of."""
+        with get_default_graph().control_dependencies([update]):
+            step = self._global_step.read_value()
+            found: Operation = self._tokens.enqueue_many([FILL([self._tokens_per_step], step)])
+            return found
+
+    # ---- what the chief does -----------------------------------------------------------------
+
+    def get_chief_queue_runner(self) -> QueueRunner:
+        """Takes gradients, applies them and hands out tokens, for ever. Raises before `apply_gradients`."""
+        self._check_made("get_chief_queue_runner")
+        return self._runner
+
+    def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
+        """An operation that puts tokens there for the first step, where fewer workers than gradients need them.
+
+        `num_tokens`: -1 for `replicas_to_aggregate`. Raises `InvalidArgumentError` for fewer than are needed.
+        """
+        self._check_made("get_init_tokens_op")
+        missing = self._needed - self._total
+        count = self._needed if num_tokens == -1 else num_tokens
+        if count < missing:
+            raise InvalidArgumentError(f"too few tokens: {count}; without {missing} the first step waits for ever")
+        if count <= 0:
+            found: Operation = NO_OP(name="no_init_tokens", graph=self._global_step.graph)
+            return found
+        graph = self._global_step.graph
+        with graph.as_default(), graph.colocate_with(self._global_step.op):
+            found = self._tokens.enqueue_many([FILL([count], self._global_step.value())])
+            return found
+
+    def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
+        """The hook that a worker's `MonitoredTrainingSession` needs."""
+        return _SyncReplicasHook(self, is_chief, num_tokens)
+
+    def _check_made(self, what: str) -> None:
+        if not self._made:
+            raise FailedPreconditionError(f"{what} must be called after apply_gradients")
+
+    # ---- the wrapped optimizer's -------------------------------------------------------------
+
+    def get_slot(self, *args: Any, **kwargs: Any) -> Variable | None:
+        return self._opt.get_slot(*args, **kwargs)
+
+    def get_slot_names(self) -> list[str]:
+        return self._opt.get_slot_names()
+
+    def variables(self) -> list[Variable]:
+        return self._opt.variables()
+
+
+class _SyncReplicasHook(SessionRunHook):
+    """Prepares a worker for synchronous steps; the chief's also runs them."""
+
+    def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int) -> None:
+        self._optimizer, self._is_chief, self._num_tokens = optimizer, is_chief, num_tokens
+
+    def begin(self) -> None:
+        opt = self._optimizer
+        opt._check_made("make_session_run_hook")
+        self._init = opt.chief_init_op if self._is_chief else opt.local_step_init_op
+        self._ready = opt.ready_for_local_init_op
+        self._tokens = opt.get_init_tokens_op(self._num_tokens) if self._is_chief else None
+        self._runner = opt.get_chief_queue_runner() if self._is_chief else None
+
+    def after_create_session(self, session: Session, coord: Any) -> None:
+        missing = session.run(self._ready)
+        if len(missing):
+            raise FailedPreconditionError(f"these variables are not initialised: {[m.decode() for m in missing]}")
+        session.run(self._init)
+        if self._tokens is not None:
+            session.run(self._tokens)
+        if self._runner is not None:
+            self._runner.create_threads(session, coord=coord, daemon=True, start=True)
+
+
+API: dict[str, Any] = {"train.SyncReplicasOptimizer": SyncReplicasOptimizer}

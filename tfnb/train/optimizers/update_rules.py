@@ -1,0 +1,328 @@
+"""The optimizers: SGD, Momentum, Adagrad, Adadelta, RMSProp, Adam, FTRL, and the proximal forms of the first two.
+
+Each class names its slots and its update op; the formulas stand with the ops (`tfnb/ops/training/updates.py`).
+Invariant: names of slots and hyper-parameters are TensorFlow's, so that checkpoints and programs fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfnb.client.variables.variable import Variable, group
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.operation import Operation
+from tfnb.ir.tensor import Tensor
+from tfnb.ops import CATALOG
+from tfnb.ops.array.constants import constant, zeros
+from tfnb.ops.math.cast import cast
+from tfnb.ops.math.unary import SQRT, SQUARE
+from tfnb.ops.state.scatter import SCATTER_ADD, SCATTER_SUB
+from tfnb.ops.training.updates import APPLY_ADAM, APPLY_GRADIENT_DESCENT
+from tfnb.train.optimizers.base import Optimizer
+
+__all__ = [
+    "API", "AdadeltaOptimizer", "AdagradOptimizer", "AdamOptimizer", "FtrlOptimizer", "GradientDescentOptimizer",
+    "MomentumOptimizer", "ProximalAdagradOptimizer", "ProximalGradientDescentOptimizer", "RMSPropOptimizer",
+]  # fmt: skip
+
+
+def _ref(variable: Any) -> Tensor:
+    return variable.__tensor__(as_ref=True)
+
+
+class GradientDescentOptimizer(Optimizer):
+    """var -= learning_rate * grad."""
+
+    takes_repeated_rows = True
+
+    def __init__(
+        self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+
+    def _prepare(self) -> None:
+        self._hyper("learning_rate", self._learning_rate)
+
+    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
+        lr = self._cast("learning_rate", var)
+        return APPLY_GRADIENT_DESCENT(_ref(var), lr, grad, use_locking=self._use_locking).op
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> Operation:
+        values: Any = grad.values
+        delta = values * self._cast("learning_rate", var)
+        return SCATTER_SUB(_ref(var), grad.indices, delta).op
+
+
+class _SlotOptimizer(Optimizer):
+    """An optimizer that is a table: slots, hyper-parameters, and the names of its dense and sparse ops.
+
+    `slots`: slot key -> (name in the graph, initial value or None for zeros). `order` lists the hyper-parameters in the
+    order of the op's inputs; `extra` are its attributes.
+    """
+
+    dense_op = ""
+    sparse_op = ""
+    order: tuple[str, ...] = ()
+    grad_after: int | None = None  # place of the gradient among the hyper-parameters; None: last
+
+    def __init__(self, use_locking: bool, name: str, hyper: dict[str, Any], slots: dict[str, tuple[str, Any]],
+                 extra: dict[str, Any] | None = None) -> None:  # fmt: skip
+        super().__init__(use_locking, name)
+        self._values = hyper
+        self._slot_table = slots
+        self._extra = {"use_locking": use_locking, **(extra or {})}
+
+    def _create_slots(self, var_list: Sequence[Any]) -> None:
+        for v in var_list:
+            for key, (name, initial) in self._slot_table.items():
+                if initial is None:
+                    self._zeros_slot(v, key, name)
+                else:
+                    self._get_or_make_slot(v, _filled(v, initial), key, name)
+
+    def _prepare(self) -> None:
+        for name, value in self._values.items():
+            self._hyper(name, value)
+
+    def _inputs(self, grad: Tensor, var: Tensor, sparse: Tensor | None = None) -> list[Any]:
+        refs = [_ref(var)] + [_ref(self.get_slot(var, key)) for key in self._slot_table]
+        hyper = [self._cast(name, var) for name in self.order]
+        place = len(hyper) if self.grad_after is None else self.grad_after
+        given = [grad] if sparse is None else [grad, sparse]
+        return [*refs, *hyper[:place], *given, *hyper[place:]]
+
+    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
+        return CATALOG[self.dense_op](*self._inputs(grad, var), **self._extra).op
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> Operation:
+        if not self.sparse_op:
+            return self._apply_dense(grad.__tensor__(), var)
+        inputs = self._inputs(grad.values, var, grad.indices)
+        return CATALOG[self.sparse_op](*inputs, **self._extra).op
+
+
+def _filled(var: Tensor, value: float) -> Callable[[], Tensor]:
+    return lambda: zeros(var.shape.known(), var.dtype) + constant(value, var.dtype)
+
+
+class MomentumOptimizer(_SlotOptimizer):
+    """accum = momentum * accum + grad; var -= learning_rate * accum (or Nesterov's form)."""
+
+    dense_op, sparse_op = "ApplyMomentum", "SparseApplyMomentum"
+    order, grad_after = ("learning_rate", "momentum"), 1
+
+    def __init__(self, learning_rate: Any, momentum: Any, use_locking: bool = False, name: str = "Momentum",
+                 use_nesterov: bool = False) -> None:  # fmt: skip
+        hyper = {"learning_rate": learning_rate, "momentum": momentum}
+        super().__init__(
+            use_locking,
+            name,
+            hyper,
+            {"momentum": ("Momentum", None)},
+            {"use_nesterov": use_nesterov},
+        )
+
+
+class AdagradOptimizer(_SlotOptimizer):
+    """accum += grad^2; var -= learning_rate * grad / sqrt(accum)."""
+
+    dense_op, sparse_op = "ApplyAdagrad", "SparseApplyAdagrad"
+    order = ("learning_rate",)
+
+    def __init__(self, learning_rate: Any, initial_accumulator_value: float = 0.1, use_locking: bool = False,
+                 name: str = "Adagrad") -> None:  # fmt: skip
+        if initial_accumulator_value <= 0:
+            raise InvalidArgumentError(
+                f"initial_accumulator_value must be > 0, got {initial_accumulator_value}"
+            )
+        slots = {"accumulator": ("Adagrad", initial_accumulator_value)}
+        super().__init__(use_locking, name, {"learning_rate": learning_rate}, slots)
+
+
+class ProximalGradientDescentOptimizer(_SlotOptimizer):
+    """Gradient descent followed by the proximal step of l1 and l2 penalties."""
+
+    dense_op, sparse_op = "ApplyProximalGradientDescent", "SparseApplyProximalGradientDescent"
+    order = ("learning_rate", "l1", "l2")
+
+    def __init__(self, learning_rate: Any, l1_regularization_strength: float = 0.0,
+                 l2_regularization_strength: float = 0.0, use_locking: bool = False,
+                 name: str = "ProximalGradientDescent") -> None:  # fmt: skip
+        hyper = {
+            "learning_rate": learning_rate,
+            "l1": l1_regularization_strength,
+            "l2": l2_regularization_strength,
+        }
+        super().__init__(use_locking, name, hyper, {})
+
+
+class ProximalAdagradOptimizer(_SlotOptimizer):
+    """Adagrad followed by the proximal step of l1 and l2 penalties."""
+
+    dense_op, sparse_op = "ApplyProximalAdagrad", "SparseApplyProximalAdagrad"
+    order = ("learning_rate", "l1", "l2")
+
+    def __init__(self, learning_rate: Any, initial_accumulator_value: float = 0.1,
+                 l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
+                 use_locking: bool = False, name: str = "ProximalAdagrad") -> None:  # fmt: skip
+        hyper = {
+            "learning_rate": learning_rate,
+            "l1": l1_regularization_strength,
+            "l2": l2_regularization_strength,
+        }
+        super().__init__(
+            use_locking,
+            name,
+            hyper,
+            {"accumulator": ("ProximalAdagrad", initial_accumulator_value)},
+        )
+
+
+class AdadeltaOptimizer(_SlotOptimizer):
+    """Zeiler's Adadelta: steps scaled by running averages of squared gradients and squared steps."""
+
+    dense_op, sparse_op = "ApplyAdadelta", "SparseApplyAdadelta"
+    order = ("learning_rate", "rho", "epsilon")
+
+    def __init__(self, learning_rate: Any = 0.001, rho: Any = 0.95, epsilon: Any = 1e-8, use_locking: bool = False,
+                 name: str = "Adadelta") -> None:  # fmt: skip
+        hyper = {"learning_rate": learning_rate, "rho": rho, "epsilon": epsilon}
+        slots = {"accum": ("Adadelta", None), "accum_update": ("Adadelta", None)}
+        super().__init__(use_locking, name, hyper, slots)
+
+
+class RMSPropOptimizer(_SlotOptimizer):
+    """Gradients divided by a running root mean square; `centered` subtracts the running mean first."""
+
+    order = ("learning_rate", "decay", "momentum", "epsilon")
+
+    def __init__(self, learning_rate: Any, decay: Any = 0.9, momentum: Any = 0.0, epsilon: Any = 1e-10,
+                 use_locking: bool = False, centered: bool = False, name: str = "RMSProp") -> None:  # fmt: skip
+        hyper = {
+            "learning_rate": learning_rate,
+            "decay": decay,
+            "momentum": momentum,
+            "epsilon": epsilon,
+        }
+        means: dict[str, tuple[str, Any]] = {"mg": ("RMSProp", None)} if centered else {}
+        slots = {**means, "rms": ("RMSProp", 1.0), "momentum": ("RMSProp", None)}
+        self.dense_op = "ApplyCenteredRMSProp" if centered else "ApplyRMSProp"
+        self.sparse_op = f"Sparse{self.dense_op}"
+        super().__init__(use_locking, name, hyper, slots)
+
+
+class AdamOptimizer(Optimizer):
+    """Kingma and Ba's Adam, in the form with epsilon outside the bias correction ("epsilon hat")."""
+
+    def __init__(self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8,
+                 use_locking: bool = False, name: str = "Adam") -> None:  # fmt: skip
+        super().__init__(use_locking, name)
+        self._values = {
+            "learning_rate": learning_rate,
+            "beta1": beta1,
+            "beta2": beta2,
+            "epsilon": epsilon,
+        }
+        self._powers: dict[Any, tuple[Any, Any]] = {}
+
+    def _create_slots(self, var_list: Sequence[Any]) -> None:
+        first = min(var_list, key=lambda v: v.name)
+        if first.graph not in self._powers:
+            powers = tuple(
+                _power(first, self._values[beta], f"{beta}_power") for beta in ("beta1", "beta2")
+            )
+            self._powers[first.graph] = powers
+        for v in var_list:
+            self._zeros_slot(v, "m", "Adam")
+            self._zeros_slot(v, "v", "Adam")
+
+    def _prepare(self) -> None:
+        for name, value in self._values.items():
+            self._hyper(name, value)
+
+    def _inputs(self, var: Tensor) -> list[Any]:
+        powers = [p.value() if p.dtype is var.dtype else cast(p.value(), var.dtype)
+                  for p in self._powers[var.graph]]  # fmt: skip
+        hyper = [self._cast(n, var) for n in ("learning_rate", "beta1", "beta2", "epsilon")]
+        return [*powers, *hyper]
+
+    def _apply_dense(self, grad: Tensor, var: Tensor) -> Operation:
+        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
+        inputs = [_ref(var), _ref(m), _ref(v), *self._inputs(var), grad]
+        return APPLY_ADAM(*inputs, use_locking=self._use_locking).op
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
+        """All moments decay, as TensorFlow's: only the rows of the gradient get a new share."""
+        b1_power, b2_power, lr, b1, b2, epsilon = self._inputs(var)
+        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
+        lr = lr * SQRT(1 - b2_power) / (1 - b1_power)
+        graph = var.graph
+        m_decayed = m.assign(m.value() * b1)  # type: ignore[union-attr]
+        v_decayed = v.assign(v.value() * b2)  # type: ignore[union-attr]
+        with graph.control_dependencies([m_decayed]):
+            m_new = SCATTER_ADD(_ref(m), grad.indices, (1 - b1) * grad.values)
+        with graph.control_dependencies([v_decayed]):
+            v_new = SCATTER_ADD(_ref(v), grad.indices, SQUARE(grad.values) * (1 - b2))
+        with graph.control_dependencies([m_new, v_new]):
+            step = lr * m.read_value() / (SQRT(v.read_value()) + epsilon)  # type: ignore[union-attr]
+        return group(var.assign_sub(step), m_new, v_new)
+
+    def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
+        graph = update_ops[0].graph
+        b1, b2 = self._powers[graph]
+        with graph.control_dependencies(update_ops), graph.colocate_with(b1):
+            new1 = b1.assign(b1.value() * self._cast("beta1", b1), use_locking=self._use_locking)
+            new2 = b2.assign(b2.value() * self._cast("beta2", b2), use_locking=self._use_locking)
+        return group(*update_ops, new1, new2, name=name_scope)
+
+
+def _power(first: Any, beta: Any, name: str) -> Any:
+    initial = beta() if callable(beta) else beta
+    graph = first.graph
+    with (
+        graph.as_default(),
+        graph.control_dependencies(None),
+        graph.colocate_with(first),
+    ):  # in the name scope of the program, as in TensorFlow's checkpoints
+        return Variable(initial, trainable=False, name=name)
+
+
+class FtrlOptimizer(_SlotOptimizer):
+    """McMahan et al.'s follow-the-regularised-leader, with l1 and l2 penalties."""
+
+    dense_op, sparse_op = "ApplyFtrl", "SparseApplyFtrl"
+    order, grad_after = ("learning_rate", "l1", "l2", "learning_rate_power"), 0
+
+    def __init__(self, learning_rate: Any, learning_rate_power: float = -0.5, initial_accumulator_value: float = 0.1,
+                 l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
+                 use_locking: bool = False, name: str = "Ftrl") -> None:  # fmt: skip
+        if initial_accumulator_value < 0 or learning_rate_power > 0:
+            raise InvalidArgumentError(
+                "FTRL needs initial_accumulator_value >= 0 and learning_rate_power <= 0, "
+                f"got {initial_accumulator_value} and {learning_rate_power}"
+            )
+        if l1_regularization_strength < 0 or l2_regularization_strength < 0:
+            raise InvalidArgumentError("FTRL needs penalties >= 0")
+        hyper = {
+            "learning_rate": learning_rate, "l1": l1_regularization_strength, "l2": l2_regularization_strength,
+            "learning_rate_power": learning_rate_power,
+        }  # fmt: skip
+        slots = {"accum": ("Ftrl", initial_accumulator_value), "linear": ("Ftrl", None)}
+        super().__init__(use_locking, name, hyper, slots)
+
+
+API = {
+    "train.Optimizer": Optimizer,
+    "train.GradientDescentOptimizer": GradientDescentOptimizer,
+    "train.MomentumOptimizer": MomentumOptimizer,
+    "train.AdagradOptimizer": AdagradOptimizer,
+    "train.AdadeltaOptimizer": AdadeltaOptimizer,
+    "train.RMSPropOptimizer": RMSPropOptimizer,
+    "train.AdamOptimizer": AdamOptimizer,
+    "train.FtrlOptimizer": FtrlOptimizer,
+    "train.ProximalGradientDescentOptimizer": ProximalGradientDescentOptimizer,
+    "train.ProximalAdagradOptimizer": ProximalAdagradOptimizer,
+}

@@ -1,0 +1,1 @@
+"""Saver, the files that keep track of checkpoints, MetaGraphs and SavedModels."""

@@ -1,0 +1,97 @@
+"""The checkpoints with the best values of a metric, told in a file beside them.
+
+Invariant: the file is replaced as a whole, before a checkpoint that it no longer names is removed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from tfnb.errors import DataLossError, InvalidArgumentError
+from tfnb.ir.files import replace_file
+from tfnb.ops.checkpoint.index import read_bounded
+from tfnb.ops.checkpoint.tensorflow_v2 import is_checkpoint
+
+__all__ = ["API", "BestCheckpoints", "best_checkpoint"]
+
+_FILE = "best_checkpoints.json"
+_MAX_BYTES = 1 << 20
+
+
+class BestCheckpoints:
+    """At most `count` checkpoints, the best first; `mode` "max" or "min" says what is better."""
+
+    def __init__(self, count: int, mode: str) -> None:
+        self._count, self._sign = count, 1.0 if mode == "max" else -1.0
+        self._found: list[tuple[float, str]] = []
+        self._dropped: list[str] = []
+
+    @property
+    def best(self) -> str | None:
+        return self._found[0][1] if self._found else None
+
+    def keeps(self, prefix: str) -> bool:
+        return any(p == prefix for _, p in self._found)
+
+    def add(self, folder: str, prefix: str, metric: float) -> None:
+        """Notes a checkpoint's metric. Raises `InvalidArgumentError` for NaN."""
+        if math.isnan(metric):
+            raise InvalidArgumentError(f"the metric of {prefix} is NaN")
+        rest = [x for x in self._found if x[1] != prefix]
+        ranked = sorted([*rest, (metric, prefix)], key=lambda x: -self._sign * x[0])
+        self._found, dropped = ranked[: self._count], ranked[self._count :]
+        self._dropped += [p for _, p in dropped if p != prefix]
+        told = [{"path": os.path.basename(p), "metric": m} for m, p in self._found]
+        text = json.dumps({"checkpoints": told}, indent=1) + "\n"
+        replace_file(os.path.join(folder, _FILE), lambda p: _write(p, text))
+
+    def drop(self) -> list[str]:
+        """The checkpoints that are no longer among the best since the last call."""
+        dropped, self._dropped = self._dropped, []
+        return [p for p in dropped if not self.keeps(p)]
+
+    def recover(self, folder: str) -> None:
+        """Goes on from the file that an earlier run left."""
+        self._found = [(m, p) for m, p in _read(folder) if is_checkpoint(p)][: self._count]
+
+
+def _write(path: str, text: str) -> None:
+    Path(path).write_text(text, encoding="utf-8")
+
+
+def _read(folder: str) -> list[tuple[float, str]]:
+    """The metric and prefix of each checkpoint that the file names. Raises `DataLossError` when it is damaged."""
+    path = os.path.join(folder, _FILE)
+    if not os.path.exists(path):
+        return []
+    try:
+        told = json.loads(read_bounded(path, _MAX_BYTES, "a list of the best checkpoints"), parse_int=float)
+    except (ValueError, RecursionError) as e:
+        raise DataLossError(f"{path} is damaged: {e!r}") from None
+    found = []
+    match told:
+        case {"checkpoints": [*members]}:
+            for member in members:
+                match member:
+                    case {"path": str(name), "metric": float() as metric} if name == os.path.basename(name):
+                        found.append((metric, os.path.join(folder, name)))
+                    case _:
+                        raise DataLossError(f"{path} is damaged: {str(member)[:200]} is no path and metric")
+        case _:
+            raise DataLossError(f"{path} is damaged: it has no list of checkpoints")
+    return found
+
+
+def best_checkpoint(checkpoint_dir: str) -> str | None:
+    """The prefix of a folder's checkpoint with the best metric (`Saver(keep_best=...)`), or None."""
+    for _, path in _read(os.fsdecode(checkpoint_dir)):
+        if is_checkpoint(path):
+            return path
+    return None
+
+
+API: dict[str, Any] = {"train.best_checkpoint": best_checkpoint}

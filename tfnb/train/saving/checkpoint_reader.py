@@ -1,0 +1,202 @@
+"""Reading checkpoints without a graph, and variables that begin with values of a checkpoint.
+
+Invariant: what is read is whole and passed its checksum.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.variables.partitioned import PartitionedVariable
+from tfnb.client.variables.variable import Variable
+from tfnb.errors import InvalidArgumentError, NotFoundError, ShapeError
+from tfnb.ir.default import get_default_graph
+from tfnb.ops.array.placeholder import PLACEHOLDER
+from tfnb.ops.checkpoint.save_restore import RESTORE_V2
+from tfnb.ops.checkpoint.tensorflow_v2 import open_checkpoint
+from tfnb.ops.control_flow.switch_merge import NO_OP
+from tfnb.ops.state.variables import ASSIGN
+from tfnb.train.saving.checkpoint_state import latest_checkpoint
+from tfnb.train.saving.saver import Saver
+from tfnb.types import DType, as_shape
+
+__all__ = ["API", "CheckpointReader", "load_checkpoint"]
+
+
+class CheckpointReader:
+    """The tensors of a checkpoint by name.
+
+    filepattern: the checkpoint's prefix. Raises `NotFoundError` when there is none, `DataLossError` when its index is
+    damaged.
+    """
+
+    def __init__(self, filepattern: Any) -> None:
+        self._checkpoint = open_checkpoint(os.fsdecode(filepattern))
+
+    def has_tensor(self, tensor_str: str) -> bool:
+        return tensor_str in self._checkpoint.entries
+
+    def get_tensor(self, tensor_str: str) -> Any:
+        """The value. Raises `NotFoundError`, `DataLossError`."""
+        return self._checkpoint.read(tensor_str)
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        return {n: list(e.shape) for n, e in self._checkpoint.entries.items()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, DType]:
+        return {n: e.dtype for n, e in self._checkpoint.entries.items()}
+
+    def debug_string(self) -> bytes:
+        """A line per tensor: name, dtype, shape."""
+        entries = sorted(self._checkpoint.entries.items())
+        return "".join(f"{n} ({e.dtype.name}) {list(e.shape)}\n" for n, e in entries).encode()
+
+
+def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
+    """The reader of a checkpoint, or of a folder's latest. Raises `NotFoundError` when there is none."""
+    given = os.fsdecode(ckpt_dir_or_file)
+    if os.path.isdir(given):
+        found = latest_checkpoint(given)
+        if found is None:
+            raise NotFoundError(f"there is no checkpoint in the folder {given}")
+        given = found
+    return CheckpointReader(given)
+
+
+def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
+    """(name, shape) of each tensor, sorted."""
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
+
+
+def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
+    """The value of one tensor; ":0" at the end of its name is no matter."""
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
+
+
+# ---- variables from checkpoints ------------------------------------------------------------------
+
+
+def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
+    """Makes values of a checkpoint the initial values of variables of the default graph.
+
+    assignment_map: name in the checkpoint -> variable (partitioned ones too) or its name, or scope in the checkpoint
+    ("scope/", "/" for all) -> scope here. Raises `NotFoundError` for a name that one side lacks, `ShapeError` when
+    shapes differ.
+    """
+    reader = load_checkpoint(ckpt_dir_or_file)
+    for theirs, variable in _pairs(assignment_map):
+        _begin_with(reader, theirs, variable)
+
+
+def _pairs(assignment_map: Any) -> list[tuple[str, Any]]:
+    given = assignment_map
+    if not isinstance(given, Mapping):
+        given = {v.op.name: v for v in given}
+    graph = get_default_graph()
+    named: dict[str, list[Any]] = {}
+    for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
+        named.setdefault(v.op.name if v.save_slice_info is None else v.save_slice_info.full_name, []).append(v)
+    found: list[tuple[str, Any]] = []
+    for theirs, ours in given.items():
+        if not isinstance(ours, str):
+            parts = ours if isinstance(ours, (list, tuple, PartitionedVariable)) else [ours]
+            found += [(theirs, v) for v in parts]
+        elif ours in named and not theirs.endswith("/"):
+            found += [(theirs, v) for v in named[ours]]
+        else:
+            found += _scope_pairs(theirs, ours, named)
+    return found
+
+
+def _scope_pairs(theirs: str, ours: str, named: Mapping[str, list[Any]]) -> list[tuple[str, Any]]:
+    if not theirs.endswith("/"):
+        raise NotFoundError(f"there is no variable {ours!r} to begin with {theirs!r} of the checkpoint")
+    here, there = ("" if s == "/" else s.rstrip("/") + "/" for s in (ours, theirs))
+    pairs = [(there + n[len(here) :], v) for n, parts in named.items() if n.startswith(here) for v in parts]
+    if not pairs:
+        raise NotFoundError(f"there is no variable in the scope {ours!r}")
+    return pairs
+
+
+def _begin_with(reader: CheckpointReader, name: str, variable: Any) -> None:
+    if not reader.has_tensor(name):
+        raise NotFoundError(f"Key {name} not found in checkpoint, wanted for {variable.name}")
+    if not isinstance(variable, Variable):
+        raise InvalidArgumentError(f"init_from_checkpoint needs a variable, got {variable!r}")
+    shape, part = reader.get_variable_to_shape_map()[name], variable.save_slice_info
+    needed = variable.shape if part is None else as_shape(part.full_shape)
+    if not needed.is_compatible_with(shape):
+        raise ShapeError(f"{variable.name} has shape {needed}, {name} in the checkpoint {shape}")
+    graph = variable.graph
+    with graph.as_default(), graph.name_scope("checkpoint_initializer"), graph.control_dependencies(None):
+        prefix = graph.constant(np.array(reader._checkpoint.prefix.encode(), object))
+        spec = "" if part is None else part.spec
+        names, slices = np.array([name.encode()], object), np.array([spec.encode()], object)
+        (value,) = RESTORE_V2(prefix, names, slices, dtypes=[variable.dtype])
+        value.set_shape(variable.shape)
+        variable.begin_with(value)
+
+
+def assign_from_checkpoint(
+    model_path: Any, var_list: Any, ignore_missing_vars: bool = False
+) -> tuple[Any, dict[Any, Any]]:
+    """(operation, feed): running the operation with the feed assigns a checkpoint's values.
+
+    var_list: variables, or name in the checkpoint -> variable. Raises `NotFoundError` for a name that the checkpoint
+    lacks, unless those are ignored; `ShapeError` when shapes differ.
+    """
+    reader = CheckpointReader(model_path)
+    given = var_list if isinstance(var_list, Mapping) else {v.op.name: v for v in var_list}
+    feeds: dict[Any, Any] = {}
+    assigned = []
+    graph = get_default_graph()
+    for name, variable in given.items():
+        if not reader.has_tensor(name):
+            if ignore_missing_vars:
+                continue
+            raise NotFoundError(f"Key {name} not found in checkpoint {os.fsdecode(model_path)}")
+        value = reader.get_tensor(name)
+        if not variable.shape.is_compatible_with(value.shape):
+            raise ShapeError(f"{variable.name} has shape {variable.shape}, {name} in the checkpoint {value.shape}")
+        graph = variable.graph
+        with graph.as_default(), graph.name_scope("assign_from_checkpoint"):
+            fed = PLACEHOLDER(shape=as_shape(value.shape), dtype=variable.dtype, name="value", graph=graph)
+        feeds[fed] = value
+        assigned.append(ASSIGN(variable, fed))
+    with graph.as_default(), graph.control_dependencies(assigned):
+        return NO_OP(name="assign_from_checkpoint"), feeds
+
+
+def assign_from_checkpoint_fn(
+    model_path: Any,
+    var_list: Any,
+    ignore_missing_vars: bool = False,
+    reshape_variables: bool = False,
+) -> Callable[[Any], None]:
+    """A function of a session that restores the variables from the checkpoint."""
+    given = var_list if isinstance(var_list, Mapping) else {v.op.name: v for v in var_list}
+    if ignore_missing_vars:
+        reader = CheckpointReader(model_path)
+        given = {n: v for n, v in given.items() if reader.has_tensor(n)}
+    saver = Saver(given, reshape=reshape_variables, allow_empty=True)
+    return lambda session: saver.restore(session, model_path)
+
+
+API: dict[str, Any] = {
+    "train.NewCheckpointReader": CheckpointReader,
+    "train.load_checkpoint": load_checkpoint,
+    "train.list_variables": list_variables,
+    "train.load_variable": load_variable,
+    "train.init_from_checkpoint": init_from_checkpoint,
+    "contrib.framework.load_checkpoint": load_checkpoint,
+    "contrib.framework.list_variables": list_variables,
+    "contrib.framework.load_variable": load_variable,
+    "contrib.framework.init_from_checkpoint": init_from_checkpoint,
+    "contrib.framework.assign_from_checkpoint": assign_from_checkpoint,
+    "contrib.framework.assign_from_checkpoint_fn": assign_from_checkpoint_fn,
+}

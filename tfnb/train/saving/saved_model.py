@@ -1,0 +1,326 @@
+"""SavedModel: a folder with graphs, signatures, variables and files, for programs that only use a model.
+
+`saved_model.pb` is TensorFlow's message; the variables are a checkpoint of ours beside it. Invariant: the folder is
+there under its name only when all of it is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import os
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.graph.meta_graph import export_meta_graph, import_scoped_meta_graph
+from tfnb.errors import (
+    AlreadyExistsError,
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    ResourceExhaustedError,
+)
+from tfnb.ir.builder import GraphBuilder
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.files import os_errors, sync_file, sync_folder
+from tfnb.ir.graphdef.wire import read_message
+from tfnb.ir.protos import proto
+from tfnb.ir.scratch import Scratch
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.checkpoint.files import sweep
+from tfnb.session.session import Session
+from tfnb.train.saving.saver import Saver
+from tfnb.train.saving.signatures import (
+    SIGNATURE_CONSTANTS,
+    TAG_CONSTANTS,
+    build_tensor_info,
+    predict_signature_def,
+)
+
+__all__ = ["API", "SavedModelBuilder", "load"]
+
+_FILE, _TEXT_FILE = "saved_model.pb", "saved_model.pbtxt"
+_VARIABLES = os.path.join("variables", "variables")
+_ASSETS = "assets"
+_MAIN_OP, _LEGACY_INIT_OP = "saved_model_main_op", "legacy_init_op"
+
+
+@cache
+def _saved_model_message() -> Any:
+    """The class of TensorFlow's SavedModel message: a version and MetaGraphDefs."""
+    descriptors = importlib.import_module("google.protobuf.descriptor_pb2")
+    pool = importlib.import_module("google.protobuf.descriptor_pool").Default()
+    meta_graph = proto("meta_graph").MetaGraphDef.DESCRIPTOR
+    file = descriptors.FileDescriptorProto(
+        name="tfnb/saved_model.proto", package="tfnb", syntax="proto3", dependency=[meta_graph.file.name]
+    )
+    field = descriptors.FieldDescriptorProto
+    message = file.message_type.add(name="SavedModel")
+    message.field.add(
+        name="saved_model_schema_version", number=1, type=field.TYPE_INT64, label=field.LABEL_OPTIONAL
+    )
+    message.field.add(
+        name="meta_graphs", number=2, type=field.TYPE_MESSAGE, label=field.LABEL_REPEATED,
+        type_name=f".{meta_graph.full_name}",
+    )  # fmt: skip
+    pool.AddSerializedFile(file.SerializeToString())
+    factory = importlib.import_module("google.protobuf.message_factory")
+    return factory.GetMessageClass(pool.FindMessageTypeByName("tfnb.SavedModel"))
+
+
+class SavedModelBuilder:
+    """Makes the folder `export_dir`, which must not exist yet; it appears with `save`.
+
+    Raises `AlreadyExistsError` when there is something of that name.
+    """
+
+    def __init__(self, export_dir: Any) -> None:
+        self._dir = os.fsdecode(export_dir).rstrip(os.sep)
+        if os.path.exists(self._dir):
+            raise AlreadyExistsError(f"the export directory {self._dir} exists already")
+        self._scratch: Scratch | None = None
+        self._message = _saved_model_message()(saved_model_schema_version=1)
+        self._has_variables = False
+        self._assets: dict[str, str] = {}  # name in the folder -> the file that was copied
+
+    def add_meta_graph_and_variables(
+        self,
+        sess: Session,
+        tags: Iterable[str],
+        signature_def_map: Mapping[str, Any] | None = None,
+        assets_collection: Any = None,
+        legacy_init_op: Any = None,
+        clear_devices: bool = False,
+        main_op: Any = None,
+        strip_default_attrs: bool = False,
+        saver: Saver | None = None,
+    ) -> None:
+        """Adds the session's graph and the values of its variables; once, before `add_meta_graph`.
+
+        tags: what the graph is for. signature_def_map: SignatureDefs by name. assets_collection: string tensors with
+        names of files to take along. main_op (or legacy_init_op): an operation to run after loading.
+        """
+        if self._has_variables:
+            raise FailedPreconditionError("the variables of the SavedModel have been added already")
+        graph = sess.graph
+        with graph.as_default():
+            saver = saver or Saver(allow_empty=True)
+            path = os.path.join(self._made(), _VARIABLES)
+            with os_errors(path):
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+            saver.save(sess, path, write_meta_graph=False, write_state=False)
+        self._has_variables = True
+        self._add(
+            graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver,
+            strip_default_attrs,
+        )  # fmt: skip
+
+    def add_meta_graph(
+        self,
+        tags: Iterable[str],
+        signature_def_map: Mapping[str, Any] | None = None,
+        assets_collection: Any = None,
+        legacy_init_op: Any = None,
+        clear_devices: bool = False,
+        main_op: Any = None,
+        strip_default_attrs: bool = False,
+        saver: Saver | None = None,
+    ) -> None:
+        """Adds the default graph, for the variables that were added before."""
+        if not self._has_variables:
+            raise FailedPreconditionError("add_meta_graph_and_variables must be called first")
+        graph = get_default_graph()
+        saver = saver or Saver(allow_empty=True)
+        self._add(
+            graph, tags, signature_def_map, assets_collection, legacy_init_op, main_op, clear_devices, saver,
+            strip_default_attrs,
+        )  # fmt: skip
+
+    def _made(self) -> str:
+        """The folder in which everything is made before it takes its name; what is above it is made if needed."""
+        with os_errors(self._dir):
+            if self._scratch is None:
+                os.makedirs(os.path.dirname(self._dir) or ".", exist_ok=True)
+                self._scratch = Scratch(self._dir)
+            return self._scratch.file("model")
+
+    def _add(
+        self, graph: GraphBuilder, tags: Iterable[str], signatures: Any, assets: Any, legacy_init_op: Any,
+        main_op: Any, clear_devices: bool, saver: Saver, strip_default_attrs: bool,
+    ) -> None:  # fmt: skip
+        for key, op in ((_MAIN_OP, main_op), (_LEGACY_INIT_OP, legacy_init_op)):
+            if op is not None and op not in graph.get_collection(key):
+                graph.add_to_collection(key, op)
+        info = proto("meta_graph").MetaGraphDef.MetaInfoDef(tags=list(tags))
+        meta = export_meta_graph(
+            meta_info_def=info, saver_def=saver.as_saver_def(), graph=graph, clear_devices=clear_devices,
+            strip_default_attrs=strip_default_attrs,
+        )  # fmt: skip
+        for name, signature in (signatures or {}).items():
+            meta.signature_def[name].CopyFrom(signature)
+        for tensor in assets or ():
+            self._add_asset(meta, tensor)
+        self._message.meta_graphs.add().CopyFrom(meta)
+
+    def _add_asset(self, meta: Any, tensor: Tensor) -> None:
+        value = getattr(tensor.op.attrs, "value", None)
+        if value is None or np.size(value) != 1:
+            raise InvalidArgumentError(f"the asset {tensor.name} is no constant with a file's name")
+        source = np.asarray(value).reshape(-1)[0].decode()
+        folder = os.path.join(self._made(), _ASSETS)
+        name = self._asset_name(source)
+        with os_errors(source):
+            os.makedirs(folder, exist_ok=True)
+            shutil.copyfile(source, os.path.join(folder, name))
+        self._assets[name] = source
+        meta.asset_file_def.add(tensor_info=build_tensor_info(tensor), filename=name)
+
+    def _asset_name(self, source: str) -> str:
+        """The file's own name; with a number behind it where another file has that name."""
+        own = os.path.basename(source)
+        numbered = (f"{own}_{k}" for k in itertools.count(1))
+        return next(n for n in itertools.chain([own], numbered) if self._assets.get(n, source) == source)
+
+    def add_extra(self, write: Callable[[str], None]) -> None:
+        """`write(folder)` adds files to the folder that takes its name with `save`."""
+        write(self._made())
+
+    def save(self, as_text: bool = False) -> str:
+        """Writes the message and gives the folder its name; gives the file's path."""
+        if not self._message.meta_graphs:
+            raise FailedPreconditionError("there is nothing in the SavedModel yet")
+        name = _TEXT_FILE if as_text else _FILE
+        if as_text:
+            text_format = importlib.import_module("google.protobuf.text_format")
+            content = text_format.MessageToString(self._message).encode()
+        else:
+            content = self._message.SerializeToString()
+        made = self._made()
+        with os_errors(self._dir):
+            path = os.path.join(made, name)
+            with open(path, "wb") as file:
+                file.write(content)
+            sync_file(path)
+            sync_folder(made)
+            if os.path.lexists(self._dir):  # an empty folder would be replaced
+                raise AlreadyExistsError(f"the export directory {self._dir} exists already")
+            os.rename(made, self._dir)
+            sync_folder(os.path.dirname(self._dir))
+        if self._scratch is not None:
+            self._scratch.remove()
+            self._scratch = None
+        sweep(os.path.dirname(self._dir))
+        return os.path.join(self._dir, name)
+
+
+# ---- loading -------------------------------------------------------------------------------------
+
+
+def maybe_saved_model_directory(export_dir: str) -> bool:
+    """Does the folder hold a SavedModel?"""
+    folder = os.fsdecode(export_dir)
+    return any(os.path.exists(os.path.join(folder, name)) for name in (_FILE, _TEXT_FILE))
+
+
+def _read(folder: str) -> Any:
+    message = _saved_model_message()
+    path = os.path.join(folder, _FILE)
+    try:
+        if os.path.exists(path):
+            found = message()
+            read_message(found, Path(path).read_bytes())
+            return found
+        path = os.path.join(folder, _TEXT_FILE)
+        if os.path.exists(path):
+            text_format = importlib.import_module("google.protobuf.text_format")
+            return text_format.Parse(Path(path).read_text(encoding="utf-8"), message())
+    except OSError as e:
+        with os_errors(path):
+            raise e
+    except ResourceExhaustedError:
+        raise
+    except Exception as e:  # our DataLossError, and protobuf's ParseError
+        raise DataLossError(f"{path} is no SavedModel: {e}") from None
+    raise NotFoundError(f"there is no SavedModel in {folder} (no file {_FILE})")
+
+
+def load(
+    sess: Session, tags: Iterable[str], export_dir: str, import_scope: str | None = None, **saver_kwargs: Any
+) -> Any:
+    """Adds the graph with exactly these tags to the session's graph and restores its variables; gives its MetaGraphDef.
+
+    The op that the file names as its main op (or legacy init op) is run then, as in TensorFlow. It is a part of a
+    program like any other and may write files, so load only models whose makers you trust.
+
+    Raises `NotFoundError` (no SavedModel, no such tags), `DataLossError` (damaged).
+    """
+    folder = os.fsdecode(export_dir)
+    wanted = {tags} if isinstance(tags, str) else set(tags)
+    saved = _read(folder)
+    found = [m for m in saved.meta_graphs if set(m.meta_info_def.tags) == wanted]
+    if not found:
+        there = [sorted(m.meta_info_def.tags) for m in saved.meta_graphs]
+        raise NotFoundError(f"no graph in {folder} has the tags {sorted(wanted)}; there are {there}")
+    graph = sess.graph
+    with graph.as_default():
+        message, scope = import_scoped_meta_graph(
+            found[0], graph=graph, import_scope=import_scope, **saver_kwargs
+        )
+        if graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope or None):
+            Saver.from_proto(message.saver_def, scope).restore(sess, os.path.join(folder, _VARIABLES))
+        _run_main_op(sess, message, scope, folder)
+    return message
+
+
+def _run_main_op(sess: Any, message: Any, scope: str, folder: str) -> None:
+    prefix = f"{scope}/" if scope else ""
+    feeds = {
+        prefix + a.tensor_info.name: os.path.join(folder, _ASSETS, os.path.basename(a.filename)).encode()
+        for a in message.asset_file_def
+    }
+    for key in (_MAIN_OP, _LEGACY_INIT_OP):
+        names = message.collection_def[key].node_list.value if key in message.collection_def else ()
+        for name in names:
+            sess.run(sess.graph.as_graph_element(prefix + name), feeds)
+
+
+def simple_save(
+    session: Session,
+    export_dir: str,
+    inputs: Mapping[str, Any],
+    outputs: Mapping[str, Any],
+    legacy_init_op: Any = None,
+) -> None:
+    """A SavedModel for serving, with one signature of tensors by name."""
+    builder = SavedModelBuilder(export_dir)
+    key = SIGNATURE_CONSTANTS["DEFAULT_SERVING_SIGNATURE_DEF_KEY"]
+    builder.add_meta_graph_and_variables(
+        session, [TAG_CONSTANTS["SERVING"]], {key: predict_signature_def(inputs, outputs)},
+        assets_collection=session.graph.get_collection(GraphKeys.ASSET_FILEPATHS),
+        legacy_init_op=legacy_init_op, clear_devices=True,
+    )  # fmt: skip
+    builder.save()
+
+
+API: dict[str, Any] = {
+    "saved_model.Builder": SavedModelBuilder,
+    "saved_model.builder.SavedModelBuilder": SavedModelBuilder,
+    "saved_model.load": load,
+    "saved_model.loader.load": load,
+    "saved_model.loader.maybe_saved_model_directory": maybe_saved_model_directory,
+    "saved_model.maybe_saved_model_directory": maybe_saved_model_directory,
+    "saved_model.contains_saved_model": maybe_saved_model_directory,
+    "saved_model.simple_save": simple_save,
+    "saved_model.constants.SAVED_MODEL_FILENAME_PB": _FILE,
+    "saved_model.constants.SAVED_MODEL_FILENAME_PBTXT": _TEXT_FILE,
+    "saved_model.constants.VARIABLES_DIRECTORY": "variables",
+    "saved_model.constants.VARIABLES_FILENAME": "variables",
+    "saved_model.constants.ASSETS_DIRECTORY": _ASSETS,
+}

@@ -1,0 +1,445 @@
+"""`tf.train.Saver`: checkpoints of variables, kept, thinned out, restored (white paper, section 3.3; OSDI'16, 4.3).
+
+A save writes shards, index, MetaGraph and at last the pointer file, each whole before it has its name; so the latest
+checkpoint loads whatever happens meanwhile. Invariant: a restore compares names, dtypes, shapes and checksums of all
+variables before it assigns any.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.graph.meta_graph import export_meta_graph
+from tfnb.errors import (
+    AbortedError,
+    DTypeError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+)
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.files import os_errors
+from tfnb.ir.protos import proto
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.checkpoint.files import Checkpoint, Item, write_checkpoint
+from tfnb.ops.checkpoint.tensorflow_v2 import checkpoint_stamp, is_checkpoint, open_checkpoint
+from tfnb.session.session import Session
+from tfnb.train.saving.best_checkpoints import BestCheckpoints
+from tfnb.train.saving.checkpoint_state import (
+    delete_checkpoint,
+    get_checkpoint_mtimes,
+    meta_graph_path,
+    update_checkpoint_state,
+)
+from tfnb.train.saving.saver_graph import Saveable, SaverNames, add_saver, saveables
+from tfnb.types import as_shape
+
+__all__ = ["API", "Saver"]
+
+_V1, _V2 = 1, 2
+_ATTEMPTS = 50  # to restore a checkpoint that saves replace meanwhile
+
+
+class Saver:
+    """Saves and restores variables.
+
+    var_list: the variables (default: all global ones), or a mapping of the names they have in checkpoints to
+    them. reshape: restore into another shape of as many elements. sharded: one Save node per device. max_to_keep: how
+    many checkpoints stay (None or 0: all). keep_checkpoint_every_n_hours: one per so many hours stays beyond that.
+    restore_sequentially: one variable after the other. allow_empty: no variables are no error. keep_best: so many
+    checkpoints with the best `metric` given to `save` stay beyond max_to_keep; best_mode: "max" or "min". The other
+    arguments are TensorFlow's; checkpoints have one format, whatever `write_version` asks for.
+
+    Raises `InvalidArgumentError` without variables, or when two have one name; `DTypeError` for what is no variable.
+    """
+
+    def __init__(
+        self,
+        var_list: Any = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: Any = None,
+        builder: Any = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: int = _V2,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: str | None = None,
+        keep_best: int = 0,
+        best_mode: str = "max",
+    ) -> None:
+        if builder is not None:
+            raise InvalidArgumentError("Saver: a builder of one's own is not understood")
+        if best_mode not in ("max", "min"):
+            raise InvalidArgumentError(f"Saver: best_mode must be 'max' or 'min', got {best_mode!r}")
+        if defer_build and var_list is not None:
+            raise InvalidArgumentError("Saver: with defer_build, var_list must be None")
+        self._var_list, self._name, self._filename = var_list, name, filename
+        self._reshape, self._sharded = reshape, sharded
+        self._sequentially, self._allow_empty = restore_sequentially, allow_empty
+        self._max_to_keep = max_to_keep or 0
+        self._every_hours = keep_checkpoint_every_n_hours
+        self._pad_step_number, self._relative = pad_step_number, save_relative_paths
+        self._write_version = write_version
+        self._kept: list[tuple[str, float]] = []
+        self._written: set[str] = set()  # those of the kept ones that this object saved
+        self._next_preserved = time.time() + self._every_hours * 3600
+        self._best = BestCheckpoints(keep_best, best_mode) if keep_best else None
+        self._names: SaverNames | None = None
+        self._chosen: list[Saveable] | None = None
+        self._graph: Any = None
+        self._lock = threading.Lock()
+        self._starting = threading.Lock()  # threads may save, and close, at once
+        self._writer: ThreadPoolExecutor | None = None
+        self._pending: Future[str] | None = None
+        if saver_def is not None:
+            self._take_def(saver_def)
+        elif not defer_build:
+            self.build()
+
+    def build(self) -> None:
+        """Adds the nodes (after `defer_build`); done once."""
+        if self._names is not None:
+            return
+        chosen = saveables(self._var_list)
+        self._graph = chosen[0].ref.graph if chosen else get_default_graph()
+        if not chosen and not self._allow_empty:
+            raise InvalidArgumentError("Saver: there are no variables to save")
+        self._chosen = chosen
+        with self._graph.as_default():
+            self._names = add_saver(
+                chosen, name=self._name, reshape=self._reshape, sharded=self._sharded,
+                sequentially=self._sequentially, filename=self._filename,
+            )  # fmt: skip
+
+    # ---- saving ----------------------------------------------------------------------------------
+
+    def save(
+        self,
+        sess: Any,
+        save_path: Any,
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        strip_default_attrs: bool = False,
+        metric: float | None = None,
+    ) -> str:
+        """Saves the variables of a session; gives the checkpoint's prefix.
+
+        save_path: the prefix, to which "-STEP" is added when `global_step` (a number, tensor or variable) is given.
+        Folders that are missing are made. Raises `PermissionDeniedError`, `ResourceExhaustedError` (disk full),
+        `FailedPreconditionError` for a variable without a value; checkpoints of before are then untouched.
+        """
+        self.wait()
+        path = self._path(sess, save_path, global_step, latest_filename)
+        names = self._built()
+        if self._chosen is None or self._chosen:
+            with self._lock:  # threads may save too
+                sess.run(names.save_tensor_name, {names.filename_tensor_name: path})
+                self._write_meta(path, meta_graph_suffix, write_meta_graph, strip_default_attrs)
+                self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
+        return path
+
+    def export_meta_graph(
+        self,
+        filename: str | None = None,
+        collection_list: Any = None,
+        as_text: bool = False,
+        export_scope: str | None = None,
+        clear_devices: bool = False,
+        clear_extraneous_savers: bool = False,
+        strip_default_attrs: bool = False,
+    ) -> Any:
+        """The MetaGraphDef of the saver's graph and of the saver, written to `filename` if given.
+
+        The arguments are those of `tf.train.export_meta_graph`.
+        """
+        saver_def = self.as_saver_def()
+        return export_meta_graph(
+            filename, saver_def=saver_def, collection_list=collection_list, as_text=as_text, graph=self._graph,
+            export_scope=export_scope, clear_devices=clear_devices,
+            clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs,
+        )  # fmt: skip
+
+    def save_async(
+        self,
+        sess: Any,
+        save_path: Any,
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        metric: float | None = None,
+    ) -> Future[str]:
+        """As `save`, but only reads the variables, between two steps; a thread of the saver's own writes them.
+
+        Waits for the save before, if that is still being written, so there is one copy of the variables at most.
+        Gives a future of the prefix; what went wrong is raised by it, and by the next `save`, `save_async` or `wait`.
+        """
+        self.wait()
+        path = self._path(sess, save_path, global_step, latest_filename)
+        self._built()
+        if self._chosen is None:
+            raise FailedPreconditionError("save_async needs a Saver made of variables, not of a SaverDef")
+        values = sess.run([s.ref for s in self._chosen])
+        items: list[Item] = [
+            (s.name, s.slice_spec, _own(value)) for s, value in zip(self._chosen, values, strict=True)
+        ]
+
+        def write() -> str:
+            with self._lock:
+                write_checkpoint(path, items)
+                self._write_meta(path, meta_graph_suffix, write_meta_graph, False)
+                self._finish(path, meta_graph_suffix, write_state, latest_filename, metric)
+            return path
+
+        with self._starting:
+            if self._writer is None:
+                self._writer = ThreadPoolExecutor(1, thread_name_prefix="tfnb-saver")
+            self._pending = self._writer.submit(write)
+            return self._pending
+
+    def _write_meta(self, path: str, suffix: str, wanted: bool, strip_default_attrs: bool) -> None:
+        if wanted:
+            meta = meta_graph_path(path, suffix)
+            with os_errors(meta):
+                self.export_meta_graph(meta, strip_default_attrs=strip_default_attrs)
+
+    def wait(self) -> None:
+        """Returns when no save is being written. Raises what the last asynchronous one met."""
+        with self._starting:
+            pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.result()
+
+    def close(self) -> None:
+        """Waits and ends the thread that writes; a later `save_async` starts another."""
+        with self._starting:
+            writer, self._writer = self._writer, None
+        try:
+            self.wait()
+        finally:
+            if writer is not None:
+                writer.shutdown()
+
+    def _path(self, sess: Any, save_path: Any, global_step: Any, latest: str | None) -> str:
+        prefix = os.fsdecode(save_path)
+        base = os.path.basename(prefix)
+        if not base:
+            raise InvalidArgumentError(f"save_path must name a file, got {prefix!r}")
+        if base == (latest or "checkpoint") and global_step is None:
+            raise InvalidArgumentError(f"save_path {prefix!r} is the name of the pointer file")
+        if global_step is None:
+            return prefix
+        step = _step_number(sess, global_step)
+        return f"{prefix}-{step:08d}" if self._pad_step_number else f"{prefix}-{step}"
+
+    def _finish(
+        self, path: str, suffix: str, state: bool, latest: str | None, metric: float | None
+    ) -> None:
+        """The pointer file, and then the removal of what is no longer kept."""
+        if not state:
+            return
+        folder = os.path.dirname(path)
+        if self._best is not None and metric is not None:
+            self._best.add(folder, path, float(metric))
+        self._kept = [(p, t) for p, t in self._kept if p != path] + [(path, time.time())]
+        self._written.add(path)
+        dropped = []
+        while self._max_to_keep and len(self._kept) > self._max_to_keep:
+            old, written = self._kept.pop(0)
+            if written > self._next_preserved:
+                self._next_preserved += self._every_hours * 3600
+            elif self._best is None or not self._best.keeps(old):
+                dropped.append(old)
+        update_checkpoint_state(
+            folder, path, [p for p, _ in self._kept], latest, [t for _, t in self._kept],
+            save_relative_paths=self._relative,
+        )  # fmt: skip
+        if self._best is not None:
+            dropped += [p for p in self._best.drop() if p not in dict(self._kept)]
+        for old in dropped:
+            # A pointer file that came with a copied folder names checkpoints of another run, which are not this one's.
+            if old in self._written or _same_folder(old, path):
+                delete_checkpoint(old, suffix)
+            self._written.discard(old)
+
+    # ---- restoring -------------------------------------------------------------------------------
+
+    def restore(self, sess: Session, save_path: str) -> None:
+        """Gives the variables the values of a checkpoint; they need no initial values.
+
+        Raises `NotFoundError` (no checkpoint, a variable that it lacks), `InvalidArgumentError` (another dtype or
+        shape), `DataLossError` (damaged); the session is then as before.
+        """
+        if save_path is None:
+            raise InvalidArgumentError("restore: can't load save_path when it is None")
+        self.wait()
+        names = self._built()
+        prefix = os.fsdecode(save_path)
+        if not is_checkpoint(prefix):
+            raise NotFoundError(f"restore: {prefix} is not a checkpoint (no file {prefix}.index)")
+        if self._chosen is not None and not self._chosen:
+            return
+        for _ in range(_ATTEMPTS):
+            before = checkpoint_stamp(prefix)
+            checkpoint = open_checkpoint(prefix)
+            if self._chosen is None:
+                checkpoint.verify()
+            else:
+                self._check(checkpoint, self._chosen)
+            sess.run(names.restore_op_name, {names.filename_tensor_name: prefix})
+            if not self._has_several_nodes() or checkpoint_stamp(prefix) == before:
+                return
+        raise AbortedError(f"restore: {prefix} was saved anew {_ATTEMPTS} times while it was restored")
+
+    def _has_several_nodes(self) -> bool:
+        """May several nodes restore, one from a checkpoint and another from the one that a save put in its place?"""
+        return self._chosen is None or self._sharded or self._sequentially
+
+    def _check(self, checkpoint: Checkpoint, chosen: Sequence[Saveable]) -> None:
+        missing = [s.name for s in chosen if s.name not in checkpoint.entries]
+        if missing:
+            more = f" (and {len(missing) - 1} more variables)" if missing[1:] else ""
+            raise NotFoundError(f"Key {missing[0]} not found in checkpoint {checkpoint.prefix}{more}")
+        for s in chosen:
+            entry = checkpoint.entry(s.name)
+            if entry.dtype is not s.ref.dtype:
+                raise InvalidArgumentError(
+                    f"restore: {s.name} is {s.ref.dtype.name} here, {entry.dtype.name} in {checkpoint.prefix}",
+                    s.ref.op,
+                )
+            shape = s.ref.shape
+            fits = shape.is_compatible_with(entry.shape)
+            if s.slice_spec:  # "FULL SHAPE PLACES"
+                shape = as_shape([int(n) for n in s.slice_spec.split(" ")[:-1]])
+                fits = shape.is_compatible_with(entry.shape)
+            elif self._reshape and shape.is_fully_defined():
+                fits = shape.num_elements() == int(np.prod(entry.shape, dtype=np.int64))
+            if not fits:
+                raise InvalidArgumentError(
+                    f"restore: {s.name} has shape {shape} here, {entry.shape} in {checkpoint.prefix}",
+                    s.ref.op,
+                )
+        if self._sharded or self._sequentially:  # several nodes restore: all values must be good before
+            checkpoint.verify(s.name for s in chosen)
+
+    # ---- what is kept ----------------------------------------------------------------------------
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """The prefixes that are kept, oldest first."""
+        return [p for p, _ in self._kept]
+
+    @property
+    def best_checkpoint(self) -> str | None:
+        """The kept checkpoint with the best metric, or None."""
+        return None if self._best is None else self._best.best
+
+    def set_last_checkpoints(self, last_checkpoints: Sequence[Any]) -> None:
+        """The list of kept checkpoints, oldest first, as if they had been written now."""
+        self._kept = [(os.fsdecode(p), time.time()) for p in last_checkpoints]
+
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Any) -> None:
+        """The same with the time of each, in seconds."""
+        self._kept = [(os.fsdecode(p), float(t)) for p, t in last_checkpoints_with_time]
+
+    def recover_last_checkpoints(self, checkpoint_paths: Sequence[Any]) -> None:
+        """Takes over the checkpoints of an earlier run, those that still exist."""
+        existing = [os.fsdecode(p) for p in checkpoint_paths if is_checkpoint(os.fsdecode(p))]
+        self._kept = list(zip(existing, get_checkpoint_mtimes(existing), strict=True))
+        if self._best is not None and existing:
+            self._best.recover(os.path.dirname(existing[-1]))
+
+    # ---- definitions -----------------------------------------------------------------------------
+
+    def _built(self) -> SaverNames:
+        if self._names is None:
+            raise FailedPreconditionError("the Saver was made with defer_build: call build() first")
+        return self._names
+
+    def _take_def(self, saver_def: Any) -> None:
+        self._names = SaverNames(
+            saver_def.filename_tensor_name, saver_def.save_tensor_name, saver_def.restore_op_name
+        )
+        self._graph = get_default_graph()
+        self._max_to_keep = saver_def.max_to_keep
+        self._sharded = saver_def.sharded
+        if saver_def.keep_checkpoint_every_n_hours:
+            self._every_hours = saver_def.keep_checkpoint_every_n_hours
+
+    def as_saver_def(self) -> Any:
+        """The `SaverDef` message: node names and what is kept."""
+        names = self._built()
+        return proto("saver").SaverDef(
+            filename_tensor_name=names.filename_tensor_name,
+            save_tensor_name=names.save_tensor_name,
+            restore_op_name=names.restore_op_name,
+            max_to_keep=self._max_to_keep,
+            sharded=self._sharded,
+            keep_checkpoint_every_n_hours=self._every_hours,
+            version=self._write_version,
+        )
+
+    @property
+    def saver_def(self) -> Any:
+        return self.as_saver_def()
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The `SaverDef` message: names of nodes, without the prefix `export_scope`; None for a saver outside of it."""
+        found = self.as_saver_def()
+        if export_scope is None:
+            return found
+        prefix = f"{export_scope.rstrip('/')}/"
+        for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
+            name = getattr(found, field)
+            if not name.startswith(prefix):
+                return None
+            setattr(found, field, name.removeprefix(prefix))
+        return found
+
+    @staticmethod
+    def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
+        """A saver of nodes that are in the default graph already."""
+        if not import_scope:
+            return Saver(saver_def=saver_def)
+        scoped = proto("saver").SaverDef()
+        scoped.CopyFrom(saver_def)
+        for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
+            setattr(scoped, field, f"{import_scope}/{getattr(scoped, field)}")
+        return Saver(saver_def=scoped)
+
+
+def _own(value: Tensor) -> np.ndarray:
+    return np.array(value, dtype=object) if isinstance(value, bytes) else np.asarray(value)
+
+
+def _same_folder(one: str, other: str) -> bool:
+    return os.path.realpath(os.path.dirname(one)) == os.path.realpath(os.path.dirname(other))
+
+
+def _step_number(sess: Session, global_step: TensorLike) -> int:
+    """A number, or the value of a tensor or variable."""
+    if hasattr(global_step, "graph"):
+        return int(sess.run(global_step))
+    if not isinstance(global_step, (int, np.integer)):
+        raise DTypeError(f"global_step must be an integer, a tensor or a variable, got {global_step!r}")
+    return int(global_step)
+
+
+API: dict[str, Any] = {"train.Saver": Saver}

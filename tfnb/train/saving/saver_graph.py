@@ -1,0 +1,186 @@
+"""What a Saver adds to the graph: Save, Restore and Assign nodes with TensorFlow's names (white paper, section 3.3).
+
+Invariant: a graph with these nodes is saved and restored by names alone (`SaverDef`), so an imported MetaGraph is too.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.variables.variable import Variable, group
+from tfnb.errors import DTypeError, InvalidArgumentError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
+from tfnb.ops.array.pack import PACK
+from tfnb.ops.array.placeholder import PLACEHOLDER_WITH_DEFAULT
+from tfnb.ops.array.shape_ops import IDENTITY, RESHAPE
+from tfnb.ops.checkpoint.save_restore import MERGE_V2, RESTORE_V2, SAVE_V2, SHARDED_FILENAME
+from tfnb.ops.state.variables import ASSIGN
+from tfnb.ops.strings.join_split import STRING_JOIN
+from tfnb.types import Shape
+
+__all__ = ["Saveable", "SaverNames", "add_saver", "saveables"]
+
+
+@dataclass(frozen=True)
+class Saveable:
+    """A variable under the name it has in checkpoints; `slice_spec` when it is a part of a larger tensor."""
+
+    name: str
+    variable: Any
+    slice_spec: str = ""
+
+    @property
+    def ref(self) -> Tensor:
+        made: Tensor = self.variable if isinstance(self.variable, Tensor) else self.variable.__tensor__(as_ref=True)
+        return made
+
+
+@dataclass(frozen=True)
+class SaverNames:
+    """The nodes of a saver, as a SaverDef names them."""
+
+    filename_tensor_name: str
+    save_tensor_name: str
+    restore_op_name: str
+
+
+def saveables(var_list: Any) -> list[Saveable]:
+    """The variables of `var_list`, sorted by name: None (all), a list, or a mapping of names to variables.
+
+    Raises `DTypeError` for what is no variable, `InvalidArgumentError` for a name that occurs twice.
+    """
+    if var_list is None:
+        graph = get_default_graph()
+        var_list = graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection("saveable_objects")
+    found: list[Saveable] = []
+    if isinstance(var_list, Mapping):
+        for name, value in var_list.items():  # a part alone, under a name of its own, is saved as a whole
+            alone = isinstance(value, (Variable, Tensor))
+            found += [_saveable(v, str(name), not alone) for v in _parts(value)]
+    else:
+        for value in var_list:
+            found += [_saveable(v, None, True) for v in _parts(value)]
+    keys = [(s.name, s.slice_spec) for s in found]
+    twice = sorted({n for n, s in keys if keys.count((n, s)) > 1}) if len(set(keys)) < len(keys) else []
+    if twice:
+        raise InvalidArgumentError(f"at least two variables have the same name: {', '.join(twice)}")
+    return sorted(found, key=lambda s: (s.name, s.ref.name))  # parts in the order that TensorFlow gives them
+
+
+def _parts(value: Any) -> list[Any]:
+    """A partitioned variable's parts, a list's members, or the one variable."""
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if isinstance(value, (Variable, Tensor)):
+        return [value]
+    return list(value) if isinstance(value, Iterable) else [value]
+
+
+def _saveable(value: Tensor, name: str | None, in_slices: bool) -> Saveable:
+    is_ref = isinstance(value, Tensor) and value.spec.ref
+    if not (is_ref or hasattr(value, "initializer") and hasattr(value, "__tensor__")):
+        raise DTypeError(f"only variables can be saved, got {value!r}")
+    info = getattr(value, "save_slice_info", None) if in_slices else None
+    if info is not None:
+        return Saveable(name or info.full_name, value, info.spec)
+    return Saveable(name or value.op.name, value)
+
+
+def add_saver(
+    chosen: list[Saveable],
+    *,
+    name: str | None,
+    reshape: bool,
+    sharded: bool,
+    sequentially: bool,
+    filename: str | None,
+) -> SaverNames:
+    """Adds the nodes to the default graph."""
+    graph = get_default_graph()
+    with graph.name_scope(name or "save"), graph.control_dependencies(None):
+        default = graph.constant(np.array((filename or "model").encode(), object), name="filename")
+        prefix = PLACEHOLDER_WITH_DEFAULT(default, shape=Shape(()), name="Const")
+        in_parts = sharded and bool(chosen)
+        groups = _by_device(chosen) if in_parts else [(None, chosen)]
+        saved = _add_sharded_save(prefix, groups) if in_parts else _add_save(prefix, chosen)
+        restores = []
+        for device, members in groups:
+            with graph.device(device):
+                restores.append(_add_restore(prefix, members, reshape, sequentially))
+        restore_all = group(*restores, name="restore_all")
+    return SaverNames(prefix.name, saved.name, restore_all.name)
+
+
+def _by_device(chosen: list[Saveable]) -> list[tuple[Any, list[Saveable]]]:
+    found: dict[str, list[Saveable]] = {}
+    for s in chosen:
+        found.setdefault(s.ref.device or "", []).append(s)
+    return [(device or None, members) for device, members in sorted(found.items())]
+
+
+def _strings(values: Iterable[str], name: str) -> Any:
+    array = np.array([v.encode() for v in values], object)
+    return get_default_graph().constant(array, name=name)
+
+
+def _save_node(prefix: Tensor, chosen: list[Saveable]) -> Any:
+    graph = get_default_graph()
+    with graph.name_scope("SaveV2"):
+        names = _strings([s.name for s in chosen], "tensor_names")
+        slices = _strings([s.slice_spec for s in chosen], "shape_and_slices")
+    return SAVE_V2(prefix, names, slices, [s.ref for s in chosen], name="SaveV2")
+
+
+def _add_save(prefix: Tensor, chosen: list[Saveable]) -> Tensor:
+    saved = _save_node(prefix, chosen)
+    with get_default_graph().control_dependencies([saved]):
+        made: Tensor = IDENTITY(prefix, name="control_dependency")
+    return made
+
+
+def _add_sharded_save(prefix: Tensor, groups: list[tuple[Any, list[Saveable]]]) -> Tensor:
+    """Each device writes its variables to a folder beside the checkpoint; then the parts are merged."""
+    graph = get_default_graph()
+    part = f"_temp_{uuid.uuid4().hex}/part"
+    folder = STRING_JOIN([prefix, graph.constant(np.array(part.encode(), object))], name="StringJoin")
+    names, saves = [], []
+    for i, (device, members) in enumerate(groups):
+        with graph.device(device):
+            names.append(SHARDED_FILENAME(folder, i, len(groups), name="ShardedFilename"))
+            saves.append(_save_node(names[-1], members))
+    with graph.control_dependencies(saves):
+        merged = MERGE_V2(PACK(names), prefix, name="MergeV2Checkpoints")
+    with graph.control_dependencies([merged]):
+        made: Tensor = IDENTITY(prefix, name="control_dependency")
+    return made
+
+
+def _add_restore(prefix: Tensor, chosen: list[Saveable], reshape: bool, sequentially: bool) -> Any:
+    graph = get_default_graph()
+    assigned: list[Any] = []
+    batches = [[s] for s in chosen] if sequentially else [chosen] if chosen else []
+    for batch in batches:
+        with graph.control_dependencies(assigned[-1:] if sequentially else None):
+            with graph.name_scope("RestoreV2"):
+                names = _strings([s.name for s in batch], "tensor_names")
+                slices = _strings([s.slice_spec for s in batch], "shape_and_slices")
+            dtypes = [s.ref.dtype for s in batch]
+            values = RESTORE_V2(prefix, names, slices, dtypes=dtypes, name="RestoreV2")
+            for s, value in zip(batch, values if isinstance(values, list) else [values], strict=True):
+                assigned.append(_assign(s, value, reshape))
+    return group(*assigned, name="restore_shard")
+
+
+def _assign(s: Saveable, value: Tensor, reshape: bool) -> Any:
+    shape = s.ref.shape
+    if reshape and not s.slice_spec and shape.is_fully_defined():
+        value = RESHAPE(value, np.array(shape.known(), np.int32))
+    with get_default_graph().colocate_with(s.ref.op):
+        return ASSIGN(s.ref, value, validate_shape=shape.is_fully_defined(), name="Assign")

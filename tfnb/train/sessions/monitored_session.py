@@ -1,0 +1,397 @@
+"""Monitored sessions: a training loop with hooks, queue runners, checkpoints and recovery (OSDI'16, section 4.3).
+
+A step that fails because a task is gone (`AbortedError`, `UnavailableError`) closes the session; another one is made,
+from the last checkpoint, and the step runs again. Invariant: hooks see every step that the user sees, and no other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.platform import tf_logging as logging
+from tfnb.errors import (
+    AbortedError,
+    ClosedSessionError,
+    InvalidArgumentError,
+    OutOfRangeError,
+    UnavailableError,
+)
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.tensor import Tensor
+from tfnb.session.config import RunMetadata, RunOptions
+from tfnb.train.hooks.basic_hooks import StepCounterHook
+from tfnb.train.hooks.saving_hooks import CheckpointSaverHook, SummarySaverHook
+from tfnb.train.hooks.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from tfnb.train.sessions.coordinator import Coordinator
+from tfnb.train.sessions.scaffold import (
+    ChiefSessionCreator,
+    Scaffold,
+    SessionCreator,
+    WorkerSessionCreator,
+)
+
+__all__ = ["API", "MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession"]
+
+_RECOVERABLE = (AbortedError, UnavailableError)
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between attempts to make a session
+USE_DEFAULT = object()
+
+
+class _Running(NamedTuple):
+    """A session with its coordinator and the threads of its queue runners."""
+
+    session: Any
+    coord: Coordinator
+    threads: list[Any]
+
+
+class StepContext:
+    """What a function given to `run_step_fn` may do."""
+
+    def __init__(self, session: Any, run: Callable[..., Any]) -> None:
+        self._session, self._run = session, run
+
+    @property
+    def session(self) -> Any:
+        """The session, without hooks."""
+        return self._session
+
+    def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
+        """A step of the monitored session."""
+        return self._run(*args, **kwargs)
+
+    def request_stop(self) -> None:
+        """Ends the loop: `should_stop()` is true when the function is left."""
+        raise StopIteration("step_fn has requested the iterations to stop")
+
+
+class _Monitored:
+    """What both kinds of monitored session share. A context manager; see the subclasses."""
+
+    def __init__(
+        self,
+        session_creator: SessionCreator,
+        hooks: Iterable[SessionRunHook] | None,
+        recover: bool,
+        stop_grace_period_secs: float,
+    ) -> None:
+        self._hooks = list(hooks or ())
+        self._creator, self._recover, self._grace = session_creator, recover, stop_grace_period_secs
+        self._graph = get_default_graph()
+        self._stop = False
+        self._closed = False
+        for hook in self._hooks:
+            hook.begin()
+        scaffold = getattr(session_creator, "_scaffold", None)
+        if scaffold is not None:
+            scaffold.finalize()
+        self._running: _Running | None = self._start_again() if recover else self._start()
+
+    # ---- sessions --------------------------------------------------------------------------------
+
+    def _start(self) -> _Running:
+        with self._graph.as_default():
+            session = self._creator.create_session()
+            coord = Coordinator(clean_stop_exception_types=())
+            threads: list[Any] = []
+            try:
+                for runner in self._graph.get_collection(GraphKeys.QUEUE_RUNNERS):
+                    threads += runner.create_threads(session, coord=coord, daemon=True, start=True)
+                for hook in self._hooks:
+                    hook.after_create_session(session, coord)
+            except BaseException:
+                self._end(_Running(session, coord, threads))
+                raise
+        return _Running(session, coord, threads)
+
+    def _start_again(self) -> _Running:
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return self._start()
+            except _RECOVERABLE as e:
+                logging.warning("A task was lost while the session was made, which begins anew: %s", e)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _begin_again(self, error: BaseException) -> None:
+        """A task was lost: the session is closed, and the next step makes another."""
+        logging.warning("A task was lost; the session is made anew from the last checkpoint: %s", error)
+        lost, self._running = self._running, None
+        if lost is not None:
+            self._end(lost)
+
+    def _end(self, running: _Running) -> None:
+        """Stops the queue runners and closes the session; errors of the threads are not of interest any more."""
+        running.coord.request_stop()
+        try:
+            running.session.close()
+        finally:
+            try:
+                running.coord.join(
+                    running.threads, stop_grace_period_secs=self._grace, ignore_live_threads=True
+                )
+            except Exception as e:
+                logging.info("A queue runner ended with: %s", e)
+
+    @property
+    def graph(self) -> Any:
+        return self._graph
+
+    def should_stop(self) -> bool:
+        """Is the training over: a hook asked for it, or an input ended, or the session is closed?
+
+        Raises the error that ended an input thread; one that a lost task made is none, the training goes on.
+        """
+        running = self._running
+        if self._closed or self._stop or running is None or not running.coord.should_stop():
+            return self._closed or self._stop
+        try:
+            running.coord.raise_requested_exception()
+        except _RECOVERABLE as e:
+            if not self._recover:
+                raise
+            self._begin_again(e)
+            return False
+        return True
+
+    # ---- steps -----------------------------------------------------------------------------------
+
+    def run(
+        self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None, run_metadata: Any = None
+    ) -> Any:
+        """`Session.run` with the hooks around it.
+
+        Raises what the step, a hook or an input thread raises; `ClosedSessionError` after `close`.
+        """
+        return self._attempt(lambda r: self._step(r, fetches, feed_dict, options, run_metadata))
+
+    def run_step_fn(self, step_fn: Callable[..., Any]) -> Any:
+        """Calls `step_fn(step_context)`, which may run steps with and without hooks.
+
+        When it calls `step_context.request_stop()`, the loop ends and None is given.
+        """
+
+        def act(running: _Running) -> Any:
+            def run(
+                fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None, run_metadata: Any = None
+            ) -> Any:
+                return self._step(running, fetches, feed_dict, options, run_metadata)
+
+            return step_fn(StepContext(running.session, run))
+
+        try:
+            return self._attempt(act)
+        except StopIteration:
+            self._stop = True
+            return None
+
+    def _attempt(self, act: Callable[[_Running], Any]) -> Any:
+        """Acts on a session; on another one, made anew, when its task is lost on the way."""
+        while True:
+            if self._closed:
+                raise ClosedSessionError("the monitored session is closed")
+            try:
+                if self._running is None:
+                    self._running = self._start_again()
+                return self._checked(self._running, act)
+            except _RECOVERABLE as e:
+                if not self._recover:
+                    raise
+                self._begin_again(e)
+
+    @staticmethod
+    def _checked(running: _Running, act: Callable[[_Running], Any]) -> Any:
+        """An error of a step may only be the echo of one in an input thread, which is raised then."""
+        try:
+            return act(running)
+        except _RECOVERABLE:
+            raise
+        except Exception:
+            running.coord.raise_requested_exception()
+            raise
+
+    def _step(
+        self, running: _Running, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any
+    ) -> Any:
+        context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), running.session)
+        feeds = dict(feed_dict or {})
+        all_fetches: dict[Any, Any] = {"caller": fetches}
+        asked = []
+        for i, hook in enumerate(self._hooks):
+            args = hook.before_run(context)
+            if args is None:
+                continue
+            if args.fetches is not None:
+                all_fetches[i] = args.fetches
+            for key, value in (args.feed_dict or {}).items():
+                if key in feeds:
+                    raise InvalidArgumentError(f"{getattr(key, 'name', key)} is fed twice, once by a hook")
+                feeds[key] = value
+            if args.options is not None:
+                asked.append(args.options)
+        merged = _merged_options([*([options] if options is not None else []), *asked])
+        metadata = run_metadata
+        if metadata is None and merged is not None and merged.trace_level:
+            metadata = RunMetadata()
+        values = running.session.run(all_fetches, feeds, merged, metadata)
+        for i, hook in enumerate(self._hooks):
+            hook.after_run(context, SessionRunValues(values.get(i), merged, metadata))
+        self._stop = self._stop or context.stop_requested
+        return values["caller"]
+
+    # ---- the end ---------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Ends the training: hooks end, input threads stop, the session closes."""
+        self._finish(None)
+
+    def _finish(self, error: type[BaseException] | None) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        running, self._running = self._running, None
+        if running is None:
+            return
+        try:
+            # An interrupt is no failure: the last checkpoint is saved.
+            if error is None or issubclass(error, KeyboardInterrupt):
+                with self._graph.as_default():
+                    for hook in self._hooks:
+                        hook.end(running.session)
+        finally:
+            self._end(running)
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        clean = kind is not None and issubclass(kind, (OutOfRangeError, StopIteration))
+        self._finish(None if clean else kind)
+        return clean
+
+
+def _merged_options(options: list[Any]) -> Any:
+    """One RunOptions that asks for all that was asked for."""
+    if len(options) < 2:
+        return options[0] if options else None
+    return RunOptions(
+        trace_level=max(o.trace_level for o in options),
+        timeout_in_ms=max(o.timeout_in_ms for o in options),
+    )
+
+
+class MonitoredSession(_Monitored):
+    """A session with hooks that recovers when a task is lost.
+
+    session_creator: makes the sessions (default: ChiefSessionCreator). hooks: `SessionRunHook`s. On leaving its `with`
+    block an end of input (`OutOfRangeError`) is no error; after an interrupt (Ctrl-C) hooks end as always, so the last
+    checkpoint is saved. The graph is finished when it is made.
+    """
+
+    StepContext = StepContext
+
+    def __init__(
+        self,
+        session_creator: SessionCreator | None = None,
+        hooks: Iterable[SessionRunHook] | None = None,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        super().__init__(session_creator or ChiefSessionCreator(), hooks, True, stop_grace_period_secs)
+
+
+class SingularMonitoredSession(_Monitored):
+    """A session with hooks that raises when a task is lost; `raw_session()` is the `tf.Session` in it."""
+
+    StepContext = StepContext
+
+    def __init__(
+        self,
+        hooks: Iterable[SessionRunHook] | None = None,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: Any = None,
+        stop_grace_period_secs: float = 120,
+        checkpoint_filename_with_path: Any = None,
+    ) -> None:
+        creator = ChiefSessionCreator(
+            scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path
+        )
+        super().__init__(creator, hooks, False, stop_grace_period_secs)
+
+    def raw_session(self) -> Any:
+        """The session, without hooks; None after `close`."""
+        return None if self._running is None else self._running.session
+
+
+def MonitoredTrainingSession(
+    master: str = "",
+    is_chief: bool = True,
+    checkpoint_dir: str | None = None,
+    scaffold: Scaffold | None = None,
+    hooks: Iterable[SessionRunHook] | None = None,
+    chief_only_hooks: Iterable[SessionRunHook] | None = None,
+    save_checkpoint_secs: Any = USE_DEFAULT,
+    save_summaries_steps: Any = USE_DEFAULT,
+    save_summaries_secs: Any = USE_DEFAULT,
+    config: Any = None,
+    stop_grace_period_secs: float = 120,
+    log_step_count_steps: int | None = 100,
+    max_wait_secs: float = 7200,
+    save_checkpoint_steps: Any = USE_DEFAULT,
+    summary_dir: Any = None,
+) -> MonitoredSession:
+    """A monitored session that saves checkpoints and summaries of a training.
+
+    checkpoint_dir: where; the latest checkpoint there is restored. By default a checkpoint every 600 seconds and
+    summaries every 100 steps; None switches either off. summary_dir: where summaries go (default: checkpoint_dir).
+    is_chief: a worker that is not the chief waits until the model is ready, and saves nothing.
+    """
+    if save_summaries_steps is USE_DEFAULT and save_summaries_secs is USE_DEFAULT:
+        save_summaries_steps, save_summaries_secs = 100, None
+    if save_checkpoint_secs is USE_DEFAULT and save_checkpoint_steps is USE_DEFAULT:
+        save_checkpoint_secs, save_checkpoint_steps = 600, None
+
+    def given(x: Tensor) -> Any:
+        return None if x is USE_DEFAULT else x
+
+    scaffold = scaffold or Scaffold()
+    all_hooks = list(hooks or ())
+    if not is_chief:
+        worker = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
+        return MonitoredSession(worker, all_hooks, stop_grace_period_secs)
+    all_hooks += list(chief_only_hooks or ())
+    where = summary_dir or checkpoint_dir
+    if where:
+        if log_step_count_steps:
+            all_hooks.append(StepCounterHook(log_step_count_steps, output_dir=where))
+        steps, secs = given(save_summaries_steps), given(save_summaries_secs)
+        if steps or secs:
+            all_hooks.append(SummarySaverHook(steps, secs, output_dir=where, scaffold=scaffold))
+    secs, steps = given(save_checkpoint_secs), given(save_checkpoint_steps)
+    if checkpoint_dir and (secs or steps):
+        all_hooks.append(CheckpointSaverHook(checkpoint_dir, secs, steps, scaffold=scaffold))
+    chief = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
+    return MonitoredSession(chief, all_hooks, stop_grace_period_secs)
+
+
+API: dict[str, Any] = {
+    "train.MonitoredSession": MonitoredSession,
+    "train.SingularMonitoredSession": SingularMonitoredSession,
+    "train.MonitoredTrainingSession": MonitoredTrainingSession,
+}

@@ -1,0 +1,205 @@
+"""What a monitored training needs of its graph, and who makes the session.
+
+Invariant: after `finalize` every part has its operation, and the graph takes no more nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.logging.summaries import merge_all
+from tfnb.client.variables.variable import (
+    global_variables,
+    global_variables_initializer,
+    group,
+    local_variables_initializer,
+    report_uninitialized_variables,
+)
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.protos import proto
+from tfnb.train.saving.saver import Saver
+from tfnb.train.sessions.session_manager import SessionManager
+
+__all__ = ["API", "ChiefSessionCreator", "Scaffold", "SessionCreator", "WorkerSessionCreator", "collected_saver"]
+
+
+class Scaffold:
+    """The operations around a training; what is not given is found in the graph's collections, or made.
+
+    init_op (with init_feed_dict and init_fn(scaffold, session)): initial values. ready_op, ready_for_local_init_op:
+    string tensors, empty when ready. local_init_op (with local_init_feed_dict): for every session. summary_op: the
+    summaries. saver: a `tf.train.Saver`. copy_from_scaffold: takes what is not given from another.
+    """
+
+    def __init__(
+        self,
+        init_op: Any = None,
+        init_feed_dict: Any = None,
+        init_fn: Callable[[Scaffold, Any], None] | None = None,
+        ready_op: Any = None,
+        ready_for_local_init_op: Any = None,
+        local_init_op: Any = None,
+        summary_op: Any = None,
+        saver: Any = None,
+        copy_from_scaffold: Scaffold | None = None,
+        local_init_feed_dict: Any = None,
+    ) -> None:
+        from_: Any = copy_from_scaffold
+        self.init_op = _first(init_op, from_ and from_.init_op)
+        self.init_feed_dict = _first(init_feed_dict, from_ and from_.init_feed_dict)
+        self._given_init_fn = _first(init_fn, from_ and from_._given_init_fn)
+        self.ready_op = _first(ready_op, from_ and from_.ready_op)
+        self.ready_for_local_init_op = _first(
+            ready_for_local_init_op, from_ and from_.ready_for_local_init_op
+        )
+        self.local_init_op = _first(local_init_op, from_ and from_.local_init_op)
+        self.local_init_feed_dict = _first(local_init_feed_dict, from_ and from_.local_init_feed_dict)
+        self.summary_op = _first(summary_op, from_ and from_.summary_op)
+        self.saver = _first(saver, from_ and from_.saver)
+
+    @property
+    def init_fn(self) -> Callable[[Any], None] | None:
+        """`init_fn` of a session alone."""
+        given = self._given_init_fn
+        return None if given is None else lambda session: given(self, session)
+
+    def finalize(self) -> Scaffold:
+        """Makes what is missing and finishes the graph."""
+        graph = get_default_graph()
+        if self.init_op is None:
+            self.init_op = self.get_or_default(
+                "init_op", GraphKeys.INIT_OP, global_variables_initializer
+            )
+        if self.ready_op is None:
+            self.ready_op = self.get_or_default("ready_op", GraphKeys.READY_OP, report_uninitialized_variables)
+        if self.ready_for_local_init_op is None:
+            self.ready_for_local_init_op = self.get_or_default(
+                "ready_for_local_init_op", "ready_for_local_init_op",
+                lambda: report_uninitialized_variables(global_variables()),
+            )  # fmt: skip
+        if self.local_init_op is None:
+            self.local_init_op = self.get_or_default(
+                "local_init_op", GraphKeys.LOCAL_INIT_OP, self.default_local_init_op
+            )
+        if self.summary_op is None:
+            self.summary_op = self.get_or_default("summary_op", GraphKeys.SUMMARY_OP, merge_all)
+        if self.saver is None:
+            self.saver = collected_saver() or self.get_or_default(
+                "saver", GraphKeys.SAVERS, lambda: Saver(sharded=True, allow_empty=True)
+            )
+        self.saver.build()
+        graph.finalize()
+        return self
+
+    @staticmethod
+    def get_or_default(
+        arg_name: str, collection_key: str, default_constructor: Callable[[], Any]
+    ) -> Any:
+        """The one member of a collection, or what the constructor makes, which becomes its member.
+
+        Raises `InvalidArgumentError` for a collection of several, which says to give `arg_name` to the Scaffold.
+        """
+        graph = get_default_graph()
+        found = graph.get_collection(collection_key)
+        if len(found) > 1:
+            raise InvalidArgumentError(
+                f"the collection {collection_key!r} has {len(found)} members; say which one is meant by "
+                f"tf.train.Scaffold({arg_name}=...)"
+            )
+        if found:
+            return found[0]
+        made = default_constructor()
+        if made is not None:
+            graph.add_to_collection(collection_key, made)
+        return made
+
+    @staticmethod
+    def default_local_init_op() -> Any:
+        """Local variables and tables."""
+        tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+        return group(local_variables_initializer(), *tables)
+
+
+def collected_saver() -> Saver | None:
+    """The saver of the default graph's collection SAVERS, also one that came with a MetaGraph; None without one."""
+    found = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
+    if not found:
+        return None
+    if isinstance(found[0], bytes):
+        found[0] = Saver.from_proto(proto("saver").SaverDef.FromString(found[0]))
+    saver: Saver = found[0]
+    return saver
+
+
+def _first(given: Any, other: Any) -> Any:
+    return given if given is not None else other
+
+
+class SessionCreator:
+    """Makes sessions: the interface."""
+
+    def create_session(self) -> Any:
+        raise TypeError(f"{type(self).__name__} must define create_session")
+
+
+class ChiefSessionCreator(SessionCreator):
+    """Restores from the latest checkpoint, or initialises."""
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: Any = None,
+        checkpoint_filename_with_path: Any = None,
+    ) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._master, self._config = master, config
+        self._dir, self._path = checkpoint_dir, checkpoint_filename_with_path
+
+    def create_session(self) -> Any:
+        s = self._scaffold
+        s.finalize()
+        return _manager(s).prepare_session(
+            self._master, saver=s.saver, checkpoint_dir=self._dir,
+            checkpoint_filename_with_path=self._path, config=self._config, init_op=s.init_op,
+            init_feed_dict=s.init_feed_dict, init_fn=s.init_fn,
+        )  # fmt: skip
+
+
+class WorkerSessionCreator(SessionCreator):
+    """Waits until the chief has made the model ready."""
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        max_wait_secs: float = 30 * 60,
+    ) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._master, self._config, self._max_wait = master, config, max_wait_secs
+
+    def create_session(self) -> Any:
+        self._scaffold.finalize()
+        manager = _manager(self._scaffold)
+        return manager.wait_for_session(self._master, config=self._config, max_wait_secs=self._max_wait)
+
+
+def _manager(s: Scaffold) -> SessionManager:
+    return SessionManager(
+        local_init_op=s.local_init_op, ready_op=s.ready_op,
+        ready_for_local_init_op=s.ready_for_local_init_op, local_init_feed_dict=s.local_init_feed_dict,
+        graph=get_default_graph(),
+    )  # fmt: skip
+
+
+API: dict[str, Any] = {
+    "train.Scaffold": Scaffold,
+    "train.SessionCreator": SessionCreator,
+    "train.ChiefSessionCreator": ChiefSessionCreator,
+    "train.WorkerSessionCreator": WorkerSessionCreator,
+}

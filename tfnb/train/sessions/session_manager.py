@@ -1,0 +1,197 @@
+"""Making a session ready: from a checkpoint, by initial values, or by waiting for another process (OSDI'16, 4.3).
+
+Invariant: a session that is handed out passed the ready op; one that did not is closed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tfnb.client.platform import tf_logging as logging
+from tfnb.errors import DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.operation import Operation
+from tfnb.session.session import Session
+from tfnb.train.saving.checkpoint_state import get_checkpoint_state, latest_checkpoint
+
+__all__ = ["API", "SessionManager"]
+
+_FIRST_PAUSE = 0.1  # seconds until the second look; each pause is twice the one before
+
+
+class SessionManager:
+    """Prepares sessions of a graph.
+
+    local_init_op: run for every session. ready_op: a string tensor, empty when all is ready (the names of what is
+    not); ready_for_local_init_op: the same before local_init_op. recovery_wait_secs: between two looks, at most.
+    """
+
+    def __init__(
+        self,
+        local_init_op: Any = None,
+        ready_op: Any = None,
+        ready_for_local_init_op: Any = None,
+        graph: Any = None,
+        recovery_wait_secs: float = 30,
+        local_init_run_options: Any = None,
+        local_init_feed_dict: Any = None,
+    ) -> None:
+        if ready_for_local_init_op is not None and local_init_op is None:
+            raise InvalidArgumentError("a ready_for_local_init_op without a local_init_op makes no sense")
+        self._local_init_op, self._local_feed = local_init_op, local_init_feed_dict
+        self._local_options = local_init_run_options
+        self._ready_op, self._ready_for_local = ready_op, ready_for_local_init_op
+        self._graph = graph if graph is not None else get_default_graph()
+        self._wait_secs = recovery_wait_secs
+
+    def prepare_session(
+        self,
+        master: str = "",
+        init_op: Operation | None = None,
+        saver: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: Any = None,
+        wait_for_checkpoint: bool = False,
+        max_wait_secs: float = 7200,
+        config: Any = None,
+        init_feed_dict: Any = None,
+        init_fn: Any = None,
+    ) -> Session:
+        """A session with variables from the latest checkpoint if there is one, else by init_op and init_fn(session).
+
+        Raises `InvalidArgumentError` when there is no checkpoint and nothing to initialise with,
+        `FailedPreconditionError` when variables are still without values, `DeadlineExceededError` when no checkpoint
+        came in max_wait_secs.
+        """
+        with self._opened(master, config) as session:
+            restored = self._restore(
+                session, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
+                max_wait_secs,
+            )  # fmt: skip
+            if not restored:
+                if init_op is None and init_fn is None and self._local_init_op is None:
+                    raise InvalidArgumentError(
+                        "there is no checkpoint, and neither init_op, init_fn nor local_init_op is given"
+                    )
+                if init_op is not None:
+                    session.run(init_op, init_feed_dict)
+                if init_fn is not None:
+                    init_fn(session)
+            problem = self._run_local_init(session) or self._not_ready(session, self._ready_op)
+            if problem:
+                raise FailedPreconditionError(
+                    f"init operations did not make the model ready: {problem}; init_op: "
+                    f"{getattr(init_op, 'name', init_op)}, local_init_op: {getattr(self._local_init_op, 'name', None)}"
+                )
+        return session
+
+    def recover_session(
+        self,
+        master: str = "",
+        saver: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: Any = None,
+        wait_for_checkpoint: bool = False,
+        max_wait_secs: float = 7200,
+        config: Any = None,
+    ) -> tuple[Session, bool]:
+        """(session, was it restored from a checkpoint and is ready)."""
+        with self._opened(master, config) as session:
+            restored = self._restore(
+                session, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
+                max_wait_secs,
+            )  # fmt: skip
+            problem = self._run_local_init(session) or self._not_ready(session, self._ready_op)
+        if restored and problem:
+            logging.warning("Restored, but not ready: %s", problem)
+        return session, restored and not problem
+
+    def wait_for_session(
+        self, master: str = "", config: Any = None, max_wait_secs: float = float("inf")
+    ) -> Session:
+        """A session as soon as another process has made the model ready.
+
+        Raises `DeadlineExceededError` after max_wait_secs.
+        """
+        end, pause = time.monotonic() + max_wait_secs, _FIRST_PAUSE
+        while True:
+            with self._opened(master, config) as session:
+                problem = self._run_local_init(session) or self._not_ready(session, self._ready_op)
+            if not problem:
+                return session
+            session.close()
+            pause = min(pause, self._wait_secs)
+            if time.monotonic() + pause > end:
+                raise DeadlineExceededError(
+                    f"the session was not ready after {max_wait_secs} seconds: {problem}"
+                )
+            logging.info("Waiting for model to be ready: %s", problem)
+            time.sleep(pause)
+            pause *= 2
+
+    # ---- steps -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def _opened(self, master: str, config: Any) -> Iterator[Session]:
+        """A session that stays open unless what is done to it fails."""
+        session = Session(master, graph=self._graph, config=config)
+        try:
+            yield session
+        except BaseException:
+            session.close()
+            raise
+
+    def _restore(
+        self, session: Session, saver: Any, folder: Any, path: Any, wait: bool, max_wait: float
+    ) -> bool:
+        if folder is not None and path is not None:
+            raise InvalidArgumentError("checkpoint_dir and checkpoint_filename_with_path cannot both be given")
+        if saver is None or (folder is None and path is None):
+            return False
+        if path is not None:
+            saver.restore(session, path)
+            return True
+        end = time.monotonic() + max_wait
+        latest = latest_checkpoint(folder)
+        while latest is None:
+            if not wait:
+                return False
+            if time.monotonic() > end:
+                raise DeadlineExceededError(f"no checkpoint came to {os.fsdecode(folder)} in {max_wait} seconds")
+            time.sleep(min(self._wait_secs, 1.0))
+            latest = latest_checkpoint(folder)
+        logging.info("Restoring parameters from %s", latest)
+        saver.restore(session, latest)
+        state = get_checkpoint_state(folder)
+        saver.recover_last_checkpoints(state.all_model_checkpoint_paths if state else [latest])
+        return True
+
+    def _run_local_init(self, session: Session) -> str:
+        """Runs local_init_op when all it needs is ready; gives what is not."""
+        problem = self._not_ready(session, self._ready_for_local)
+        if not problem and self._local_init_op is not None:
+            session.run(self._local_init_op, self._local_feed, options=self._local_options)
+        return problem
+
+    @staticmethod
+    def _not_ready(session: Session, ready_op: Any) -> str:
+        """What is not ready; "" when all is."""
+        if ready_op is None:
+            return ""
+        try:
+            found = session.run(ready_op)
+        except FailedPreconditionError as e:
+            return e.message
+        if found is None or np.size(found) == 0:
+            return ""
+        names = ", ".join(x.decode() for x in np.asarray(found, object).reshape(-1))
+        return f"variables not initialized: {names}"
+
+
+API: dict[str, Any] = {"train.SessionManager": SessionManager}

@@ -1,0 +1,310 @@
+"""`tf.train.Supervisor`: the training helper of 2016, beside monitored sessions.
+
+It prepares a session, and threads of its own save checkpoints and summaries while the program's loop runs. Invariant:
+when the block of `managed_session` is left, all threads have ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from tfnb.client.graph.collection_keys import GraphKeys
+from tfnb.client.graph.graph_def import write_graph
+from tfnb.client.logging.summaries import merge_all
+from tfnb.client.platform import tf_logging as logging
+from tfnb.client.variables.variable import (
+    global_variables,
+    global_variables_initializer,
+    report_uninitialized_variables,
+)
+from tfnb.errors import FailedPreconditionError
+from tfnb.ir.default import get_default_graph
+from tfnb.ir.protos import proto
+from tfnb.ir.tensor import TensorLike
+from tfnb.session.session import Session
+from tfnb.summary.writer import FileWriter
+from tfnb.train.optimizers.global_step import get_global_step
+from tfnb.train.saving.saver import Saver
+from tfnb.train.sessions.coordinator import Coordinator, LooperThread
+from tfnb.train.sessions.scaffold import Scaffold, collected_saver
+from tfnb.train.sessions.session_manager import SessionManager
+
+__all__ = ["API", "Supervisor"]
+
+
+class Supervisor:
+    """Makes a session ready, and saves beside the training.
+
+    logdir: where checkpoints and summaries go (None: nowhere). is_chief: only the chief initialises and saves.
+    init_op (with init_feed_dict, init_fn(session)), ready_op, local_init_op, summary_op, saver, global_step,
+    summary_writer: what is not given is found in the graph's collections, or made; None switches it off.
+    save_model_secs, save_summaries_secs: the pauses between saves (0: none). The graph is finished.
+    """
+
+    USE_DEFAULT = 0
+
+    def __init__(
+        self,
+        graph: Any = None,
+        ready_op: Any = USE_DEFAULT,
+        ready_for_local_init_op: Any = USE_DEFAULT,
+        is_chief: bool = True,
+        init_op: Any = USE_DEFAULT,
+        init_feed_dict: Any = None,
+        local_init_op: Any = USE_DEFAULT,
+        logdir: Any = None,
+        summary_op: Any = USE_DEFAULT,
+        saver: Any = USE_DEFAULT,
+        global_step: Any = USE_DEFAULT,
+        save_summaries_secs: float = 120,
+        save_model_secs: float = 600,
+        recovery_wait_secs: float = 30,
+        stop_grace_secs: float = 120,
+        checkpoint_basename: str = "model.ckpt",
+        session_manager: SessionManager | None = None,
+        summary_writer: Any = USE_DEFAULT,
+        init_fn: Callable[[Any], None] | None = None,
+        local_init_run_options: Any = None,
+    ) -> None:
+        self._graph = graph if graph is not None else get_default_graph()
+        self.coord = Coordinator()
+        self.is_chief, self.init_fn, self.init_feed_dict = is_chief, init_fn, init_feed_dict
+        self.stop_grace_secs = stop_grace_secs
+        self.save_summaries_secs, self.save_model_secs = save_summaries_secs, save_model_secs
+        self.logdir = None if logdir is None else os.fsdecode(logdir)
+        with self._graph.as_default():
+            keep, find = Scaffold.get_or_default, self._chosen
+            self.init_op = find(init_op, lambda: keep("", GraphKeys.INIT_OP, global_variables_initializer))
+            self.ready_op = find(
+                ready_op, lambda: keep("", GraphKeys.READY_OP, report_uninitialized_variables)
+            )
+            self.ready_for_local_init_op = find(
+                ready_for_local_init_op, lambda: report_uninitialized_variables(global_variables())
+            )
+            self.local_init_op = find(
+                local_init_op, lambda: keep("", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op)
+            )
+            self.summary_op = find(summary_op, lambda: keep("", GraphKeys.SUMMARY_OP, merge_all))
+            self.saver = find(saver, self._default_saver)
+            self.global_step = find(global_step, get_global_step)
+        self._graph.finalize()
+        saves = is_chief and self.logdir is not None
+        self.save_path = os.path.join(self.logdir or "", checkpoint_basename) if saves else None
+        made = FileWriter(self.logdir) if saves and summary_writer is Supervisor.USE_DEFAULT else None
+        self.summary_writer: Any = made if summary_writer is Supervisor.USE_DEFAULT else summary_writer
+        self.session_manager = session_manager or SessionManager(
+            local_init_op=self.local_init_op, ready_op=self.ready_op,
+            ready_for_local_init_op=self.ready_for_local_init_op if self.local_init_op is not None else None,
+            graph=self._graph, recovery_wait_secs=recovery_wait_secs,
+            local_init_run_options=local_init_run_options,
+        )  # fmt: skip
+
+    @staticmethod
+    def _chosen(given: Any, default: Callable[[], Any]) -> Any:
+        """What was given; the default stands for USE_DEFAULT, which is 0."""
+        return default() if given is Supervisor.USE_DEFAULT else given
+
+    @staticmethod
+    def _default_saver() -> Any:
+        if not global_variables():
+            return None
+        return collected_saver() or Scaffold.get_or_default("", GraphKeys.SAVERS, Saver)
+
+    # ---- sessions --------------------------------------------------------------------------------
+
+    def prepare_or_wait_for_session(
+        self,
+        master: str = "",
+        config: Any = None,
+        wait_for_checkpoint: bool = False,
+        max_wait_secs: float = 7200,
+        start_standard_services: bool = True,
+    ) -> Any:
+        """A session that is ready: the chief restores or initialises, others wait for it."""
+        self.coord.clear_stop()
+        if self.is_chief:
+            session = self.session_manager.prepare_session(
+                master, init_op=self.init_op, saver=self.saver, checkpoint_dir=self.logdir,
+                wait_for_checkpoint=wait_for_checkpoint, max_wait_secs=max_wait_secs, config=config,
+                init_feed_dict=self.init_feed_dict, init_fn=self.init_fn,
+            )  # fmt: skip
+            if self.logdir is not None:
+                write_graph(self._graph, self.logdir, "graph.pbtxt")
+            if self.summary_writer is not None:
+                self.summary_writer.add_graph(self._graph)
+            if start_standard_services:
+                self.start_standard_services(session)
+        else:
+            session = self.session_manager.wait_for_session(
+                master, config=config, max_wait_secs=max_wait_secs
+            )
+        if start_standard_services:
+            self.start_queue_runners(session)
+        return session
+
+    @contextlib.contextmanager
+    def managed_session(
+        self,
+        master: str = "",
+        config: Any = None,
+        start_standard_services: bool = True,
+        close_summary_writer: bool = True,
+    ) -> Iterator[Any]:
+        """A session for the block; errors in it, and in threads, are raised when it ends.
+
+        Then everything is stopped, and a last checkpoint is saved if the block was left by its end, by the end of an
+        input, or by an interrupt.
+        """
+        failed = True
+        session = self.prepare_or_wait_for_session(
+            master, config, start_standard_services=start_standard_services
+        )
+        interrupt: BaseException | None = None
+        try:
+            yield session
+            failed = False
+        except KeyboardInterrupt as e:
+            failed, interrupt = False, e
+        except Exception as e:
+            self.request_stop(e)
+        try:
+            self.request_stop()
+            self._join()  # the threads first: one of them may be saving
+            if not failed and start_standard_services and self._saves():
+                self._save(session)
+            self.stop(close_summary_writer=close_summary_writer)
+        finally:
+            session.close()
+        if interrupt is not None:
+            raise interrupt
+
+    # ---- services --------------------------------------------------------------------------------
+
+    def start_standard_services(self, sess: Session) -> list[Any]:
+        """Starts the threads that save; gives them. Raises `FailedPreconditionError` unless this is the chief."""
+        if not self.is_chief:
+            raise FailedPreconditionError("only the chief starts the standard services")
+        threads: list[Any] = []
+        if self.logdir is None:
+            logging.warning("Standard services need a 'logdir' passed to the Supervisor")
+            return threads
+        if self.summary_writer is not None and self.global_step is not None:
+            log = proto("event").SessionLog(status=proto("event").SessionLog.START)
+            self.summary_writer.add_session_log(log, int(sess.run(self.global_step)))
+        if self.summary_op is not None and self.summary_writer is not None and self.save_summaries_secs:
+            threads.append(self._looper(self.save_summaries_secs, self._summarize, sess))
+        if self.summary_writer is not None and self.global_step is not None and self.save_summaries_secs:
+            threads.append(self._looper(self.save_summaries_secs, _StepRate(self), sess))
+        if self._saves() and self.save_model_secs:
+            threads.append(self._looper(self.save_model_secs, self._save, sess))
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def _looper(self, seconds: float, target: Callable[[Any], None], sess: Session) -> LooperThread:
+        return LooperThread(self.coord, seconds, target, args=(sess,))
+
+    def _saves(self) -> bool:
+        return self.is_chief and self.saver is not None and self.save_path is not None
+
+    def _save(self, sess: Session) -> None:
+        self.saver.save(sess, self.save_path, global_step=self.global_step)
+        if self.summary_writer is not None and self.global_step is not None:
+            log = proto("event").SessionLog(
+                status=proto("event").SessionLog.CHECKPOINT, checkpoint_path=self.save_path
+            )
+            self.summary_writer.add_session_log(log, int(sess.run(self.global_step)))
+
+    def _summarize(self, sess: Session) -> None:
+        if self.global_step is None:
+            self.summary_writer.add_summary(sess.run(self.summary_op))
+        else:
+            self.summary_writer.add_summary(*sess.run([self.summary_op, self.global_step]))
+
+    def start_queue_runners(self, sess: Session, queue_runners: Iterable[Any] | None = None) -> list[Any]:
+        """Starts the threads of queue runners (default: all of the graph); gives them."""
+        runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS) if queue_runners is None else queue_runners
+        threads: list[Any] = []
+        for runner in runners:
+            threads += runner.create_threads(sess, coord=self.coord, daemon=True, start=True)
+        return threads
+
+    def loop(
+        self, timer_interval_secs: float | None, target: Callable[..., Any], args: Any = None,
+        kwargs: Any = None,
+    ) -> LooperThread:  # fmt: skip
+        """A started thread that calls `target` every so many seconds until the stop."""
+        return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
+
+    Loop = loop
+
+    def summary_computed(self, sess: Session, summary: Any, global_step: TensorLike | None = None) -> None:
+        """Writes a summary that the program computed itself. Raises `FailedPreconditionError` without a writer."""
+        if self.summary_writer is None:
+            raise FailedPreconditionError("writing a summary requires a summary writer")
+        if global_step is None and self.global_step is not None:
+            global_step = int(sess.run(self.global_step))
+        self.summary_writer.add_summary(summary, global_step)
+
+    # ---- stopping --------------------------------------------------------------------------------
+
+    def stop(
+        self,
+        threads: Iterable[Any] | None = None,
+        close_summary_writer: bool = True,
+        ignore_live_threads: bool = False,
+    ) -> None:
+        """Stops all threads and waits for them. Raises what one of them, or `request_stop`, reported."""
+        self.coord.request_stop()
+        try:
+            self._join(threads, ignore_live_threads)
+        finally:
+            if close_summary_writer and self.summary_writer is not None:
+                log = proto("event").SessionLog(status=proto("event").SessionLog.STOP)
+                self.summary_writer.add_session_log(log)
+                self.summary_writer.close()
+
+    def _join(self, threads: Iterable[Any] | None = None, ignore_live_threads: bool = False) -> None:
+        self.coord.join(
+            threads, stop_grace_period_secs=self.stop_grace_secs, ignore_live_threads=ignore_live_threads
+        )
+
+    def request_stop(self, ex: Any = None) -> None:
+        """Asks all threads to stop; `ex` is raised by `stop`."""
+        self.coord.request_stop(ex)
+
+    def should_stop(self) -> bool:
+        return self.coord.should_stop()
+
+    def stop_on_exception(self) -> contextlib.AbstractContextManager[None]:
+        """A context in which an exception asks for the stop."""
+        return self.coord.stop_on_exception()
+
+    def wait_for_stop(self) -> None:
+        """Returns when the stop is asked for."""
+        self.coord.wait_for_stop()
+
+
+class _StepRate:
+    """Writes the steps per second since it was called last."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+        self._last: tuple[float, int] | None = None
+
+    def __call__(self, sess: Session) -> None:
+        sv = self._supervisor
+        now, step = time.time(), int(sess.run(sv.global_step))
+        if self._last is not None and now > self._last[0]:
+            summary = proto("summary").Summary()
+            rate = (step - self._last[1]) / (now - self._last[0])
+            summary.value.add(tag=f"{sv.global_step.op.name}/sec", simple_value=rate)
+            sv.summary_writer.add_summary(summary, step)
+        self._last = now, step
+
+
+API: dict[str, Any] = {"train.Supervisor": Supervisor}
