@@ -77,13 +77,12 @@ def entry(op: OpDef) -> str:
 def page() -> str:
     """The whole text."""
     parts = [HEAD]
-    count = sum(len(getattr(family, "OPS", ())) for family in FAMILIES)
-    parts.append(f"{count} operations in {sum(bool(getattr(f, 'OPS', ())) for f in FAMILIES)} families.")
+    count = sum(len(family.OPS) for family in FAMILIES)
+    parts.append(f"{count} operations in {sum(bool(f.OPS) for f in FAMILIES)} families.")
     for family in FAMILIES:
-        ops = getattr(family, "OPS", ())
-        if ops:
+        if family.OPS:
             title = (family.__doc__ or family.__name__).splitlines()[0].rstrip(".")
-            parts += [f"## {title}", *(entry(op) for op in ops)]
+            parts += [f"## {title}", *(entry(op) for op in family.OPS)]
     return "\n\n".join(parts) + "\n"
 
 

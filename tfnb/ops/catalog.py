@@ -1,4 +1,4 @@
-"""The catalogue's container, and the public function that an op gets from its definition alone.
+"""The catalogue's container, the families that go into it, and the function that an op gets from its definition alone.
 
 Invariant: a name stands for one op; an op's function has TensorFlow's signature: inputs, attributes, `name`.
 """
@@ -8,12 +8,14 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from tfnb.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
 from tfnb.ir.opdef import OpDef
 
-__all__ = ["Catalog", "op_function"]
+__all__ = ["Catalog", "families_of", "op_function"]
 
 
 class Catalog(Mapping[str, OpDef]):
@@ -53,6 +55,21 @@ class Catalog(Mapping[str, OpDef]):
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Public name -> function, for the ops that name themselves in `OpDef.api`."""
         return {name: op_function(op, name) for op in self._ops.values() for name in op.api.split()}
+
+
+def families_of(folder: ModuleType) -> tuple[ModuleType, ...]:
+    """The modules that `FAMILIES` of a folder names. Each defines `OPS`, and `API` where it has functions of its own.
+
+    Errors: `ModuleNotFoundError` for a name without a file, `NotFoundError` for a module that has no `OPS`, or nothing
+    in it.
+    """
+    families = tuple(import_module(f"{folder.__name__}.{name}") for name in folder.FAMILIES)
+    for family in families:
+        if not hasattr(family, "OPS"):
+            raise NotFoundError(f"{family.__name__} is named in FAMILIES and defines no OPS")
+        if not (family.OPS or getattr(family, "API", None)):
+            raise NotFoundError(f"{family.__name__} is named in FAMILIES and has neither OPS nor API")
+    return families
 
 
 def op_function(op: OpDef, public: str) -> Callable[..., Any]:

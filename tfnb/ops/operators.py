@@ -30,7 +30,7 @@ from tfnb.ops.math.compare import (
 from tfnb.ops.math.unary import NEG, absolute
 from tfnb.ops.sparse.functions import sparse_divide, sparse_multiply
 
-__all__ = ["OPERATORS"]
+__all__ = ["OPERATORS", "OPS"]
 
 
 def _of(op: OpDef, name: str | None = None) -> Callable[[Any, Any], Any]:
@@ -52,6 +52,7 @@ def _multiplied(x: Tensor, y: Tensor) -> Any:
     return MUL(*operands(x, y), name="mul")
 
 
+OPS: tuple[OpDef, ...] = ()
 OPERATORS: dict[str, Callable[..., Any]] = {
     "add": _of(ADD, "add"),
     "sub": _of(SUB, "sub"),

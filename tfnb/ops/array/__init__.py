@@ -1,1 +1,22 @@
 """Shapes, constants and placeholders; elements that are moved, joined, cut, picked and repeated."""
+
+FAMILIES = (
+    "array_functions",
+    "concat",
+    "concat_offset",
+    "constants",
+    "gather",
+    "gather_nd",
+    "identity",
+    "pack",
+    "placeholder",
+    "shape_ops",
+    "sort_roll_reverse",
+    "space_batch",
+    "strided_slice",
+    "tile_reverse_mirror",
+    "top_k",
+    "transpose_pad_tile",
+    "v1_late_ops",
+    "where_partition",
+)

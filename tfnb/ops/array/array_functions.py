@@ -13,6 +13,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.opdef import OpDef
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ir.tensor import TensorLike, is_tensor_like
 from tfnb.ops.array.concat import CONCAT, stack
@@ -36,7 +37,7 @@ from tfnb.ops.math.unary import LGAMMA, SQRT, SQUARE
 from tfnb.ops.nn.activations import SOFTPLUS
 from tfnb.types import DTypeLike, as_dtype, complex64, complex128, float32, int32, int64
 
-__all__ = ["API", "with_aliases"]
+__all__ = ["API", "OPS", "with_aliases"]
 
 _FLAT = np.asarray([-1], np.int32)
 _LAST = np.asarray([-1], np.int32)
@@ -226,6 +227,7 @@ def to_complex128(x: TensorLike, name: str | None = None) -> Any:
     return cast(x, complex128, name)
 
 
+OPS: tuple[OpDef, ...] = ()
 API: dict[str, Any] = {
     "eye": eye, "trace": trace, "scalar_mul": scalar_mul, "log_sigmoid": log_sigmoid, "batch_gather": batch_gather,
     "confusion_matrix": confusion_matrix, "contrib.metrics.confusion_matrix": confusion_matrix, "repeat": repeat,

@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import OpDef
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, SQUEEZE
 from tfnb.ops.conv_pool.conv import CONV2D, CONV2D_BACKPROP_FILTER, CONV2D_BACKPROP_INPUT
@@ -21,7 +22,7 @@ from tfnb.ops.conv_pool.windows import LAYOUTS, channels_first, integers
 from tfnb.ops.nn.losses import scope
 from tfnb.types import int32
 
-__all__ = ["API", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "padding_of", "spread"]
+__all__ = ["API", "OPS", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "padding_of", "spread"]
 
 
 def padding_of(padding: Any) -> dict[str, Any]:
@@ -348,6 +349,7 @@ def conv3d_backprop_filter(
     return CONV3D_BACKPROP_FILTER_V2(input, sizes, out_backprop, name=name, **_options(options, 5))
 
 
+OPS: tuple[OpDef, ...] = ()
 API: dict[str, Any] = {
     "nn.conv1d": conv1d,
     "nn.conv1d_transpose": conv1d_transpose,

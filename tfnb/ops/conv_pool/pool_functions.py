@@ -20,7 +20,7 @@ from tfnb.ops.conv_pool.pool3d import AVG_POOL_3D, MAX_POOL_3D
 from tfnb.ops.conv_pool.windows import LAYOUTS, channels_first
 from tfnb.ops.nn.losses import scope
 
-__all__ = ["API", "avg_pool", "avg_pool3d", "max_pool", "max_pool3d", "pool1d"]
+__all__ = ["API", "OPS", "avg_pool", "avg_pool3d", "max_pool", "max_pool3d", "pool1d"]
 
 
 def _pool(
@@ -122,6 +122,7 @@ def avg_pool1d(
     return pool1d(AVG_POOL, input, ksize, strides, padding, data_format, name)
 
 
+OPS: tuple[OpDef, ...] = ()
 API: dict[str, Any] = {
     "nn.max_pool": max_pool,
     "nn.max_pool2d": max_pool,

@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import OpDef
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat, stack
 from tfnb.ops.array.shape_ops import RESHAPE, SHAPE
@@ -34,7 +35,7 @@ from tfnb.ops.nn.activations import RELU
 from tfnb.ops.nn.losses import scope
 from tfnb.types import float32, int32
 
-__all__ = ["API", "image_gradients", "sobel_edges", "ssim", "ssim_multiscale"]
+__all__ = ["API", "OPS", "image_gradients", "sobel_edges", "ssim", "ssim_multiscale"]
 
 _SPACE = [-3, -2]
 _POWERS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
@@ -227,6 +228,7 @@ def resize_image_with_pad(
     return pad_to_bounding_box(resized, top, left, target_height, target_width)
 
 
+OPS: tuple[OpDef, ...] = ()
 API: dict[str, Any] = {
     f"image.{f.__name__}": f
     for f in (

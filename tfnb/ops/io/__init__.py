@@ -1,1 +1,10 @@
 """Files, also of records and CSV, readers of records, tf.Example, and tensors as strings."""
+
+FAMILIES = (
+    "csv_files",
+    "example_functions",
+    "example_parse",
+    "files",
+    "readers",
+    "serialized_tensors",
+)

@@ -14,6 +14,7 @@ import numpy as np
 from tfnb.errors import InvalidArgumentError
 from tfnb.ir.bind import to_numpy
 from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import OpDef
 from tfnb.ir.sparse import SparseTensor
 from tfnb.ir.tensor import is_tensor_like
 from tfnb.ops.array.concat import concat
@@ -30,6 +31,7 @@ from tfnb.types import DTypeLike, Shape, as_dtype, as_shape, int64
 
 __all__ = [
     "API",
+    "OPS",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "SparseFeature",
@@ -326,6 +328,7 @@ def parse_single_sequence_example(
         return context.outputs(made[:split]), lists.outputs(made[split:])
 
 
+OPS: tuple[OpDef, ...] = ()
 API: dict[str, Any] = {
     "FixedLenFeature": FixedLenFeature,
     "VarLenFeature": VarLenFeature,

@@ -1,1 +1,12 @@
 """Products, factors, inverses and functions of matrices, and their diagonals and bands."""
+
+FAMILIES = (
+    "band_part",
+    "decompositions",
+    "diag",
+    "diag_band",
+    "einsum",
+    "inverse_solve",
+    "matmul",
+    "matrix_functions",
+)

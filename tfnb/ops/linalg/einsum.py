@@ -13,13 +13,14 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import OpDef
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.shape_ops import RESHAPE, shape_of
 from tfnb.ops.array.transpose_pad_tile import TRANSPOSE
 from tfnb.ops.linalg.matmul import matmul
 from tfnb.ops.math.reduce_sum import SUM
 
-__all__ = ["API", "einsum"]
+__all__ = ["API", "OPS", "einsum"]
 
 _FORM = re.compile(r"^([a-zA-Z]*(?:,[a-zA-Z]*)*)(?:->([a-zA-Z]*))?$")
 
@@ -120,4 +121,5 @@ def _reshaped(x: Tensor, dims: list[Any]) -> Any:
     return RESHAPE(x, dims)
 
 
+OPS: tuple[OpDef, ...] = ()
 API: dict[str, Any] = {"einsum": einsum, "linalg.einsum": einsum}

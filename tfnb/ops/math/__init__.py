@@ -1,1 +1,21 @@
 """Elementwise arithmetic, comparisons, reductions, running sums, segments, counts and Fourier transforms."""
+
+FAMILIES = (
+    "binary",
+    "bits",
+    "cast",
+    "clip",
+    "compare",
+    "complex_numbers",
+    "fft",
+    "reduce",
+    "reduce_functions",
+    "reduce_sum",
+    "scan",
+    "segment",
+    "segment_sparse",
+    "special",
+    "unary",
+    "unique_bincount",
+    "v1_late_math",
+)

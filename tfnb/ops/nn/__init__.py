@@ -1,1 +1,18 @@
 """Parts of neural networks: activations, losses, normalisation, CTC, and 8-bit inference."""
+
+FAMILIES = (
+    "activations",
+    "batch_norm",
+    "batch_norm_grad",
+    "bias_dropout_moments",
+    "ctc",
+    "ctc_decode",
+    "fake_quant",
+    "losses",
+    "lrn",
+    "quantize",
+    "quantized_nn",
+    "softmax",
+    "sufficient_statistics",
+    "v1_early_ops",
+)

@@ -1,1 +1,9 @@
 """Random numbers, and the samplers of candidate classes."""
+
+FAMILIES = (
+    "candidate_samplers",
+    "functions",
+    "gamma_poisson",
+    "learned_candidate_samplers",
+    "uniform_normal",
+)

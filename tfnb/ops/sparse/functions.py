@@ -12,6 +12,7 @@ import numpy as np
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.opdef import OpDef
 from tfnb.ir.sparse import SparseTensor, SparseTensorValue
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.concat import concat
@@ -42,7 +43,7 @@ from tfnb.ops.sparse.pairs import SPARSE_ADD, SPARSE_SPARSE_MAXIMUM, SPARSE_SPAR
 from tfnb.ops.sparse.rows import SPARSE_REDUCE_MAX, SPARSE_REDUCE_SUM, SPARSE_SOFTMAX
 from tfnb.types import Shape, bool_, int32, int64
 
-__all__ = ["API", "sparse_divide", "sparse_fill_empty_rows", "sparse_multiply", "sparse_retain"]
+__all__ = ["API", "OPS", "sparse_divide", "sparse_fill_empty_rows", "sparse_multiply", "sparse_retain"]
 
 
 def _sparse(value: Any, what: str) -> SparseTensor:
@@ -359,6 +360,7 @@ _FUNCTIONS = {
     "sparse_mask": sparse_mask,
 }  # fmt: skip
 _RENAMED = {"sparse_tensor_dense_matmul": "matmul", "sparse_tensor_to_dense": "to_dense"}
+OPS: tuple[OpDef, ...] = ()
 API: dict[str, Any] = {
     **_FUNCTIONS,
     **{f"sparse.{_RENAMED.get(n, n.removeprefix('sparse_'))}": f for n, f in _FUNCTIONS.items()},

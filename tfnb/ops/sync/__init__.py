@@ -1,1 +1,7 @@
 """What several threads or workers share and wait for: queues, accumulators, locks, barriers."""
+
+FAMILIES = (
+    "accumulators",
+    "barriers",
+    "queues",
+)
