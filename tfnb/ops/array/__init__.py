@@ -10,6 +10,7 @@ FAMILIES = (
     "identity",
     "pack",
     "placeholder",
+    "searchsorted",
     "shape_ops",
     "sort_roll_reverse",
     "space_batch",

@@ -20,7 +20,7 @@ from tfnb.ops.array.concat import CONCAT, stack
 from tfnb.ops.array.constants import ONES_LIKE, RANGE, ZEROS_LIKE, range_
 from tfnb.ops.array.gather import GATHER, GATHER_V2
 from tfnb.ops.array.gather_nd import SCATTER_ND
-from tfnb.ops.array.identity import UPPER_BOUND
+from tfnb.ops.array.searchsorted import UPPER_BOUND
 from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, RESHAPE, SHAPE
 from tfnb.ops.array.v1_late_ops import SELECT_V2
 from tfnb.ops.array.where_partition import WHERE

@@ -15,13 +15,14 @@ from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
 from tfnb.ir.const import constant_value
 from tfnb.ir.default import graph_of
-from tfnb.ir.opdef import HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.opdef import GRADIENT_MISSING, HostCall, Infer, LowerSite, OpDef
 from tfnb.ir.record import record
 from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import normalize_axis
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
+from tfnb.ops.array.identity import ShapeAttrs
 from tfnb.ops.array.pack import PACK, UNPACK
-from tfnb.ops.array.shape_ops import IDENTITY, SHAPE
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, IDENTITY, SHAPE
 from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
 
 __all__ = ["API", "CONCAT", "CONCAT_V2", "OPS", "SPLIT", "SPLIT_V", "concat", "stack"]
@@ -363,7 +364,42 @@ def split(
     return SPLIT_V(value, sizes, axis, num_split=pieces, name=name)
 
 
-OPS: tuple[OpDef, ...] = (CONCAT, CONCAT_V2, SPLIT, SPLIT_V)
+def _joined_rows(c: Infer) -> Shape:
+    rows = c.shapes[0]
+    for x in c.shapes[1:]:
+        rows = rows.merge_with(x)
+    if rows.dims is not None and (not rows.dims or rows.dims[0] not in (1, None)):
+        raise ShapeError(f"ParallelConcat: each input must be one row, got shape {rows}")
+    found = unknown_shape if rows.dims is None else Shape((len(c.shapes), *rows.dims[1:]))
+    return found.merge_with(c.attrs.shape)
+
+
+PARALLEL_CONCAT = OpDef(
+    "ParallelConcat",
+    inputs="values: N*T",
+    outputs="output: T",
+    types={"T": ALL},
+    attrs=ShapeAttrs,
+    doc="""Rows joined into one tensor: output[i] = values[i][0].
+
+    values: tensors of one dtype and shape (1, ...). output: shape (N, ...). Errors: the shapes differ.""",
+    infer=_joined_rows,
+    host=lambda call, *xs: np.concatenate(xs, 0),
+    expand=lambda op, *xs: CONCAT(np.int32(0), list(xs)),
+    grad=GRADIENT_MISSING,
+)
+
+
+def parallel_stack(values: Any, name: str = "parallel_stack") -> Any:
+    """Tensors of one known shape joined along a new first dimension."""
+    graph = graph_of(values)
+    with graph.as_default(), graph.name_scope(name):
+        given = [graph.to_tensor(v) for v in values]
+        shape = Shape((len(given), *given[0].shape.known()))
+        return PARALLEL_CONCAT([EXPAND_DIMS(v, np.int32(0)) for v in given], shape=shape)
+
+
+OPS: tuple[OpDef, ...] = (CONCAT, CONCAT_V2, SPLIT, SPLIT_V, PARALLEL_CONCAT)
 API: dict[str, Any] = {
     "concat": concat,
     "concat_v2": concat,
@@ -372,4 +408,5 @@ API: dict[str, Any] = {
     "unstack": unstack,
     "unpack": unpack,
     "split": split,
+    "parallel_stack": parallel_stack,
 }

@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.errors import InvalidArgumentError, ShapeError
 from tfnb.ir import scalar as s
+from tfnb.ir.default import graph_of
 from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, OpDef
 from tfnb.ir.operation import Operation
 from tfnb.ir.shapes import broadcast, broadcast_shapes
@@ -23,9 +24,9 @@ from tfnb.ops.array.shape_ops import SHAPE, constant_lookup, shape_of
 from tfnb.ops.linalg.matmul import BATCH_MAT_MUL, host_batch_product
 from tfnb.ops.math.binary import ADD
 from tfnb.ops.math.reduce_sum import BROADCAST_TO, unbroadcast
-from tfnb.types import ALL, INDEX, Shape, int32, unknown_shape
+from tfnb.types import ALL, INDEX, Shape, as_dtype, as_shape, int32, unknown_shape
 
-__all__ = ["OPS"]
+__all__ = ["API", "OPS"]
 
 ADD_V2 = dataclasses.replace(ADD, name="AddV2", api="")
 
@@ -179,4 +180,27 @@ BATCH_V2 = OpDef(
     defaults={"grad_x": None, "grad_y": None},
 )
 
+
+def broadcast_static_shape(shape_x: Any, shape_y: Any) -> Shape:
+    """The static shape of two that broadcast together. Raises `ShapeError`."""
+    return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))
+
+
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
+    """The shape, a vector, of two tensors' shapes that broadcast together."""
+    graph = graph_of((shape_x, shape_y))
+    x, y = graph.to_tensor(shape_x), graph.to_tensor(shape_y)
+    return BROADCAST_ARGS(x, y)
+
+
+def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[Any]:
+    """The shapes of several tensors of one dtype, as vectors."""
+    return list(SHAPE_N(list(input), out_type=as_dtype(out_type), name=name))
+
+
 OPS: tuple[OpDef, ...] = (ADD_V2, BROADCAST_ARGS, SELECT_V2, SHAPE_N, BATCH_V2)
+API: dict[str, Any] = {
+    "broadcast_static_shape": broadcast_static_shape,
+    "broadcast_dynamic_shape": broadcast_dynamic_shape,
+    "shape_n": shape_n,
+}

@@ -6,6 +6,7 @@ They run on the host. Invariant: the order of results is that of the input.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -315,11 +316,22 @@ def _grid_shape(vectors: Sequence[Any]) -> Any:
     return CONCAT(np.int32(0), [SHAPE(v, out_type=int32) for v in vectors])
 
 
+PARALLEL_DYNAMIC_STITCH = replace(
+    DYNAMIC_STITCH,
+    name="ParallelDynamicStitch",
+    doc=DYNAMIC_STITCH.doc.replace(
+        "a later one wins", "of two for one place, here the later one wins"
+    ),
+    api="",
+)
+
+
 OPS: tuple[OpDef, ...] = (
     WHERE,
     UNIQUE,
     DYNAMIC_PARTITION,
     DYNAMIC_STITCH,
+    PARALLEL_DYNAMIC_STITCH,
 )
 API: dict[str, Any] = {
     "where": where,

@@ -18,6 +18,7 @@ from tfnb.ir.scalar import Expr
 from tfnb.ir.shapes import broadcast
 from tfnb.ir.tensor import Tensor, TensorLike, is_tensor_like
 from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
+from tfnb.ops.array.identity import ShapeAttrs
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.math.cast import cast_to
 from tfnb.ops.math.compare import GREATER_EQUAL, LESS_EQUAL, SELECT
@@ -297,9 +298,25 @@ def accumulate_n(
     return total
 
 
+ACCUMULATE_N_V2 = OpDef(
+    "AccumulateNV2",
+    inputs="inputs: N*T",
+    outputs="sum: T",
+    types={"T": REALS},
+    attrs=ShapeAttrs,
+    doc="""The elementwise sum of tensors of one shape, as `AddN`.
+
+    inputs: at least one tensor, of one number type and shape. sum: that dtype and shape. Errors: the shapes
+    differ.""",
+    infer=ADD_N.infer,
+    scalar=ADD_N.scalar,
+    grad=lambda op, dy: (dy,) * len(op.inputs),
+)
+
+
 OPS: tuple[OpDef, ...] = (
     ADD, SUB, MUL, DIV, REAL_DIV, TRUNCATE_DIV, FLOOR_DIV, FLOOR_MOD, TRUNCATE_MOD, MOD, DIV_NO_NAN, POW, MAXIMUM,
-    MINIMUM, SQUARED_DIFFERENCE, ATAN2, ADD_N,
+    MINIMUM, SQUARED_DIFFERENCE, ATAN2, ADD_N, ACCUMULATE_N_V2,
 )  # fmt: skip
 API: dict[str, Any] = {
     "div": div,

@@ -11,17 +11,21 @@ from typing import Any
 import numpy as np
 
 from tfnb.errors import DTypeError, InvalidArgumentError, ShapeError
+from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
+from tfnb.ir.opdef import Infer, OpDef
+from tfnb.ir.scalar import Expr
 from tfnb.ir.tensor import Tensor, TensorLike
-from tfnb.ops.array.constants import ONES_LIKE
+from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
 from tfnb.ops.array.shape_ops import IDENTITY
 from tfnb.ops.math.binary import MAXIMUM, MINIMUM
 from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import GREATER, LESS, LOGICAL_OR, SELECT
 from tfnb.ops.math.reduce import L2_LOSS
-from tfnb.ops.math.reduce_sum import SUM, all_axes
+from tfnb.ops.math.reduce_sum import SUM, all_axes, unbroadcast
 from tfnb.ops.math.unary import RSQRT, SQRT, SQUARE
-from tfnb.types import DType, DTypeLike, as_dtype
+from tfnb.types import REALS, DType, DTypeLike, Shape, as_dtype, scalar
 
 __all__ = [
     "API",
@@ -149,7 +153,46 @@ def _range_inside(source: DType, wanted: DType) -> tuple[Any, Any]:
     return source.np.type(low), source.np.type(high)
 
 
-OPS: tuple[Any, ...] = ()
+def _grad_clip(op: Operation, dy: Tensor) -> Any:
+    t, low, high = op.inputs
+    below, above, none = LESS(t, low), GREATER(t, high), ZEROS_LIKE(dy)
+    inside = SELECT(LOGICAL_OR(below, above), none, dy)
+    d_low = unbroadcast(t, low, None, SELECT(below, dy, none))[1]
+    return inside, d_low, unbroadcast(t, high, None, SELECT(above, dy, none))[1]
+
+
+def _clip(attrs: Any, t: Expr, low: Expr, high: Expr) -> Expr:
+    """A limit that is NaN is none, as TensorFlow compares."""
+    lowered = s.where(t > high, high, t)
+    return s.where(lowered < low, low, lowered)
+
+
+def _clip_shape(c: Infer) -> Shape:
+    found = c.shapes[0]
+    for limit in c.shapes[1:]:
+        if not (limit.is_compatible_with(found) or limit.is_compatible_with(scalar)):
+            raise ShapeError(
+                f"{c.op_name}: a limit must be a scalar or have the shape {found}, got {limit}"
+            )
+    return found
+
+
+CLIP_BY_VALUE = OpDef(
+    "ClipByValue",
+    inputs="t: T, clip_value_min: T, clip_value_max: T",
+    outputs="output: T",
+    types={"T": REALS},
+    doc="""Elementwise: t, but at least clip_value_min and at most clip_value_max.
+
+    t: a number type. clip_value_min, clip_value_max: scalars, or of the shape of t. output: dtype and shape of
+    t. Errors: limits of another shape.""",
+    infer=_clip_shape,
+    scalar=_clip,
+    grad=_grad_clip,
+)
+
+
+OPS: tuple[OpDef, ...] = (CLIP_BY_VALUE,)
 API: dict[str, Any] = {
     "clip_by_value": clip_by_value,
     "clip_by_norm": clip_by_norm,

@@ -1,0 +1,130 @@
+"""Places: where values stand in sorted rows, and what index a row-major place is (white paper, Table 1).
+
+Invariant: a place is an exact integer, and has no gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.errors import InvalidArgumentError
+from tfnb.ir import scalar as s
+from tfnb.ir.default import graph_of
+from tfnb.ir.opdef import NOT_DIFFERENTIABLE, HostCall, Infer, LowerSite, OpDef
+from tfnb.ir.scalar import Expr
+from tfnb.ir.shapes import with_rank
+from tfnb.ir.tensor import Tensor, TensorLike
+from tfnb.ops.array.shape_ops import EXPAND_DIMS, RESHAPE, SHAPE, constant_lookup
+from tfnb.ops.math.cast import cast_to
+from tfnb.ops.math.compare import LESS, LESS_EQUAL
+from tfnb.ops.math.reduce_sum import SUM
+from tfnb.types import (
+    INDEX,
+    REALS,
+    DTypeLike,
+    Shape,
+    as_dtype,
+    int32,
+)
+
+__all__ = ["API", "OPS", "UPPER_BOUND"]
+
+
+def _bound_shape(c: Infer) -> Shape:
+    rows, values = with_rank(c, 0, 2), with_rank(c, 1, 2)
+    Shape(rows.dims[:1]).merge_with(Shape(values.dims[:1]))  # type: ignore[index]
+    return values
+
+
+def _bound(name: str, side: str, what: str, op: OpDef) -> OpDef:
+    def host(call: HostCall, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        found = [np.searchsorted(r, v, side) for r, v in zip(rows, values, strict=True)]  # type: ignore[call-overload]
+        return np.asarray(found, call.types["out_type"].np).reshape(values.shape)
+
+    def expand(node: Any, rows: Any, values: Tensor) -> Any:
+        before = op(EXPAND_DIMS(rows, np.int32(1)), EXPAND_DIMS(values, np.int32(2)))
+        return SUM(cast_to(before, node.types["out_type"]), np.asarray([2], np.int32))
+
+    return OpDef(
+        name,
+        inputs="sorted_inputs: T, values: T",
+        outputs="output: out_type",
+        types={"T": REALS, "out_type": INDEX},
+        doc=f"""How many elements of each sorted row are {what} each value: where it would be put in.
+
+        sorted_inputs: a number type, shape (batch, n), rows that do not fall. values: (batch, m). output:
+        (batch, m).""",
+        infer=_bound_shape,
+        host=host,
+        expand=expand,
+        grad=NOT_DIFFERENTIABLE,
+        defaults={"out_type": int32},
+    )
+
+
+LOWER_BOUND = _bound("LowerBound", "left", "less than", LESS)
+
+
+UPPER_BOUND = _bound("UpperBound", "right", "not more than", LESS_EQUAL)
+
+
+def _unraveled_shape(c: Infer) -> Shape:
+    return Shape((with_rank(c, 1, 1).dims[0],)).concatenate(c.shapes[0])  # type: ignore[index]
+
+
+def _host_unravel(call: HostCall, indices: np.ndarray, dims: np.ndarray) -> np.ndarray:
+    size = int(np.prod(dims, dtype=np.int64))
+    if indices.size and (indices.min() < 0 or indices.max() >= size):
+        raise InvalidArgumentError(f"an index is not inside shape {dims.tolist()}", call.op)
+    return np.stack(np.unravel_index(indices, tuple(dims.tolist()))).astype(indices.dtype)
+
+
+def _lower_unravel(site: LowerSite, idx: tuple[Expr, ...], port: int) -> Expr:
+    dims, dtype = site.value(1).tolist(), site.outputs[0].dtype
+    strides = [int(np.prod(dims[k + 1 :], dtype=np.int64)) for k in range(len(dims))]
+    step, size = (constant_lookup(v, idx[0], dtype) for v in (strides, dims))
+    return s.floormod(s.floordiv(site.load(0, idx[1:]), step), size)
+
+
+UNRAVEL_INDEX = OpDef(
+    "UnravelIndex",
+    inputs="indices: Tidx, dims: Tidx",
+    outputs="output: Tidx",
+    types={"Tidx": INDEX},
+    doc="""Row-major places as index tuples: output[k, ...] is the k-th number of each.
+
+    indices: integers, a scalar or a vector. dims: a vector of integers, the shape. output: shape (size of dims,
+    ...). Errors: an index outside (on the host).""",
+    infer=_unraveled_shape,
+    host=_host_unravel,
+    lower=_lower_unravel,
+    grad=NOT_DIFFERENTIABLE,
+    shape_inputs=(1,),
+    api="unravel_index",
+)
+
+
+def searchsorted(
+    sorted_sequence: Any,
+    values: TensorLike,
+    side: str = "left",
+    out_type: DTypeLike = int32,
+    name: str | None = None,
+) -> Any:
+    """Where each of `values` would be put into the sorted rows: before equal ones ("left"), or behind ("right")."""
+    if side not in ("left", "right"):
+        raise InvalidArgumentError(f"searchsorted: side {side!r}; needed 'left' or 'right'")
+    graph = graph_of((sorted_sequence, values))
+    with graph.as_default(), graph.name_scope(name or "searchsorted"):
+        rows = graph.to_tensor(sorted_sequence)
+        wanted = graph.to_tensor(values, None if hasattr(values, "dtype") else rows.dtype)
+        size, count = (SHAPE(x, out_type=int32)[-1] for x in (rows, wanted))
+        flat, asked = (RESHAPE(x, [np.int32(-1), n]) for x, n in ((rows, size), (wanted, count)))
+        op = LOWER_BOUND if side == "left" else UPPER_BOUND
+        return RESHAPE(op(flat, asked, out_type=as_dtype(out_type)), SHAPE(wanted, out_type=int32))
+
+
+OPS: tuple[OpDef, ...] = (LOWER_BOUND, UPPER_BOUND, UNRAVEL_INDEX)
+API: dict[str, Any] = {"searchsorted": searchsorted}
