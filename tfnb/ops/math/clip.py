@@ -15,6 +15,7 @@ from tfnb.ir import scalar as s
 from tfnb.ir.default import graph_of
 from tfnb.ir.indexed import IndexedSlices
 from tfnb.ir.opdef import Infer, OpDef
+from tfnb.ir.operation import Operation
 from tfnb.ir.scalar import Expr
 from tfnb.ir.tensor import Tensor, TensorLike
 from tfnb.ops.array.constants import ONES_LIKE, ZEROS_LIKE
