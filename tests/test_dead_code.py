@@ -38,7 +38,7 @@ def public_names() -> set[str]:
             value = getattr(place, name)
             if not name.startswith("_"):
                 names.add(name)
-            if inspect.isclass(value) and value.__module__.startswith("tfnb"):
+            if inspect.isclass(value) and (value.__module__ or "").startswith("tfnb"):
                 for base in value.__mro__:
                     if base.__module__.startswith("tfnb"):
                         names.update(vars(base), inspect.get_annotations(base))

@@ -92,7 +92,7 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("train/testing.py", "get_temp_dir"): ("tempfile.mkdtemp", "a new folder of a random name"),
     ("train/testing.py", "TestCase.get_temp_dir"): ("tempfile.mkdtemp", "a new folder of a random name"),
     ("notebook/traces/view.py", "Timeline.save"): ("write_text", CALLER),
-    ("notebook/viewer/media.py", "_audio"): ("wave.open", "writes into memory"),
+    ("notebook/viewer/media.py", "audio_item"): ("wave.open", "writes into memory"),
 }  # fmt: skip
 
 OF_PATHS = {"rmdir", "touch", "unlink", "write_bytes", "write_text", "symlink_to", "hardlink_to", "link_to"}

@@ -169,11 +169,11 @@ def test_a_cluster():
             w = tf.Variable(tf.ones([100]), name="w")
         sess.run(w.initializer)
         sess.run(tf.reduce_sum(w))
-        census = tasks.census()
+        status = tasks.cluster_status()
         try:
-            message = _state_message(census.take())
+            message = _state_message(status.poll())
         finally:
-            census.close()
+            status.close()
     assert differences(message, cluster.FromKernel) == []
     assert message["state"]["sent"] and any("steps" in task for task in message["state"]["tasks"])
 
