@@ -14,6 +14,8 @@ import vulture
 import tfnb as tf
 
 ROOT = Path(__file__).resolve().parents[1]
+# Declarations from which scripts/browser_protocol.py writes the TypeScript: the page uses those that Python does not.
+MESSAGES = ROOT / "tfnb" / "notebook" / "protocol"
 # definition -> who uses it
 USED_BY_NAME = {
     "LiveView._ipython_display_": "IPython",
