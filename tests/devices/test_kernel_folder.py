@@ -128,3 +128,26 @@ def test_processes_share_a_cache_and_clean_up_after_the_killed(tmp_path: Path) -
     killed.communicate()
     run(cache)
     assert not left.exists() and mine.exists()
+
+
+SESSIONS = """
+import tfnb as tf
+from tfnb.devices.opencl.kernel_folder import KernelFolder
+seals, seal = [], KernelFolder.seal
+KernelFolder.seal = lambda self, key: (seals.append(key), seal(self, key))[1]
+x = tf.placeholder(tf.float32, [None])
+y = x * 3.0 + 1.0
+for values in ([1.0], [2.0], [3.0, 4.0]):
+    seals.clear()
+    with tf.Session() as s:
+        s.run(y, {x: values})
+    print("sealed", len(seals), flush=True)
+"""
+
+
+def test_a_program_that_ran_in_an_earlier_session_is_not_looked_for_again(tmp_path):
+    out, _ = run(tmp_path, SESSIONS)
+    first, same, other = (int(line.split()[1]) for line in out.splitlines() if line.startswith("sealed"))
+    assert first > 0
+    assert same == 0
+    assert other > 0  # another shape

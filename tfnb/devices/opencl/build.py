@@ -44,6 +44,7 @@ _MESSAGE = re.compile(
 
 _MAX_LIBRARY = 4096
 _MAX_GENERATED = 256  # a program takes some megabytes of the compiler's
+_MAX_NOTED = 1024  # launches of one program that are known to be compiled
 _MAX_FREE_KERNELS = 64  # kept for sessions to come, of one entry of a program
 _pins = pocl.Pins()
 if hasattr(os, "register_at_fork"):
@@ -73,6 +74,7 @@ class Built:
     key: str
     title: str
     _free: dict[str, list[Any]] = field(default_factory=dict, repr=False)
+    _noted: set[tuple[Any, ...]] = field(default_factory=set, repr=False)
 
     def take_kernel(self, entry: str) -> Any:
         """A kernel object that nobody else has; all its arguments are to be set."""
@@ -86,6 +88,16 @@ class Built:
         free = self._free.setdefault(entry, [])
         if len(free) < _MAX_FREE_KERNELS:
             free.append(kernel)
+
+    def is_noted(self, launch: tuple[Any, ...]) -> bool:
+        """Has `note` been given this launch?"""
+        return launch in self._noted
+
+    def note(self, launch: tuple[Any, ...]) -> None:
+        """Remembers a launch: its entry and sizes, for which PoCL has compiled."""
+        if len(self._noted) >= _MAX_NOTED:
+            self._noted.clear()
+        self._noted.add(launch)
 
 
 class ProgramLibrary:
@@ -138,13 +150,22 @@ class ProgramLibrary:
         """Around first launches, which make PoCL compile. Raises `ResourceExhaustedError` where no disk has room."""
         return nullcontext() if self._folder is None else self._folder.compiling()
 
-    def launched(self, kernels: Iterable[tuple[str, str, tuple[int, ...]]]) -> None:
-        """Notes what was launched for the first time, and is done; see `pocl.Pins`."""
-        if self._folder is not None:
-            kernels = tuple(kernels)
-            for key in dict.fromkeys(key for key, _, _ in kernels):
-                self._folder.seal(key)
-            _pins.launched(kernels, self._folder)
+    def launched(self, launches: Iterable[tuple[Built, str, tuple[int, ...], tuple[int, ...]]]) -> None:
+        """Notes what was launched for the first time, and is done; see `pocl.Pins`.
+
+        Each launch is a program, an entry, the global sizes and the local ones. Launches of an earlier session need
+        no look at PoCL's folder: PoCL compiles an entry anew for other sizes only.
+        """
+        if self._folder is None:
+            return
+        new = [launch for launch in launches if not launch[0].is_noted(launch[1:])]
+        if not new:
+            return
+        for key in dict.fromkeys(built.key for built, *_ in new):
+            self._folder.seal(key)
+        _pins.launched(tuple((built.key, entry, local) for built, entry, _, local in new), self._folder)
+        for built, *launch in new:
+            built.note(tuple(launch))
 
     def _mark(self, built: Built, entry: str, local: tuple[int, ...]) -> str:
         return hashlib.sha256(f"{built.key} {entry} {local}".encode()).hexdigest()

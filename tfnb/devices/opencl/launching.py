@@ -78,7 +78,7 @@ class Launcher:
             if i % _WATCH == _WATCH - 1 or i == len(self._launches) - 1:
                 call[0].finish()
                 library.launched(
-                    (x.built.key, x.entry, x.call[3])
+                    (x.built, x.entry, x.call[2], x.call[3])
                     for x in self._launches[i - i % _WATCH : i + 1]
                 )
         _, caught = _all_of(starmap(setattr, changes))
