@@ -113,40 +113,6 @@ def test_old_generated_programs_go(unit, settings, monkeypatch):
     assert library.get(modules[0]) is not built[0]
 
 
-def test_a_kernel_object_is_used_again_by_one_program_at_a_time(make_device):
-    """By the next device too; the values are those of the program that has it."""
-    a = np.arange(8, dtype=np.float32)
-
-    def load():
-        return make_device().load(p.add_scale(8))
-
-    def kernels(program):
-        return [launch.call[1] for launch in program._binding.launches]
-
-    one, other = load(), load()
-    assert not set(map(id, kernels(one))) & set(map(id, kernels(other)))
-    released = kernels(one)
-    one.run([a, a], [])
-    del one
-    again = load()
-    assert sorted(map(id, kernels(again))) == sorted(map(id, released))
-    for program, factor in ((again, 2), (other, 3), (again, 5)):
-        (y,) = program.run([a, a * factor], [])
-        assert y.numpy().tolist() == (2 * a * (1 + factor)).tolist()
-
-
-def test_as_many_kernel_objects_are_kept_as_are_allowed(make_device, monkeypatch):
-    from tfnb.devices.opencl import build
-
-    monkeypatch.setattr(build, "_MAX_FREE_KERNELS", 2)
-    device = make_device()
-    module = Module("__kernel void f(__global float *a) { a[0] = 17; }")
-    programs = [device.load(program_of(module)) for _ in range(4)]
-    inline = programs[0].inline
-    del programs
-    assert len(device.library.get(module, inline)._free["f"]) == 2
-
-
 def test_generated_sources_are_kept_on_request(unit, settings, tmp_path):
     library = ProgramLibrary(unit, dataclasses.replace(settings, keep_source=str(tmp_path)))
     library.get(p.ADD)

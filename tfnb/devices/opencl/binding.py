@@ -1,8 +1,7 @@
 """Binding a program's kernels to a device: what never changes is set once, what a run sets is listed.
 
 Scalars and constants never change; a run sets inputs, outputs, random states, scratch memory and variables.
-Invariant: a kernel object belongs to one binding at a time, so nobody else sets its arguments; with the binding's end
-it goes back to its `Built`.
+Invariant: each binding has kernel objects of its own, so nobody else sets their arguments.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyopencl as cl
 
 from tfnb.codegen.program import Copy, Launch, Module, Program, Slot
 from tfnb.devices.buffers import DeviceTensor
@@ -88,10 +88,6 @@ class Binding:
         self.outputs = self._table("output", program.outputs)
         self.cell_uses = [self._uses.get(("variable", i)) for i in range(len(program.variables))]
 
-    def __del__(self) -> None:
-        for launch in self.launches:
-            launch.built.give_back(launch.entry, launch.call[1])
-
     def _bind(self) -> None:
         for step in self._program.steps:
             if isinstance(step, Copy):
@@ -105,7 +101,7 @@ class Binding:
 
     def _bind_launch(self, step: Launch) -> None:
         built = self._device.library.get(self._program.modules[step.module], self._inline)
-        kernel = built.take_kernel(step.entry)
+        kernel = cl.Kernel(built.program, step.entry)
         nbytes = 0
         for place, arg in enumerate(step.args):
             if isinstance(arg, Slot):
@@ -121,7 +117,7 @@ class Binding:
         if not step.nbytes:
             return
         built = self._device.library.get(_COPY, self._inline)
-        kernel = built.take_kernel("copy")
+        kernel = cl.Kernel(built.program, "copy")
         self._bind_slot((kernel.set_arg, 0), step.source)
         self._bind_slot((kernel.set_arg, 1), step.target)
         kernel.set_arg(2, np.uint64(step.nbytes // 16))

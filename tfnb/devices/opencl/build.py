@@ -45,7 +45,6 @@ _MESSAGE = re.compile(
 _MAX_LIBRARY = 4096
 _MAX_GENERATED = 256  # a program takes some megabytes of the compiler's
 _MAX_NOTED = 1024  # launches of one program that are known to be compiled
-_MAX_FREE_KERNELS = 64  # kept for sessions to come, of one entry of a program
 _pins = pocl.Pins()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pins.after_fork)
@@ -64,30 +63,12 @@ def kernels_root() -> Path:
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A built program; `key` as in the module's invariant, `title` names a library file, else "".
-
-    Kernel objects that a session no longer needs are lent to the next one: making one takes longer than setting its
-    arguments, and leaves memory behind. One user at a time has a kernel object, as its arguments are part of it.
-    """
+    """A built program; `key` as in the module's invariant, `title` names a library file, else ""."""
 
     program: Any
     key: str
     title: str
-    _free: dict[str, list[Any]] = field(default_factory=dict, repr=False)
     _noted: set[tuple[Any, ...]] = field(default_factory=set, repr=False)
-
-    def take_kernel(self, entry: str) -> Any:
-        """A kernel object that nobody else has; all its arguments are to be set."""
-        try:
-            return self._free[entry].pop()
-        except (KeyError, IndexError):
-            return cl.Kernel(self.program, entry)
-
-    def give_back(self, entry: str, kernel: Any) -> None:
-        """Takes a kernel object back, from any thread; what was enqueued with it may still run."""
-        free = self._free.setdefault(entry, [])
-        if len(free) < _MAX_FREE_KERNELS:
-            free.append(kernel)
 
     def is_noted(self, launch: tuple[Any, ...]) -> bool:
         """Has `note` been given this launch?"""
