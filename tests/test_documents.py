@@ -35,7 +35,7 @@ ABSENT = {
 }
 # Documents by which the work was planned. A reader of this repository does not have them.
 OUTSIDE = re.compile(
-    r"\b(?:FEATURES\s+[A-Z]\d|FACTS\s+of|HOUSE\b|STYLE\.md|BRIEF\b|TODO\.md|(?:[Ii]ssue|ticket|[Ss]ession)\s+#?\d+\b)|/work/"
+    r"\b(?:FEATURES\s+[A-Z]\d|FACTS\s+of|HOUSE\b|STYLE\.md|BRIEF\b|TODO\.md|(?:[Ii]ssue|ticket|[Ss]ession)\s+#?\d+\b)|/(?:work|home|Users)/"
 )
 
 
