@@ -1,7 +1,8 @@
-"""Sparse tensors: arithmetic, layout, and sets as their rows."""
+"""Sparse tensors: arithmetic, layout, sets as their rows, distances of their sequences."""
 
 FAMILIES = (
     "arithmetic",
+    "edit_distance",
     "functions",
     "layout",
     "pairs",
